@@ -10,6 +10,7 @@ import { isLoopback } from './http/origin-guard.ts';
 import { apiServerOf } from './kube/api-server.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { BoundaryImpossible } from './incoming/boundary-of.ts';
+import type { KubeClient } from './kube/client.ts';
 import { inClusterConnection, type Connection } from './kube/connection.ts';
 import { issuerOf } from './incoming/index.ts';
 import { listen, type Listener } from './listener.ts';
@@ -21,6 +22,7 @@ import { osKeyring } from './management/secrets/password/os-keyring.ts';
 import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
+import { openCluster, type ManagedCluster } from './managed-cluster.ts';
 import { managementOrigins } from './origins-of.ts';
 import { PublicServer, type PublicServerDeps, type ServerSpec } from './public-server.ts';
 import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
@@ -40,6 +42,7 @@ import { stackOf, type RootLog } from './telemetry/log.ts';
 import { servedWorkload } from './served-workload.ts';
 import type { Served, ServeRequest } from './workloads/host.ts';
 
+export type { ManagedCluster } from './managed-cluster.ts';
 export type { ServerSpec } from './public-server.ts';
 
 export interface GatewayOptions {
@@ -66,6 +69,8 @@ export interface GatewayOptions {
 interface ApiOptions extends Pick<ManagementApiOptions, 'stateDir' | 'folders'> {
   /** Runs the servers of workloads. */
   readonly launcher: Launcher;
+  /** Cluster whose workloads are managed, in place of those of this machine. */
+  readonly cluster?: ManagedCluster | undefined;
 }
 
 export interface ManagementOptions {
@@ -146,7 +151,9 @@ export class Gateway {
   /** Aborted at the start of a drain. */
   readonly #draining = new AbortController();
   #management: Listener | undefined;
-  #store: LocalWorkloads | undefined;
+  #store: Workloads | undefined;
+  #localStore: LocalWorkloads | undefined;
+  #client: KubeClient | undefined;
   #connection: Connection | undefined;
   #links: readonly ClusterLink[] = [];
 
@@ -228,7 +235,7 @@ export class Gateway {
     const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
     const stopped = configured.map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
-    await Promise.all([this.#management?.close(), this.#postForm.close()]);
+    await Promise.all([this.#management?.close(), this.#postForm.close(), this.#client?.close()]);
     process.off('unhandledRejection', this.#onUnhandled);
   }
 
@@ -245,26 +252,34 @@ export class Gateway {
     const allowPrivateIp = env['VMCP_SKILLS_ALLOW_PRIVATE_IP'] === '1';
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
     const host = { env, version, log, now: Date.now, endpoints, draining: this.#draining.signal };
+    const cluster = api.cluster && openCluster(api.cluster, { now: Date.now, log });
+    this.#client = cluster?.client;
     const workloads = (services: WorkloadServices): Workloads =>
-      (this.#store = new LocalWorkloads({
-        ...services,
-        stateDir: api.stateDir,
-        host: { serve: (request) => this.#serveWorkload(request) },
-        launcher: api.launcher,
-        ports: openPortBook(join(api.stateDir, 'server-ports.json')),
-        readFile: readSecretFile,
-        allowPrivateIps: env['VMCP_WORKLOADS_ALLOW_PRIVATE_IP'] === '1',
-        now: Date.now,
-        random: Math.random,
-        log,
-      }));
-    return createManagementApi({ ...api, ...host, registry, secrets, workloads, allowPrivateIp });
+      (this.#store = cluster ? cluster.workloads(services) : this.#localWorkloads(api, services));
+    const options = { ...host, registry, secrets, workloads, allowPrivateIp, cluster };
+    return createManagementApi({ stateDir: api.stateDir, folders: api.folders, ...options });
+  }
+
+  #localWorkloads(api: ApiOptions, services: WorkloadServices): LocalWorkloads {
+    this.#localStore = new LocalWorkloads({
+      ...services,
+      stateDir: api.stateDir,
+      host: { serve: (request) => this.#serveWorkload(request) },
+      launcher: api.launcher,
+      ports: openPortBook(join(api.stateDir, 'server-ports.json')),
+      readFile: readSecretFile,
+      allowPrivateIps: process.env['VMCP_WORKLOADS_ALLOW_PRIVATE_IP'] === '1',
+      now: Date.now,
+      random: Math.random,
+      log: this.#options.log,
+    });
+    return this.#localStore;
   }
 
   /** Every virtual server belongs to the default group of the management API, a workload to its own. */
   #endpoints(): GroupEndpoint[] {
     const configured = this.servers.map(({ name, mcpUrl }) => ({ name, url: mcpUrl, group: DEFAULT_GROUP }));
-    return [...configured, ...(this.#store?.endpoints() ?? [])];
+    return [...configured, ...(this.#localStore?.endpoints() ?? [])];
   }
 
   #virtualServers(): VirtualServer[] {

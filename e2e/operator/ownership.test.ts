@@ -194,6 +194,8 @@ describe('edits of others are kept:', () => {
     expect(at(await here.get('Deployment', 'vmcp-tools'), 'spec.replicas')).toBe(3);
     await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: 0 } });
     await here.appears('Deployment', 'vmcp-tools', (each) => at(each, 'spec.replicas') === 0);
+    await here.patch('VirtualMCPServer', 'tools', { spec: { replicas: null } });
+    await here.appears('Deployment', 'vmcp-tools', (each) => at(each, 'spec.replicas') === 1);
   });
 });
 

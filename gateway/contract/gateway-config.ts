@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { ContainerOptions } from './container/options.ts';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
 import { LOG_LEVELS } from './logger.ts';
 import { EmbeddedAuthServerConfig } from './run-config/auth-server.ts';
@@ -22,6 +23,7 @@ export const BackendProcess = Closed(
     target_port: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 65535, description: 'Port that the server listens on.' }),
     ),
+    container: Type.Optional(ContainerOptions),
   },
   { description: 'A server that the gateway runs itself.' },
 );

@@ -19,10 +19,10 @@ export interface RedirectListener {
   readonly port: number;
   readonly redirectUri: string;
   /**
-   * Resolves with the parameters of the first redirect that has this `state`, or with undefined when the listener closes.
-   * Other requests get 400.
+   * Resolves with the parameters of the first redirect that has this `state`, or with undefined after `timeoutMs` or when
+   * the listener closes. Other requests get 400.
    */
-  receive(state: string): Promise<URLSearchParams | undefined>;
+  receive(state: string, timeoutMs: number): Promise<URLSearchParams | undefined>;
   /** Lets the process end while it listens. */
   unref(): void;
   close(): void;
@@ -40,7 +40,7 @@ export async function openRedirectListener(ports: readonly number[], next: strin
   return {
     port,
     redirectUri: `http://127.0.0.1:${String(port)}${PATH}`,
-    receive: (state) => receive(server, state, next),
+    receive: (state, timeoutMs) => receive(server, state, { timeoutMs, next }),
     unref: () => server.unref(),
     close: () => {
       server.close();
@@ -63,9 +63,15 @@ function listen(server: Server, port: number): Promise<number | undefined> {
   });
 }
 
-const receive = (server: Server, state: string, next: string): Promise<URLSearchParams | undefined> =>
+const receive = (
+  server: Server,
+  state: string,
+  { timeoutMs, next }: { readonly timeoutMs: number; readonly next: string },
+): Promise<URLSearchParams | undefined> =>
   new Promise((resolve) => {
+    const late = setTimeout(resolve, timeoutMs, undefined).unref();
     server.once('close', () => {
+      clearTimeout(late);
       resolve(undefined);
     });
     server.on('request', (req, res) => {

@@ -1,7 +1,7 @@
 import { ApiError, errorOfFailure, errorOfStatus, isStatus, type ApiStatus } from './api-error.ts';
 import type { Connection } from './connection.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
-import { apiVersionOf, pathOf, resourceOf, type KubeObject, type ResourceType } from './resource.ts';
+import { apiVersionOf, pathOf, resourceOf, RESOURCES, type KubeObject, type ResourceType } from './resource.ts';
 import { Turns } from './turns.ts';
 import { invalid, linesOf } from './watch-lines.ts';
 
@@ -54,6 +54,8 @@ export interface WriteOptions {
   readonly fieldManager?: string | undefined;
   /** Cancels the write unless the server already has it. */
   readonly signal?: AbortSignal | undefined;
+  /** Validates the write and returns its result without storing it. */
+  readonly dryRun?: boolean | undefined;
 }
 
 export interface DeleteOptions extends Pick<WriteOptions, 'signal'> {
@@ -61,10 +63,22 @@ export interface DeleteOptions extends Pick<WriteOptions, 'signal'> {
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
 }
 
+/** Query of the log of a pod, by the names of the API server. */
+export interface PodLogOptions {
+  readonly container: string;
+  readonly tailLines?: number;
+  /** RFC 3339. */
+  readonly sinceTime?: string;
+  /** Starts each line with its time, RFC 3339 with nine decimals. */
+  readonly timestamps?: boolean;
+}
+
 const WATCH_IDLE_MS = 240_000;
 /** Limits concurrent lists: pages are large, and their memory is freed late. */
 const LISTS_AT_A_TIME = 2;
 const EVENT_TYPES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
+/** The API server sends logs as text only. */
+const ANY_TEXT = 'text/plain, application/json';
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
@@ -153,11 +167,12 @@ export class KubeClient {
    */
   async apply<T extends KubeObject>(
     object: KubeObject,
-    { fieldManager, force, subresource, signal }: WriteOptions & { fieldManager: string; force: boolean },
+    { fieldManager, force, subresource, signal, dryRun }: WriteOptions & { fieldManager: string; force: boolean },
   ): Promise<T> {
     const type = resourceOf(object);
     const { namespace, name } = object.metadata;
-    const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager, force, fieldValidation: 'Ignore' })}`;
+    const options = { fieldManager, force, fieldValidation: 'Ignore', dryRun: dryRun === true ? 'All' : undefined };
+    const path = `${pathOf(type, { namespace, name, subresource })}${query(options)}`;
     const contentType = 'application/apply-patch+yaml';
     return typed(type, (await this.#http.json({ method: 'PATCH', path, body: object, contentType, signal })) as T);
   }
@@ -210,11 +225,34 @@ export class KubeClient {
     return this.#http.json({ method: 'GET', path });
   }
 
+  /** Reads the output of a container. @throws ApiError, such as `BadRequest` for a container that has not started */
+  async log(namespace: string, pod: string, options: PodLogOptions): Promise<string> {
+    return this.#http.text({ method: 'GET', path: logPath(namespace, pod, options), accept: ANY_TEXT });
+  }
+
+  /** Yields the lines of a container's output until the container or `signal` ends it. @throws ApiError */
+  async *followLog(
+    namespace: string,
+    pod: string,
+    options: PodLogOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void> {
+    try {
+      const path = logPath(namespace, pod, { ...options, follow: true });
+      yield* linesOf(await this.#http.stream(path, ANY_TEXT, 0, signal));
+    } catch (error) {
+      if (!signal.aborted) throw errorOfFailure(error);
+    }
+  }
+
   /** Closes the client: running requests may finish, watches end. */
   async close(): Promise<void> {
     await this.#http.close();
   }
 }
+
+const logPath = (namespace: string, pod: string, options: PodLogOptions & { follow?: boolean }): string =>
+  `${pathOf(RESOURCES.Pod, { namespace, name: pod, subresource: 'log' })}${query({ ...options })}`;
 
 const isAbsent = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
 

@@ -63,6 +63,16 @@ export class Exchange {
    * @throws ApiError
    */
   async json(request: ApiRequest): Promise<unknown> {
+    const text = await this.text(request);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch (error) {
+      throw invalid(`${request.method} ${request.path}: the reply is no JSON`, error);
+    }
+  }
+
+  /** Returns the text of the reply, as `json` does. */
+  async text(request: ApiRequest): Promise<string> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#once(request);
@@ -84,7 +94,7 @@ export class Exchange {
   }
 
   /**
-   * Returns the streamed body of a watch. Fails when nothing arrives for `idleMs`.
+   * Returns the streamed body of a watch or log. Fails when nothing arrives for `idleMs`, unless that is 0.
    * @throws ApiError
    */
   async stream(path: string, accept: string, idleMs: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
@@ -99,16 +109,11 @@ export class Exchange {
     await Promise.all([this.#requests.close(), this.#watches.destroy()]);
   }
 
-  async #once(request: ApiRequest): Promise<unknown> {
+  async #once(request: ApiRequest): Promise<string> {
     const { signal } = request;
     const reply = await this.#send(this.#requests, request, signal ? { signal } : {});
     if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusal(reply);
-    const text = await reply.body.text();
-    try {
-      return JSON.parse(text) as unknown;
-    } catch (error) {
-      throw invalid(`${request.method} ${request.path}: the reply is no JSON`, error);
-    }
+    return reply.body.text();
   }
 
   async #send(

@@ -7,9 +7,11 @@ import { SecretValues } from '../workloads/store/local/secret-values.ts';
 import type { Workloads } from '../workloads/workloads.ts';
 import type { UserFolders } from './clients/config-file.ts';
 import { ClientRegistrations, type GroupEndpoint } from './clients/registrations/client-registrations.ts';
+import type { ClusterAccess } from './cluster-access.ts';
 import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';
-import { Groups } from './groups/groups.ts';
+import { ClusterGroups } from './groups/cluster-groups.ts';
+import { Groups, groupsFile } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
 import { findServer } from './registry/lookup/find-server.ts';
 import type { ServerLookup } from './registry/schema/entries.ts';
@@ -27,7 +29,9 @@ export interface ManagementApiOptions {
   readonly endpoints: () => readonly GroupEndpoint[];
   readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
   /** Places of the secrets and of their password, beside the state folder. */
-  readonly secrets: Omit<SecretsOptions, 'stateDir'>;
+  readonly secrets: Omit<SecretsOptions, 'stateDir' | 'cluster'>;
+  /** Cluster that holds groups and secrets, in place of the state folder. */
+  readonly cluster?: ClusterAccess | undefined;
   /** Creates the store of workloads. */
   readonly workloads: (services: WorkloadServices) => Workloads;
   /** Aborted when the process drains: streams end. */
@@ -51,10 +55,10 @@ const entryOf = (found: ServerLookup | undefined): WorkloadEntry | undefined => 
 
 /** Creates the handler of the management API. Passes requests for other paths to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
-  const { stateDir, folders, endpoints, env, allowPrivateIp, draining, now, version, log } = options;
-  const groups = new Groups(stateDir);
+  const { stateDir, folders, endpoints, env, allowPrivateIp, draining, now, version, log, cluster } = options;
+  const groups = new Groups(cluster ? new ClusterGroups(cluster) : groupsFile(stateDir));
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
-  const secrets = new Secrets({ stateDir, ...options.secrets });
+  const secrets = new Secrets({ stateDir, cluster, ...options.secrets });
   const registry = new Registry({ ...options.registry, secrets: secrets.system('registry'), stateDir, now, log });
   const registrySkills = (): Promise<readonly RegistryEntry[]> => registry.skills();
   const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });

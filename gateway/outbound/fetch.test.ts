@@ -57,6 +57,13 @@ describe('a reply', () => {
     expect(reply.body.equals(bytes)).toBe(true);
   });
 
+  it('ends with its head on request, although its body is an endless stream', async () => {
+    const head = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
+    const answer: RequestListener = (_, res) => void res.writeHead(401, head).write('data: one\n\n');
+    const request = { method: 'POST', ignoreBody: true } as const;
+    expect(await ask(answer, request)).toMatchObject({ status: 401, contentType: 'text/event-stream', body: '' });
+  });
+
   it('without content type or body is empty text', async () => {
     expect(await ask((_, res) => res.writeHead(204).end())).toMatchObject({ status: 204, contentType: '', body: '' });
   });

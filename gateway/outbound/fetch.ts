@@ -18,7 +18,7 @@ export interface OutboundOptions {
 
 export interface OutboundRequest {
   readonly url: string | URL;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | undefined;
   /** Limit of the body, unpacked. */
@@ -30,6 +30,8 @@ export interface OutboundRequest {
    * `anywhere` also to other origins that the policy allows; they do not get the `authorization` header.
    */
   readonly followRedirects?: boolean | 'anywhere' | undefined;
+  /** Ends with the head of the reply, and leaves the body empty: a stream would not end. */
+  readonly ignoreBody?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -142,8 +144,8 @@ class Exchange {
   }
 
   #send(url: URL, headers: Readonly<Record<string, string>>, isUnread: (status: number) => boolean): Promise<RawReply> {
-    const { method, body = null, timeoutMs, maxBytes } = this.#request;
-    const reception = new Reception({ maxBytes, isUnread });
+    const { method, body = null, timeoutMs, maxBytes, ignoreBody = false } = this.#request;
+    const reception = new Reception({ maxBytes, isUnread: (status) => ignoreBody || isUnread(status) });
     this.#running = reception;
     this.#agent.dispatch(
       {
@@ -164,7 +166,8 @@ class Exchange {
     const headers = Object.fromEntries(
       Object.entries(received).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     );
-    const unpacked = await unpack(body, headers['content-encoding'] ?? '', this.#request.maxBytes);
+    const { maxBytes, ignoreBody = false } = this.#request;
+    const unpacked = ignoreBody ? body : await unpack(body, headers['content-encoding'] ?? '', maxBytes);
     const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
     return { status, headers, contentType, body: unpacked, url: url.href };
   }

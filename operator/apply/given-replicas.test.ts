@@ -19,6 +19,11 @@ it('keeps the applied replicas for the current version of the object only', () =
   });
 });
 
+it('lets a workload without pods start with the default', () => {
+  const stopped = { ...live({ manager: 'ours', operation: 'Apply', fieldsV1 }), spec: { replicas: 0 } };
+  expect(replicasToKeep(stopped, 'ours')).toBeUndefined();
+});
+
 it.each([
   ['another manager', { manager: 'hpa', operation: 'Update', subresource: 'scale', fieldsV1 }],
   ['the replicas manager already', { manager: 'ours-replicas', operation: 'Apply', fieldsV1 }],

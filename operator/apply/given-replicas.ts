@@ -12,7 +12,8 @@ interface ManagedFields {
 
 /**
  * Returns the object to apply as REPLICAS_MANAGER before `manager` applies a workload without `replicas`. Otherwise the
- * field would lose its last manager and default to 1. Undefined when `manager` does not own the field.
+ * field would lose its last manager and default to 1. Undefined when `manager` does not own the field, and for 0 replicas: the
+ * stopped workload then starts with 1, because an autoscaler does not act on 0.
  */
 export function replicasToKeep(live: KubeObject, manager: string): KubeObject | undefined {
   const { apiVersion, kind, metadata } = live;
@@ -26,7 +27,7 @@ export function replicasToKeep(live: KubeObject, manager: string): KubeObject | 
       each.fieldsV1?.['f:spec']?.['f:replicas'] !== undefined,
   );
   const { replicas } = (live['spec'] ?? {}) as { readonly replicas?: number };
-  if (!isOwned || replicas === undefined) return undefined;
+  if (!isOwned || replicas === undefined || replicas === 0) return undefined;
   // Applies to this version only: an autoscaler may be changing the number.
   const precondition = { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) };
   return {

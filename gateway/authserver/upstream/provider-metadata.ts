@@ -1,12 +1,11 @@
 import type { ServerMetadata } from 'openid-client';
 import type { Outbound } from '../../outbound/fetch.ts';
-import { checkOutboundUrl, policyFor, type OutboundFlags } from '../../outbound/policy.ts';
-import { reservedInQuery } from './config/additional-params.ts';
+import { policyFor, type OutboundFlags } from '../../outbound/policy.ts';
 import { faultOf } from './protocol/fault-of.ts';
+import { authorizationFaultIn, endpointFaultIn, shapeFaultIn } from './metadata-faults.ts';
 import { Transport } from './protocol/transport.ts';
 import type { UpstreamStatus } from './upstream.ts';
 import { UpstreamError, type UpstreamFault } from './upstream-error.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface ProviderMetadataOptions extends OutboundFlags {
@@ -150,32 +149,9 @@ function faultIn(metadata: ServerMetadata, options: ProviderMetadataOptions): st
   if (metadata.issuer !== issuer) {
     return 'spell the issuer differently: set issuer_url to exactly that text';
   }
-  const { authorization_endpoint: authorization } = metadata;
-  if (typeof authorization !== 'string') return 'have no authorization_endpoint';
-  const [problem] = urlProblems(authorization, 'authorization_endpoint', insecureAllowHTTP);
-  if (problem) return `have an unusable authorization_endpoint: ${problem.message}`;
-  const twice = reservedInQuery(authorization);
-  if (twice !== undefined) return `have an authorization_endpoint whose query contains ${twice}`;
-  const policy = policyFor(issuer, options);
-  for (const member of ['token_endpoint', 'jwks_uri'] as const) {
-    const url = metadata[member];
-    if (typeof url !== 'string') return `have no ${member}`;
-    const refused = checkOutboundUrl(url, policy);
-    if (refused) return `have an unusable ${member}: ${refused.message}`;
-  }
-  return shapeFaultIn(metadata);
-}
-
-/** Returns the fault of optional members, which openid-client does not check. */
-function shapeFaultIn(metadata: Readonly<Record<string, unknown>>): string | undefined {
-  const isText = (value: unknown): boolean => typeof value === 'string';
-  const lists = ['token_endpoint_auth_methods_supported', 'scopes_supported'];
-  const badList = lists.find((name) => {
-    const value = metadata[name];
-    return value !== undefined && !(Array.isArray(value) && value.every(isText));
-  });
-  if (badList !== undefined) return `have a ${badList} that is not a list of texts`;
-  const texts = ['userinfo_endpoint', 'revocation_endpoint'];
-  const badText = texts.find((name) => metadata[name] !== undefined && !isText(metadata[name]));
-  return badText === undefined ? undefined : `have a ${badText} that is not a text`;
+  return (
+    authorizationFaultIn(metadata, insecureAllowHTTP) ??
+    endpointFaultIn(metadata, ['token_endpoint', 'jwks_uri'], policyFor(issuer, options)) ??
+    shapeFaultIn(metadata)
+  );
 }

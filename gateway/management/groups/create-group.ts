@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
-import { GroupName } from './group.ts';
+import { CLUSTER_UNAVAILABLE, GroupName } from './group.ts';
 
 export const createGroup = defineManagementOperation({
   id: 'createGroup',
@@ -10,7 +10,14 @@ export const createGroup = defineManagementOperation({
   summary: 'Create a group',
   input: { body: Type.Object({ name: GroupName }) },
   success: { status: 201, body: Type.Object({ name: Type.String() }) },
-  errors: { group_exists: { status: 409, message: 'there is already a group of this name: choose another one' } },
+  errors: {
+    group_exists: { status: 409, message: 'there is already a group of this name: choose another one' },
+    engine_unavailable: CLUSTER_UNAVAILABLE,
+    invalid_group: {
+      status: 400,
+      message: 'in a cluster a group name has lower-case letters, digits and "-": choose another one',
+    },
+  },
   run: async ({ groups }, { body: { name } }) => {
     await groups.create(name);
     return { name };

@@ -27,21 +27,32 @@ export type GroupRecord = Static<typeof GroupRecord>;
 
 const EMPTY: GroupsDocument = { groups: { [DEFAULT_GROUP]: { registered_clients: [], skills: [] } }, clients: [] };
 
-/** Groups of workloads, with the clients and skills that belong to them. Kept in `groups.json`. */
-export class Groups {
-  readonly #file: StateFile<typeof GroupsDocument>;
+/** Store of the document of all groups. */
+export interface GroupDocuments {
+  read(): Promise<GroupsDocument>;
+  /** Replaces the document. Changes happen one after the other; `change` runs again after a conflict. */
+  update(change: (document: GroupsDocument) => GroupsDocument | Promise<GroupsDocument>): Promise<GroupsDocument>;
+}
 
-  constructor(stateDir: string) {
-    this.#file = new StateFile(join(stateDir, 'groups.json'), GroupsDocument, EMPTY);
+/** Returns the store in `groups.json`. */
+export const groupsFile = (stateDir: string): GroupDocuments =>
+  new StateFile(join(stateDir, 'groups.json'), GroupsDocument, EMPTY);
+
+/** Groups of workloads, with the clients and skills that belong to them. */
+export class Groups {
+  readonly #documents: GroupDocuments;
+
+  constructor(documents: GroupDocuments) {
+    this.#documents = documents;
   }
 
   read(): Promise<GroupsDocument> {
-    return this.#file.read();
+    return this.#documents.read();
   }
 
   /** Replaces the document. Changes happen one after the other. */
   update(change: (document: GroupsDocument) => GroupsDocument | Promise<GroupsDocument>): Promise<GroupsDocument> {
-    return this.#file.update(change);
+    return this.#documents.update(change);
   }
 
   async has(name: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
-import { Group, groupAnswer } from './group.ts';
+import { CLUSTER_UNAVAILABLE, Group, groupAnswer } from './group.ts';
 
 export const listGroups = defineManagementOperation({
   id: 'listGroups',
@@ -10,7 +10,7 @@ export const listGroups = defineManagementOperation({
   summary: 'List the groups',
   input: {},
   success: { status: 200, body: Type.Object({ groups: Type.Array(Group) }) },
-  errors: {},
+  errors: { engine_unavailable: CLUSTER_UNAVAILABLE },
   run: async ({ groups }) => {
     const document = await groups.read();
     const byName = Object.entries(document.groups).toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { defineManagementOperation } from '../operation.ts';
-import { NOT_SET_UP, PROVIDER_PATH, SecretResult, SecretValue, UNSUPPORTED } from './secret-shapes.ts';
+import { NOT_SET_UP, PROVIDER_PATH, SecretResult, SECRETS_FULL, SecretValue, UNSUPPORTED } from './secret-shapes.ts';
 
 /** A longer name may not fit into the path of a request that deletes the secret. */
 const MAX_SECRET_NAME = 1024;
@@ -11,7 +11,8 @@ export const createSecret = defineManagementOperation({
   path: `${PROVIDER_PATH}/keys`,
   tag: 'secrets',
   summary: 'Create a new secret',
-  description: 'Only for the provider `encrypted`. A secret in an environment variable counts as existing.',
+  description:
+    'Only for the providers `encrypted` and `cluster`. A secret in an environment variable counts as existing.',
   input: {
     body: Type.Object({
       key: Type.String({ minLength: 1, maxLength: MAX_SECRET_NAME, description: 'Name of the secret.' }),
@@ -21,6 +22,11 @@ export const createSecret = defineManagementOperation({
   success: { status: 201, body: SecretResult },
   errors: {
     reserved_name: { status: 400, message: 'names that start with __sys_ belong to vmcp: choose another one' },
+    invalid_secret_name: {
+      status: 400,
+      message: 'in a cluster a secret name has letters, digits, ".", "_" and "-", at most 253: choose another one',
+    },
+    secrets_full: SECRETS_FULL,
     not_set_up: NOT_SET_UP,
     unsupported: UNSUPPORTED,
     secret_exists: {

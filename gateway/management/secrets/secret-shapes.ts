@@ -24,6 +24,11 @@ export const NOT_SET_UP = {
   message: 'no secrets provider is set up: set one up with POST /api/v1beta/secrets',
 } as const;
 
+export const SECRETS_FULL = {
+  status: 400,
+  message: 'a cluster holds at most 1 MiB of secrets: delete secrets, or use a smaller value',
+} as const;
+
 export const UNSUPPORTED = { status: 405, message: 'the secrets provider does not support this operation' } as const;
 
 export const SECRET_NOT_FOUND = {

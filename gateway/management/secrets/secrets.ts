@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
+import type { ClusterAccess } from '../cluster-access.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { StateFile } from '../../state/state-file.ts';
 import { environmentSecret, type Environment } from './environment-secrets.ts';
@@ -37,6 +38,8 @@ export interface SecretsOptions {
   readonly env: Environment;
   readonly keyring: Keyring;
   readonly connectOnePassword: ConnectOnePassword;
+  /** Cluster that holds the secrets, and the only provider then. */
+  readonly cluster?: ClusterAccess | undefined;
   /** Binary logarithm of the cost of a key; tests use a low one. */
   readonly log2Cost?: number;
 }
@@ -49,25 +52,32 @@ interface Active extends ProviderVariant<ProviderType> {
 
 /**
  * Secrets of the management API, in the provider that the user has set up. The choice is kept in `secrets-provider.json`, and
- * `VMCP_SECRETS_PROVIDER` overrides it.
+ * `VMCP_SECRETS_PROVIDER` overrides it. In a cluster the provider is always `cluster`.
  */
 export class Secrets implements SecretReader {
   readonly #env: Environment;
   readonly #settings: StateFile<typeof Settings>;
   readonly #providers: ReadonlyMap<string, Active>;
+  readonly #isInCluster: boolean;
 
   constructor({ stateDir, ...others }: SecretsOptions) {
     const deps: ProviderDeps = { encryptedPath: join(stateDir, 'secrets_encrypted'), ...others };
     this.#env = others.env;
+    this.#isInCluster = others.cluster !== undefined;
     this.#settings = new StateFile(join(stateDir, 'secrets-provider.json'), Settings, {});
     this.#providers = new Map(
       PROVIDERS.map((variant) => [variant.type, { ...variant, provider: variant.create(deps) }]),
     );
   }
 
-  /** Prepares and tests a provider, then chooses it. Throws `no_keyring`, `password_conflict` and `SecretsFailure`. */
+  /**
+   * Prepares and tests a provider, then chooses it. Throws `no_keyring`, `password_conflict`, `no_cluster`, `only_cluster` and
+   * `SecretsFailure`.
+   */
   async setUp(type: ProviderType, password: string | undefined): Promise<string> {
+    if (this.#isInCluster && type !== 'cluster') throw new OperationError('only_cluster');
     await this.#active(type).provider.setUp(password === '' ? undefined : password);
+    if (this.#isInCluster) return 'the secrets provider cluster is set up';
     const { provider_type: previous } = await this.#settings.read();
     await this.#settings.update((settings) => (settings.provider_type === type ? settings : { provider_type: type }));
     const override = this.#override();
@@ -153,6 +163,7 @@ export class Secrets implements SecretReader {
 
   /** Returns the provider in use. Before the first setup, `VMCP_SECRETS_PROVIDER` can select only the environment. Throws `not_set_up`. */
   async #chosen(): Promise<Active> {
+    if (this.#isInCluster) return this.#active('cluster');
     const { provider_type: chosen } = await this.#settings.read();
     const type = this.#override() ?? chosen;
     if (type === undefined || (chosen === undefined && type !== 'environment')) throw new OperationError('not_set_up');

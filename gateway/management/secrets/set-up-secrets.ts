@@ -27,6 +27,11 @@ export const setUpSecrets = defineManagementOperation({
   },
   errors: {
     no_keyring: { status: 400, message: 'this machine has no keyring for the password' },
+    no_cluster: {
+      status: 400,
+      message: 'the provider cluster needs vmcp serve with "workloads": "kubernetes": choose another one',
+    },
+    only_cluster: { status: 400, message: 'in a cluster the only provider is cluster, which needs no setup' },
     password_conflict: {
       status: 400,
       message: 'the password differs from the one in the environment of vmcp: leave it out, or change the environment',

@@ -6,6 +6,7 @@ import {
   SECRET_NOT_FOUND,
   SecretPath,
   SecretResult,
+  SECRETS_FULL,
   SecretValue,
   UNSUPPORTED,
 } from './secret-shapes.ts';
@@ -16,10 +17,15 @@ export const updateSecret = defineManagementOperation({
   path: `${PROVIDER_PATH}/keys/{key}`,
   tag: 'secrets',
   summary: 'Update a secret',
-  description: 'Only for the provider `encrypted`.',
+  description: 'Only for the providers `encrypted` and `cluster`.',
   input: { path: SecretPath, body: Type.Object({ value: SecretValue }) },
   success: { status: 200, body: SecretResult },
-  errors: { not_set_up: NOT_SET_UP, unsupported: UNSUPPORTED, secret_not_found: SECRET_NOT_FOUND },
+  errors: {
+    secrets_full: SECRETS_FULL,
+    not_set_up: NOT_SET_UP,
+    unsupported: UNSUPPORTED,
+    secret_not_found: SECRET_NOT_FOUND,
+  },
   run: async ({ secrets }, { path: { key }, body: { value } }) => {
     await secrets.update(key, value);
     return { key, message: 'secret updated' };

@@ -8,7 +8,8 @@ import { startGuard, type Guard } from './process/guard.ts';
 import { SCHEMES } from './schemes/index.ts';
 import { logLines, type LineListener } from './lines.ts';
 import { tryLock } from './process/process-lock.ts';
-import { startProcess } from './process/process.ts';
+import { isIsolated, startIsolated } from './process/isolated.ts';
+import { removeLeftovers, startProcess, type Leftover } from './process/process.ts';
 import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions } from './runner.ts';
 import type { RunResult, Scheme, Tools } from './schemes/scheme.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -44,17 +45,25 @@ export function createLauncher(options: LauncherOptions): Launcher {
   const children = createChildren(options);
   const tools = createTools(options, children.start);
   return {
-    prepare: async (process, name, request = {}) =>
-      schemeOf(process.image).prepare(process, { ...request, name }, tools),
+    async prepare(process, name, request = {}) {
+      const scheme = schemeOf(process.image);
+      if (process.container !== undefined && scheme.prefix !== '') throw notAContainer(process.image);
+      await children.removeLeftovers();
+      return scheme.prepare(process, { ...request, name }, tools);
+    },
     spawn: (command, spawnOptions) =>
       children.start(command, spawnOptions, logLines(log, spawnOptions.name, spawnOptions.onLine)),
     close: (graceMs) => children.close(graceMs),
   };
 }
 
+const notAContainer = (image: string): LaunchError =>
+  new LaunchError('IsolationUnavailable', `${image} runs as a process, which has no container options: use an image`);
+
 /** Tracks the running children and their guard, which starts with the first child. */
 function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
   const running = new Set<Child>();
+  const leftovers = new Set<Leftover>();
   let guard: Guard | undefined;
   let closed = false;
   const start: Start = (command, spawnOptions, listener) => {
@@ -62,7 +71,10 @@ function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
     guard ??= startGuard(engineEnvironment(hostEnv), (error) => {
       log.warn('process guard failed', { error: error.message });
     });
-    const child = startProcess(command, spawnOptions, { stateDir, hostEnv, guard }, listener);
+    const table = { stateDir, hostEnv, guard, leftovers };
+    const child = isIsolated(command)
+      ? startIsolated(command, spawnOptions, table, listener)
+      : startProcess(command, spawnOptions, table, listener);
     running.add(child);
     void child.exited.then(() => running.delete(child));
     return child;
@@ -73,7 +85,7 @@ function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
     guard?.close();
     guard = undefined;
   };
-  return { start, close };
+  return { start, close, removeLeftovers: () => removeLeftovers({ leftovers, hostEnv }) };
 }
 
 function createTools(options: LauncherOptions, start: Start): Tools {

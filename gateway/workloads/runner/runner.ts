@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { ContainerIsolation } from '../../contract/container/options.ts';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 
 /**
@@ -56,7 +57,29 @@ export interface Command {
   readonly container?: {
     /** Complete environment of the client. */
     readonly clientEnv: Readonly<Record<string, string>>;
+    /** Present for an isolated network, which `spawn` creates and removes with the container. */
+    readonly network?: IsolatedNetwork;
+    /** True for the relay of an isolated network. */
+    readonly isRelay?: boolean;
   };
+}
+
+/** Network of one container that reaches others only through proxies of this process. See docs/workload-isolation.md. */
+export interface IsolatedNetwork {
+  readonly image: string;
+  readonly labels: readonly string[];
+  readonly isolation: ContainerIsolation;
+  /** Port of the outbound proxy in the network; absent when there is none. */
+  readonly proxyPort?: number;
+  /** Port of the MCP endpoint on 127.0.0.1 and in the network; absent for stdio. */
+  readonly endpoint?: PortPair;
+  /** Other ports, forwarded as bytes. */
+  readonly published: readonly PortPair[];
+}
+
+export interface PortPair {
+  readonly port: number;
+  readonly targetPort: number;
 }
 
 export interface Exit {
@@ -86,18 +109,23 @@ export type LaunchReason =
   | 'InstallFailed'
   | 'UvxUnavailable'
   | 'NoContainerEngine'
+  | 'ImageNotFound'
   | 'ImagePullFailed'
+  | 'IsolationUnavailable'
+  | 'MountNotFound'
   | 'EnvironmentUnsupported'
   | 'EnvironmentFileUnreadable'
   | 'CrashLoop'
   | 'LauncherClosed';
 
-/** Permanent failures, which need another image reference. All other failures are retried. */
+/** Permanent failures, which need another image reference or other settings. All other failures are retried. */
 const PERMANENT: ReadonlySet<LaunchReason> = new Set([
   'InvalidImageReference',
   'PackageNotFound',
   'PackageHasNoBin',
   'CrashLoop',
+  'ImageNotFound',
+  'IsolationUnavailable',
 ]);
 
 /** Reasons whose messages quote a tool. Its output can contain credentials of a registry. */

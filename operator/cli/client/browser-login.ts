@@ -114,19 +114,13 @@ export class BrowserLogin implements OAuthClientProvider {
     // Other schemes start programs.
     if (url.protocol !== 'https:' && url.protocol !== 'http:')
       throw new LoginFailed(`the authorization server names no page to log in at: its URL starts with ${url.protocol}`);
-    this.#redirected = this.#listener?.receive(this.#state);
+    this.#redirected = this.#listener?.receive(this.#state, WAIT_MS);
     this.#place.show(url);
   }
 
   /** Waits for the redirect and returns its code. Rejects with `LoginFailed`. */
   async code(): Promise<string> {
-    const late = AbortSignal.timeout(WAIT_MS);
-    const parameters = await Promise.race([
-      this.#redirected,
-      new Promise<undefined>((resolve) => {
-        late.addEventListener('abort', () => resolve(undefined), { once: true });
-      }),
-    ]);
+    const parameters = await this.#redirected;
     if (!parameters) throw new LoginFailed('nobody logged in within 5 minutes: run the command again');
     const issuer = parameters.get('iss');
     // RFC 9207 §2.4: a code of another authorization server is not sent to this one.

@@ -14,6 +14,25 @@ it('protects the API with tokens of the issuer', () => {
   });
 });
 
+it('serves the workloads of namespaces of a cluster', () => {
+  expect(readServeConfig('{"workloads": "kubernetes"}')).toEqual({
+    protectedBy: undefined,
+    cluster: { namespaces: [] },
+  });
+  const text = '{"workloads": "kubernetes", "namespaces": ["team-a", "team-b"]}';
+  expect(readServeConfig(text)).toMatchObject({ cluster: { namespaces: ['team-a', 'team-b'] } });
+});
+
+it('protects the API with tokens of a service account', () => {
+  const auth = { type: 'kubernetes', serviceAccount: 'team:admin' };
+  expect(readServeConfig(JSON.stringify({ auth }))).toMatchObject({
+    protectedBy: {
+      oidc_config: { audience: 'vmcp' },
+      vmcp: { incoming: { type: 'oidc', source: 'kubernetes', service_account: 'team:admin', use_cluster_auth: true } },
+    },
+  });
+});
+
 it.each([
   ['text that is no JSON', '{', ['. Invalid']],
   ['a list', '[]', ['. Invalid']],
@@ -21,7 +40,26 @@ it.each([
   ['an auth that is no object', '{"auth": 7}', ['auth InvalidType']],
   ['an issuer that is no URL', JSON.stringify({ auth: { ...AUTH, issuer: 'nowhere' } }), ['auth.issuer InvalidUrl']],
   ['a missing audience', JSON.stringify({ auth: { issuer: AUTH.issuer } }), ['auth.audience MissingField']],
-  ['workloads in a cluster', '{"workloads": "kubernetes"}', ['workloads NotSupportedYet']],
+  ['namespaces of this machine', '{"namespaces": ["team"]}', ['namespaces Invalid']],
+  ['namespaces that are none', '{"workloads": "kubernetes", "namespaces": ["Team"]}', ['namespaces Invalid']],
+  ['a namespace alone', '{"workloads": "kubernetes", "namespaces": "team"}', ['namespaces Invalid']],
+  ['a namespace twice', '{"workloads": "kubernetes", "namespaces": ["a", "a"]}', ['namespaces Invalid']],
+  [
+    'another type of auth',
+    '{"auth": {"type": "basic"}}',
+    ['auth.type Invalid', 'auth.issuer MissingField', 'auth.audience MissingField'],
+  ],
+  ['tokens of every account', '{"auth": {"type": "kubernetes"}}', ['auth.serviceAccount MissingField']],
+  [
+    'an account without its namespace',
+    '{"auth": {"type": "kubernetes", "serviceAccount": "admin"}}',
+    ['auth.serviceAccount MissingField'],
+  ],
+  [
+    'an account with an issuer of another kind',
+    JSON.stringify({ auth: { ...AUTH, serviceAccount: 'team:admin' } }),
+    ['auth.serviceAccount UnknownField'],
+  ],
   ['workloads elsewhere', '{"workloads": "mars"}', ['workloads Invalid']],
 ])('reports each problem of %s', (_name, text, expected) => {
   const read = readServeConfig(text);

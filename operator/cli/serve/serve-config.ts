@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 import { readGatewayConfig } from '../../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
@@ -6,33 +7,31 @@ import type { Problem } from '../../../gateway/contract/problem.ts';
 export interface ServeConfig {
   /** Configuration whose boundary 1 protects the API; undefined without `auth`. */
   readonly protectedBy: GatewayConfig | undefined;
+  /** Present when workloads are those of a cluster. */
+  readonly cluster?: {
+    /** Served namespaces; that of the connection when empty. */
+    readonly namespaces: readonly string[];
+  };
 }
 
 const MEMBERS = ['auth', 'workloads', 'namespaces'];
+const AUTH_TYPES = ['oidc', 'kubernetes'];
+/** Default `aud` of service account tokens. */
+const AUDIENCE = 'vmcp';
+const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/u;
+
+const invalid = (path: string, message: string): Problem => ({ reason: 'Invalid', path, message });
 
 /** Reads the configuration of `vmcp serve`. Pure. */
 export function readServeConfig(text: string): ServeConfig | { readonly problems: readonly Problem[] } {
   const document = parsed(text);
-  if (typeof document !== 'object' || document === null || Array.isArray(document))
-    return { problems: [{ reason: 'Invalid', path: '.', message: 'must be a JSON object' }] };
-  const { auth, workloads = 'local' } = document as Readonly<Record<string, unknown>>;
-  const unknown = Object.keys(document).filter((name) => !MEMBERS.includes(name));
-  const problems: Problem[] = unknown.map((name) => ({
-    reason: 'UnknownField',
-    path: name,
-    message: `unknown field: use ${MEMBERS.join(', ')}`,
-  }));
-  if (workloads === 'kubernetes')
-    problems.push({
-      reason: 'NotSupportedYet',
-      path: 'workloads',
-      message: 'workloads in a cluster are not built yet',
-    });
-  else if (workloads !== 'local')
-    problems.push({ reason: 'Invalid', path: 'workloads', message: 'must be "local" or "kubernetes"' });
-  if (auth === undefined) return problems.length > 0 ? { problems } : { protectedBy: undefined };
+  if (!isObject(document)) return { problems: [invalid('.', 'must be a JSON object')] };
+  const { auth, workloads = 'local', namespaces = [] } = document;
+  const problems = [...unknownMembers(document), ...placeProblems(workloads, namespaces), ...authProblems(auth)];
+  const cluster = workloads === 'kubernetes' && { cluster: { namespaces: namespaces as readonly string[] } };
+  if (auth === undefined) return problems.length > 0 ? { problems } : { protectedBy: undefined, ...cluster };
   const read = readGatewayConfig(JSON.stringify(gatewayConfigWith(auth)));
-  if ('config' in read && problems.length === 0) return { protectedBy: read.config };
+  if ('config' in read && problems.length === 0) return { protectedBy: read.config, ...cluster };
   return { problems: [...problems, ...('problems' in read ? read.problems.map(ofAuth) : [])] };
 }
 
@@ -44,29 +43,88 @@ function parsed(text: string): unknown {
   }
 }
 
+const unknownMembers = (document: JsonObject): Problem[] =>
+  Object.keys(document)
+    .filter((name) => !MEMBERS.includes(name))
+    .map((name) => ({ reason: 'UnknownField', path: name, message: `unknown field: use ${MEMBERS.join(', ')}` }));
+
+function placeProblems(workloads: unknown, namespaces: unknown): Problem[] {
+  if (workloads !== 'local' && workloads !== 'kubernetes')
+    return [invalid('workloads', 'must be "local" or "kubernetes"')];
+  const names: readonly unknown[] = Array.isArray(namespaces) ? namespaces : [undefined];
+  const isList = names.every((name) => typeof name === 'string' && NAMESPACE.test(name));
+  if (!isList || new Set(names).size < names.length)
+    return [invalid('namespaces', 'must be a list of different names of namespaces')];
+  if (workloads === 'local' && names.length > 0)
+    return [invalid('namespaces', 'needs "workloads": "kubernetes": add it, or remove this field')];
+  return [];
+}
+
+/** Requires the accounts of service account tokens: every pod of a cluster can get a token for any audience. */
+function authProblems(auth: unknown): Problem[] {
+  if (!isObject(auth)) return [];
+  const { type = 'oidc', serviceAccount, namespace } = auth;
+  if (typeof type !== 'string' || !AUTH_TYPES.includes(type))
+    return [invalid('auth.type', `must be ${AUTH_TYPES.map((each) => `"${each}"`).join(' or ')}`)];
+  if (type === 'kubernetes' && serviceAccount === undefined && namespace === undefined) {
+    const message = 'set serviceAccount to NAMESPACE:NAME, or namespace: else every pod of the cluster has access';
+    return [{ reason: 'MissingField', path: 'auth.serviceAccount', message }];
+  }
+  return [];
+}
+
 /** A gateway without backends whose clients bring tokens of that issuer. */
 const gatewayConfigWith = (auth: unknown): unknown => ({
   schema_version: 'v0.1.0',
   name: 'management',
-  oidc_config: auth,
-  vmcp: {
-    backends: [],
-    aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
-    incoming: { type: 'oidc', source: 'inline' },
-    operational: {
-      timeouts: { default: '30s' },
-      failure_handling: {
-        health_check_interval: '30s',
-        health_check_timeout: '10s',
-        unhealthy_threshold: 3,
-        circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
-      },
+  ...boundaryWith(auth),
+});
+
+function boundaryWith(auth: unknown): object {
+  if (!isObject(auth)) return { oidc_config: auth, vmcp: withoutBackends({ source: 'inline' }) };
+  const { type, serviceAccount, namespace, ...oidc } = auth;
+  if (type !== 'kubernetes') {
+    const others = {
+      ...(serviceAccount !== undefined && { serviceAccount }),
+      ...(namespace !== undefined && { namespace }),
+    };
+    return { oidc_config: { ...oidc, ...others }, vmcp: withoutBackends({ source: 'inline' }) };
+  }
+  const accounts = {
+    ...(serviceAccount !== undefined && { service_account: serviceAccount }),
+    ...(namespace !== undefined && { namespace }),
+  };
+  // With a key set of its own the API is outside of the cluster.
+  const isInPod = oidc['jwksurl'] === undefined;
+  return {
+    oidc_config: { audience: AUDIENCE, ...oidc },
+    vmcp: withoutBackends({ source: 'kubernetes', use_cluster_auth: isInPod, ...accounts }),
+  };
+}
+
+const withoutBackends = (incoming: object): object => ({
+  backends: [],
+  aggregation: { conflict_resolution: 'prefix', prefix_format: '{workload}_', default_tool_visibility: 'allow' },
+  incoming: { type: 'oidc', ...incoming },
+  operational: {
+    timeouts: { default: '30s' },
+    failure_handling: {
+      health_check_interval: '30s',
+      health_check_timeout: '10s',
+      unhealthy_threshold: 3,
+      circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s' },
     },
   },
 });
 
-const ofAuth = (problem: Problem): Problem => ({
-  ...problem,
-  path: problem.path.replace(/^oidc_config/u, 'auth'),
-  message: problem.message.replaceAll('oidc_config.', 'auth.'),
-});
+/** Paths of the rendered configuration, and the paths in the file that they come from. */
+const SOURCES: readonly (readonly [RegExp, string])[] = [
+  [/^oidc_config/u, 'auth'],
+  [/^vmcp\.incoming\.service_account/u, 'auth.serviceAccount'],
+  [/^vmcp\.incoming\.namespace/u, 'auth.namespace'],
+];
+
+function ofAuth(problem: Problem): Problem {
+  const path = SOURCES.reduce((text, [from, to]) => text.replace(from, to), problem.path);
+  return { ...problem, path, message: problem.message.replaceAll('oidc_config.', 'auth.') };
+}

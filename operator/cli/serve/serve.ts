@@ -4,9 +4,11 @@ import { boundaryOf, BoundaryImpossible } from '../../../gateway/incoming/bounda
 import { ListenError } from '../../../gateway/listener.ts';
 import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
 import { reapOrphans } from '../../../gateway/workloads/runner/process/reaper.ts';
-import { startGateway } from '../../../gateway/main.ts';
+import { apiServerOf } from '../../../gateway/kube/api-server.ts';
+import { startGateway, type ManagedCluster } from '../../../gateway/main.ts';
 import type { RootLog } from '../../../gateway/telemetry/log.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../../local/state.ts';
+import { defaultConnection } from '../../source/kube/kube-config.ts';
 import { userFolders } from '../../local/user-folders.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
@@ -38,7 +40,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
   }
 }
 
-async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog): Promise<number> {
+async function run(flags: ServeFlags, { protectedBy, cluster }: ServeConfig, log: RootLog): Promise<number> {
   const { host, port } = flags;
   const state = openState(resolve(flags.state ?? defaultStateDir(process.env)));
   const signalled = untilSignal(process.stderr);
@@ -46,8 +48,11 @@ async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog
   const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
   try {
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
-    const boundary = protectedBy && boundaryOf(protectedBy, url, { log, now: Date.now, exposed: true });
-    const api = { stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher };
+    const apiServer = apiServerOf(process.env);
+    const boundary = protectedBy && boundaryOf(protectedBy, url, { log, now: Date.now, exposed: true, apiServer });
+    const folders = userFolders(process.env, process.platform);
+    const managed = cluster && (await connectTo(cluster.namespaces));
+    const api = { stateDir: state.dir, folders, launcher, cluster: managed };
     const gateway = await startGateway({
       servers: [],
       management: { host, port, api, boundary },
@@ -65,6 +70,15 @@ async function run(flags: ServeFlags, { protectedBy }: ServeConfig, log: RootLog
     await launcher.close();
     state.close();
   }
+}
+
+/** Connects to the cluster of the pod or of the kubeconfig. Throws `BoundaryImpossible` without one. */
+async function connectTo(namespaces: readonly string[]): Promise<ManagedCluster> {
+  const connection = await defaultConnection(process.env, Date.now).catch((error: unknown) => {
+    throw new BoundaryImpossible(error);
+  });
+  const [first = connection.namespace, ...others] = namespaces;
+  return { connection, namespaces: [first, ...others] };
 }
 
 /** Reads a valid configuration. Otherwise prints the problems and returns undefined. */

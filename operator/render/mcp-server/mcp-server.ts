@@ -1,4 +1,5 @@
 import type { KubeObject, OwnerReference } from '../../../gateway/kube/resource.ts';
+import { serverRunConfig } from '../../../gateway/workloads/server-run-config.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { documentConfigMap } from '../objects/config-map.ts';
 import { httpWorkload } from './http-server.ts';
@@ -9,7 +10,6 @@ import type { Rendered, RenderOptions } from '../options.ts';
 import { ownedBy, type Owned } from '../owned.ts';
 import { serviceAccount } from '../objects/rbac.ts';
 import { inOrder } from '../rendered.ts';
-import { runConfigOf } from './run-config.ts';
 import { service } from '../objects/service.ts';
 import { stdioWorkload } from './stdio-server.ts';
 
@@ -26,7 +26,7 @@ export function renderMCPServer(server: MCPServer, owner: OwnerReference, option
   return inOrder([
     ...workload.objects,
     ...account(server, owned, options),
-    documentConfigMap(owned, `${name}-runconfig`, RUN_CONFIG_KEY, runConfigOf(server)),
+    documentConfigMap(owned, `${name}-runconfig`, RUN_CONFIG_KEY, serverRunConfig(server)),
     service(owned, name, exposure, spec.resourceOverrides?.proxyService),
     ...serverNetworkPolicy(server, owned, name, options),
   ]);

@@ -118,7 +118,7 @@ function checkMountPaths({ volumes = [] }: MCPServer['spec'], report: Report): v
 }
 
 /** Returns the variables whose value is in the resource. */
-export const plainVariables = (env: NonNullable<MCPServer['spec']['env']>): Record<string, string> =>
+const plainVariables = (env: NonNullable<MCPServer['spec']['env']>): Record<string, string> =>
   Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 
 /** Returns the environment of a process that the gateway starts. In a cluster only the server's own pod has it. */

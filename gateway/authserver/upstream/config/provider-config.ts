@@ -5,6 +5,7 @@ import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { caBundleRef, secretKeyRef, type BundleRef } from '../../../contract/references.ts';
 import { safeUrl, rule, type Rule } from '../../../contract/rule.ts';
 import { parameterProblems } from './additional-params.ts';
+import { configuredSecret } from './client-secret.ts';
 import { ClientAuthentication } from '../protocol/client-authentication.ts';
 import { CodeClient, type CodeClientOptions } from '../protocol/code-client.ts';
 import { Guards } from '../protocol/guards.ts';
@@ -130,7 +131,7 @@ export const codeClientOf = (
   new CodeClient({
     clientId: config.client_id ?? '',
     redirectUri,
-    authentication: new ClientAuthentication(config, deps),
+    authentication: new ClientAuthentication(configuredSecret(config, deps)),
     tokenParameters: config.additional_token_params,
     rules,
     timeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,

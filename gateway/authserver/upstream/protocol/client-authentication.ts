@@ -1,11 +1,8 @@
 import type { ClientAuth } from 'openid-client';
-import type { UpstreamDeps } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
-export interface ClientSecretSource {
-  readonly client_secret_file?: string | undefined;
-  readonly client_secret_env_var?: string | undefined;
-}
+/** Returns the current client secret; undefined for a public client. Throws `UpstreamError`. */
+export type ClientSecret = () => string | undefined;
 
 /** Error codes for a rejected client secret, of RFC 6749 §5.2, GitHub and Slack. */
 const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
@@ -17,14 +14,12 @@ const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
 
 /** Authentication of the gateway at one provider. Reads the secret for every request. */
 export class ClientAuthentication {
-  readonly #source: ClientSecretSource;
-  readonly #deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>;
+  readonly #secret: ClientSecret;
   /** Method for a provider that does not state what it supports. */
   #guess: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic';
 
-  constructor(source: ClientSecretSource, deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>) {
-    this.#source = source;
-    this.#deps = deps;
+  constructor(secret: ClientSecret) {
+    this.#secret = secret;
   }
 
   /**
@@ -77,24 +72,6 @@ export class ClientAuthentication {
       const refused = error instanceof UpstreamError && CREDENTIAL_ERRORS.has(error.providerError ?? '');
       if (refused) this.#guess = 'client_secret_basic';
       throw error;
-    }
-  }
-
-  #secret(): string | undefined {
-    const { client_secret_file: file, client_secret_env_var: variable } = this.#source;
-    if (file === undefined && variable === undefined) return undefined;
-    const secret = file === undefined ? this.#deps.readEnvironment?.(variable ?? '') : this.#read(file);
-    if (secret !== undefined && secret !== '') return secret;
-    const place = file === undefined ? `environment variable ${String(variable)}` : `file ${file}`;
-    throw new UpstreamError('misconfigured', `the client secret is missing: the ${place} is empty or missing`);
-  }
-
-  #read(file: string): string {
-    try {
-      return this.#deps.readSecret(file).trim();
-    } catch (error) {
-      const message = error instanceof Error ? error.message : 'it cannot be read';
-      throw new UpstreamError('misconfigured', `the client secret is missing: ${message}`);
     }
   }
 }

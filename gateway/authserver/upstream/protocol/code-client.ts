@@ -7,7 +7,7 @@ import type { Provider } from './provider.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import type { ReplyRules } from './token-reply.ts';
 import { Transport } from './transport.ts';
-import type { LegSecrets, UpstreamGrant } from '../upstream.ts';
+import type { UpstreamGrant } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
 /** Loaded by the first login, since the operator also imports the variants and needs no client. */
@@ -26,6 +26,17 @@ export interface CodeClientOptions {
   readonly timeoutMs: number;
   /** ms since the epoch. */
   readonly now: () => number;
+}
+
+/** Secrets of one login attempt. */
+export interface CodeSecrets {
+  readonly state: string;
+  /** Without it the request has no PKCE challenge. */
+  readonly codeVerifier?: string | undefined;
+  /** Required for OpenID Connect. */
+  readonly nonce?: string | undefined;
+  /** That of the options when absent. */
+  readonly redirectUri?: string | undefined;
 }
 
 /** Tokens of a provider, with the claims and the reply that they came with. */
@@ -67,7 +78,7 @@ export class CodeClient {
   /** Returns the authorization URL. `parameters` are added to `client_id`, `response_type`, `redirect_uri`, `state` and PKCE. */
   async authorizationUrl(
     { metadata }: Pick<Provider, 'metadata'>,
-    { state, codeVerifier, redirectUri = this.#options.redirectUri }: LegSecrets,
+    { state, codeVerifier, redirectUri = this.#options.redirectUri }: CodeSecrets,
     parameters: Readonly<Record<string, string>>,
   ): Promise<string> {
     const openid = await load();
@@ -82,13 +93,12 @@ export class CodeClient {
       ...parameters,
       redirect_uri: redirectUri,
       state,
-      code_challenge: challengeOf(codeVerifier),
-      code_challenge_method: 'S256',
+      ...(codeVerifier !== undefined && { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' }),
     });
     return url.href;
   }
 
-  exchange(provider: Provider, code: string, secrets: LegSecrets): Promise<Granted> {
+  exchange(provider: Provider, code: string, secrets: CodeSecrets): Promise<Granted> {
     const { codeVerifier, nonce, state, redirectUri = this.#options.redirectUri } = secrets;
     const callback = new URL(redirectUri);
     callback.searchParams.set('code', code);
@@ -97,8 +107,8 @@ export class CodeClient {
     if (promised === true) callback.searchParams.set('iss', issuer); // `codeOf` has checked it
     const checks = {
       expectedState: state,
-      pkceCodeVerifier: codeVerifier,
-      ...(this.#options.rules.openid && { expectedNonce: nonce, idTokenExpected: true }),
+      ...(codeVerifier !== undefined && { pkceCodeVerifier: codeVerifier }),
+      ...(this.#options.rules.openid && nonce !== undefined && { expectedNonce: nonce, idTokenExpected: true }),
     };
     return this.#grant('the code exchange', provider, ({ openid, config }) =>
       openid.authorizationCodeGrant(config, callback, checks, this.#options.tokenParameters),

@@ -51,7 +51,7 @@ const isRotated = (refreshToken: UpstreamGrant['refreshToken'], old: UpstreamGra
   refreshToken !== undefined && refreshToken.reveal() !== old.refreshToken?.reveal();
 
 /** Adds the previous refresh token, ID token and scope when the reply omits them (RFC 6749 §6, OpenID Core §12.2). */
-const completed = (grant: UpstreamGrant, old: UpstreamGrant): UpstreamGrant => ({
+export const completed = (grant: UpstreamGrant, old: UpstreamGrant): UpstreamGrant => ({
   ...grant,
   refreshToken: grant.refreshToken ?? old.refreshToken,
   scope: grant.scope ?? old.scope,

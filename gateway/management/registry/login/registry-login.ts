@@ -139,12 +139,8 @@ export class RegistryLogin {
 
   /** Waits for the redirect and exchanges its code. Never rejects. */
   async #finish(listener: RedirectListener, secrets: LegSecrets): Promise<void> {
-    const timer = setTimeout(() => {
-      listener.close();
-    }, LOGIN_MS);
-    timer.unref();
     try {
-      const answer = await listener.receive(secrets.state);
+      const answer = await listener.receive(secrets.state, LOGIN_MS);
       if (!answer) return; // too late, or replaced by another attempt
       const parameter = (name: string): string | undefined => answer.get(name) ?? undefined;
       const callback = { code: parameter('code'), iss: parameter('iss'), error: parameter('error') };
@@ -155,7 +151,6 @@ export class RegistryLogin {
       const cause = error instanceof Error ? error.message : 'unknown error';
       this.#options.log.warn('the login at the registry failed', { cause });
     } finally {
-      clearTimeout(timer);
       listener.close();
       if (this.#attempt === listener) this.#attempt = undefined;
     }

@@ -1,3 +1,4 @@
+import type { ClusterAccess } from '../../cluster-access.ts';
 import type { Environment } from '../environment-secrets.ts';
 import type { ConnectOnePassword } from '../one-password/one-password.ts';
 import type { Keyring } from '../password/keyring.ts';
@@ -38,6 +39,8 @@ export interface ProviderDeps {
   readonly env: Environment;
   readonly keyring: Keyring;
   readonly connectOnePassword: ConnectOnePassword;
+  /** Cluster of the provider `cluster`; absent elsewhere. */
+  readonly cluster?: ClusterAccess | undefined;
 }
 
 /** Kind of provider. */

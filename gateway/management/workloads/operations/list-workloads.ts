@@ -8,7 +8,7 @@ import { API_BASE, defineManagementOperation } from '../../operation.ts';
 const Exactly = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: ['boolean', 'string'], description }));
 
-const { group_not_found } = WORKLOAD_ERRORS;
+const { group_not_found, engine_unavailable } = WORKLOAD_ERRORS;
 
 export const listWorkloads = defineManagementOperation({
   id: 'listWorkloads',
@@ -24,7 +24,7 @@ export const listWorkloads = defineManagementOperation({
     }),
   },
   success: { status: 200, body: Type.Object({ workloads: Type.Array(WorkloadSummary) }) },
-  errors: { group_not_found },
+  errors: { group_not_found, engine_unavailable },
   run: async ({ workloads, groups }, { query: { all, group } }) => {
     if (group !== undefined) groupOf(await groups.read(), group);
     const filter = { all: all === 'true', ...(group !== undefined && { group }) };

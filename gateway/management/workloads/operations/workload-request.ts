@@ -14,10 +14,16 @@ const { image_not_found, image_unavailable, server_not_found, group_not_found, i
   WORKLOAD_ERRORS;
 
 /** Errors of operations that read one workload. */
-export const READ_ERRORS = { invalid_name, workload_not_found };
+export const READ_ERRORS = { invalid_name, workload_not_found, engine_unavailable };
 
 /** Errors of operations that change the state of workloads. */
-export const CHANGE_ERRORS = { managed_by_files, refused_by_policy, changed_meanwhile, engine_unavailable };
+export const CHANGE_ERRORS = {
+  managed_by_files,
+  invalid_workload,
+  refused_by_policy,
+  changed_meanwhile,
+  engine_unavailable,
+};
 
 /** A group in the body of a request: an absent one is an error of the body. */
 export const GROUP_IN_BODY = { group_not_found: { ...group_not_found, status: 400 } };
@@ -25,7 +31,6 @@ export const GROUP_IN_BODY = { group_not_found: { ...group_not_found, status: 40
 /** Errors of operations that validate settings. */
 export const SETTINGS_ERRORS = {
   invalid_name,
-  invalid_workload,
   image_not_found,
   image_unavailable,
   ...GROUP_IN_BODY,

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { identityOf, isAlive, type ProcessIdentity } from './process-lock.ts';
+import { ownedPath, removeOrphanedEntries } from './owned-entries.ts';
 import { LaunchError } from '../runner.ts';
 
 /** Names that Kubernetes accepts. docker and podman treat others as comments, patterns or names of host variables. */
@@ -19,24 +18,24 @@ const folder = (stateDir: string): string => join(stateDir, 'env-files');
  */
 export function writeEnvFile(stateDir: string, values: Readonly<Record<string, string>>): string {
   const content = envFileText(values);
-  const { pid, startTime } = identityOf(process.pid);
-  mkdirSync(folder(stateDir), { recursive: true, mode: 0o700 });
-  const path = join(folder(stateDir), `${String(pid)}_${encodeURIComponent(startTime)}_${randomUUID()}`);
+  const path = ownedPath(folder(stateDir));
   writeFileSync(path, content, { mode: 0o600, flag: 'wx' });
   return path;
+}
+
+/** Checks that both engines accept the environment. @throws LaunchError `EnvironmentUnsupported` */
+export function checkEnvFile(values: Readonly<Record<string, string>>): void {
+  envFileText(values);
 }
 
 export function removeEnvFile(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** Removes the files of processes that are gone, and files without an owner. */
-export function removeOrphanedEnvFiles(stateDir: string): void {
-  for (const name of listFolder(folder(stateDir))) {
-    const owner = ownerOf(name);
-    if (owner === undefined || !isAlive(owner)) removeEnvFile(join(folder(stateDir), name));
-  }
-}
+/** Removes the files of processes that are gone. */
+export const removeOrphanedEnvFiles = (stateDir: string): void => {
+  removeOrphanedEntries(folder(stateDir));
+};
 
 /**
  * Renders one `NAME=value` per line. Both engines read the value literally, with quotes and blanks; neither supports
@@ -66,21 +65,3 @@ function envFileText(values: Readonly<Record<string, string>>): string {
 }
 
 const unsupported = (message: string): LaunchError => new LaunchError('EnvironmentUnsupported', message);
-
-function ownerOf(name: string): ProcessIdentity | undefined {
-  const [pid = '', startTime = ''] = name.split('_');
-  if (!/^\d+$/.test(pid)) return undefined;
-  try {
-    return { pid: Number(pid), startTime: decodeURIComponent(startTime) };
-  } catch {
-    return undefined;
-  }
-}
-
-function listFolder(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
-}

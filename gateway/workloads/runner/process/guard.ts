@@ -5,7 +5,8 @@ import type { Environment } from '../environment.ts';
 /**
  * Watcher that outlives this process by seconds: a POSIX shell that receives each process group as it starts and ends.
  * Its stdin closes when this process ends, also by SIGKILL; it then sends SIGTERM to the rest, a second later SIGKILL.
- * An entry is `pid` or `pid,engine,container`; the container is removed too.
+ * An entry is `pid` or `pid,engine,container`; the container is removed too,
+ * in two rounds, because podman keeps the relay of a network while its server exists.
  */
 export interface Guard {
   add(entry: string): void;
@@ -33,9 +34,11 @@ done
 [ $# -gt 0 ] || exit 0
 for e in "$@"; do kill -s TERM -- "-\${e%%,*}"; done
 sleep 1
-for e in "$@"; do
-  kill -s KILL -- "-\${e%%,*}"
-  case $e in *,*,*) rest=\${e#*,}; "\${rest%%,*}" rm -f "\${rest#*,}" ;; esac
+for e in "$@"; do kill -s KILL -- "-\${e%%,*}"; done
+for round in server relay; do
+  for e in "$@"; do
+    case $e in *,*,*) rest=\${e#*,}; "\${rest%%,*}" rm -f "\${rest#*,}" ;; esac
+  done
 done
 `;
 

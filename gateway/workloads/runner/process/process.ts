@@ -18,6 +18,20 @@ export interface ProcessTable {
   readonly stateDir: string;
   readonly hostEnv: Environment;
   readonly guard: Guard;
+  /** Containers that could not be removed, because their engine did not respond. */
+  readonly leftovers: Set<Leftover>;
+}
+
+export interface Leftover {
+  readonly engine: string;
+  readonly name: string;
+  /** Removes the process record, which the reaper needs until then. */
+  readonly forget: () => void;
+}
+
+/** Child and the name of its container, if it has one. */
+export interface StartedChild extends Child {
+  readonly containerName?: string;
 }
 
 type Spawned = ChildProcessByStdio<Writable | null, Readable, Readable>;
@@ -31,22 +45,24 @@ export function startProcess(
   { name, stdin }: SpawnOptions,
   table: ProcessTable,
   listener: LineListener,
-): Child {
+): StartedChild {
   const { args, env, container } = executable(command, name, table.stateDir);
   const spawned = execute({ ...command, args, env }, stdin, container);
   const pid = spawned.pid ?? -1;
-  const forget = pid === -1 ? () => undefined : remember(pid, name, [command.file, ...args], container, table);
+  const { endGuard, forget } =
+    pid === -1 ? NOT_STARTED : remember(pid, name, [command.file, ...args], container, table);
   const last = keepLastLine(spawned.stderr, listener);
   const exited = watchExit(spawned, pid, last).then(async (exit) => {
-    if (container) {
-      removeEnvFile(container.envFile);
-      await removeContainerByName(container, table.hostEnv);
-    }
-    forget();
+    if (container) removeEnvFile(container.envFile);
+    const gone = !container || (await removeContainerByName(container, table.hostEnv));
+    endGuard();
+    if (gone) forget();
+    else table.leftovers.add({ ...container, forget });
     return exit;
   });
   return {
     pid,
+    ...(container && { containerName: container.name }),
     stdin: spawned.stdin,
     stdout: spawned.stdout,
     exited,
@@ -55,11 +71,21 @@ export function startProcess(
   };
 }
 
+/** Tries again to remove containers, such as relays whose server existed still. */
+export async function removeLeftovers({ leftovers, hostEnv }: Pick<ProcessTable, 'leftovers' | 'hostEnv'>) {
+  for (const leftover of [...leftovers]) {
+    if (!(await removeContainerByName(leftover, hostEnv))) continue;
+    leftover.forget();
+    leftovers.delete(leftover);
+  }
+}
+
 interface StartedContainer {
   /** Name of the client, for the record. */
   readonly engine: string;
   readonly name: string;
   readonly envFile: string;
+  readonly isRelay: boolean;
 }
 
 /** Returns arguments and environment of the process: the server, or the client that starts its container. */
@@ -71,10 +97,12 @@ function executable(
   const { file, args, container } = command;
   const env = { ...command.env, ...readEnvironmentFiles(command.envFiles) };
   if (!container) return { args, env };
-  const started = { engine: basename(file), name: containerName(name), envFile: writeEnvFile(stateDir, env) };
+  const { clientEnv, isRelay = false } = container;
+  const envFile = writeEnvFile(stateDir, env);
+  const started = { engine: basename(file), name: containerName(name), envFile, isRelay };
   return {
     args: ['run', '--name', started.name, '--env-file', started.envFile, ...args.slice(1)],
-    env: container.clientEnv,
+    env: clientEnv,
     container: started,
   };
 }
@@ -96,21 +124,35 @@ function execute({ file, args, env, cwd }: Command, stdin: boolean, container: S
 const containerName = (name: string): string =>
   `vmcp-${name.replaceAll(/[^a-zA-Z0-9_.-]/g, '-')}-${randomUUID().slice(0, 8)}`;
 
-/** Registers the child with guard and reaper. The returned function removes it. */
+interface Registration {
+  readonly endGuard: () => void;
+  readonly forget: () => void;
+}
+
+const NOT_STARTED: Registration = { endGuard: () => undefined, forget: () => undefined };
+
+/** Registers the child with guard and reaper. */
 function remember(
   pid: number,
   name: string,
   command: readonly string[],
-  container: Pick<StartedContainer, 'engine' | 'name'> | undefined,
+  container: StartedContainer | undefined,
   { stateDir, guard }: ProcessTable,
-): () => void {
+): Registration {
   const entry = guardEntry(pid, container);
   guard.add(entry);
   const own = { pid, pgid: pid, startTime: startTime(pid) ?? 'unknown', name, command, owner: identityOf(process.pid) };
-  writeRecord(stateDir, container ? { ...own, container: { engine: container.engine, name: container.name } } : own);
-  return () => {
-    guard.remove(entry);
-    removeRecord(stateDir, pid);
+  if (container) {
+    const { engine, name: containerName, isRelay } = container;
+    writeRecord(stateDir, { ...own, container: { engine, name: containerName, ...(isRelay && { isRelay }) } });
+  } else writeRecord(stateDir, own);
+  return {
+    endGuard: () => {
+      guard.remove(entry);
+    },
+    forget: () => {
+      removeRecord(stateDir, pid);
+    },
   };
 }
 

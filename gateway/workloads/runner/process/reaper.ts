@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { removeOrphanedEnvFiles } from './env-file.ts';
 import { engineEnvironment, type Environment } from '../environment.ts';
 import { isAlive } from './process-lock.ts';
+import { removeOrphanedNetworks } from './network-folders.ts';
 import { readRecords, removeRecord, type ProcessRecord } from './records.ts';
 import { startTime } from './start-time.ts';
 
@@ -22,9 +23,10 @@ export async function reapOrphans({ stateDir, hostEnv, graceMs = 2_000 }: ReapOp
   const orphaned = readRecords(stateDir).filter(({ owner }) => !isAlive(owner));
   const alive = orphaned.filter(({ pid, startTime: started }) => startTime(pid) === started);
   await endGroups(alive, graceMs);
-  await Promise.all(orphaned.map((record) => removeContainer(record, hostEnv)));
+  await removeContainers(orphaned, hostEnv);
   for (const { pid } of orphaned) removeRecord(stateDir, pid);
   removeOrphanedEnvFiles(stateDir);
+  removeOrphanedNetworks(stateDir);
   return alive;
 }
 
@@ -48,16 +50,23 @@ export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
 /** Returns true while the group has a member that is not a zombie. */
 const groupExists = (pgid: number): boolean => signalGroup(pgid, 0);
 
-async function removeContainer({ container }: ProcessRecord, hostEnv: Environment): Promise<void> {
-  if (container === undefined) return;
-  await removeContainerByName(container, hostEnv);
+/** Removes the containers of records: servers first, because podman keeps a relay that a server depends on. */
+async function removeContainers(records: readonly ProcessRecord[], hostEnv: Environment): Promise<void> {
+  const containers = records.flatMap(({ container }) => (container ? [container] : []));
+  for (const relays of [false, true]) {
+    const batch = containers.filter(({ isRelay }) => (isRelay ?? false) === relays);
+    await Promise.all(batch.map((container) => removeContainerByName(container, hostEnv)));
+  }
 }
 
-/** Removes a container. Ignores errors: container or engine may be gone. */
+/** Removes a container. Returns false when it may still exist, because the engine does not respond. */
 export async function removeContainerByName(
   { engine, name }: { engine: string; name: string },
   hostEnv: Environment,
-): Promise<void> {
+): Promise<boolean> {
   const options = { env: engineEnvironment(hostEnv), timeout: 15_000 };
-  await promisify(execFile)(engine, ['rm', '-f', name], options).catch(() => undefined);
+  return promisify(execFile)(engine, ['rm', '-f', name], options).then(
+    () => true,
+    (error: unknown) => /no such container|no container with/iu.test(String(error)),
+  );
 }

@@ -11,7 +11,12 @@ export interface ProcessRecord {
   readonly command: readonly string[];
   /** The vmcp process that started it. */
   readonly owner: ProcessIdentity;
-  readonly container?: { readonly engine: string; readonly name: string };
+  readonly container?: {
+    readonly engine: string;
+    readonly name: string;
+    /** True for the relay of an isolated network, which is removed after the server. */
+    readonly isRelay?: boolean;
+  };
 }
 
 const folder = (stateDir: string): string => join(stateDir, 'processes');

@@ -1,24 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findOnPath } from './path.ts';
 import { openPortBook } from '../ports.ts';
 import { reapOrphans } from '../process/reaper.ts';
 import type { ProcessRecord } from '../process/records.ts';
 import { supervise } from '../supervise.ts';
+import { workingEngine } from '../testdata/engine.ts';
 import { openFixture, recordingLog, until, type Fixture } from '../testdata/fixture.ts';
 
 const IMAGE = 'localhost/vmcp-test-node:1';
@@ -32,54 +22,8 @@ const SERVER = `
   process.on('SIGTERM', () => process.exit(0));`;
 
 const scratch = mkdtempSync(join(tmpdir(), 'vmcp-container-'));
-const hostEnv: Record<string, string | undefined> = { ...process.env, VMCP_CANARY: 'canary-77aa' };
-const engine = workingEngine();
-
-/**
- * Finds docker or podman if it can run a container here. Without CAP_SYS_RESOURCE (in a sandbox) podman cannot set
- * rlimits, so testdata/runc-without-rlimits.sh wraps runc.
- */
-function workingEngine(): string | undefined {
-  if (process.platform !== 'linux') return undefined;
-  const names = ['docker', 'podman'].filter((name) => spawnSync(name, ['info'], { timeout: 15_000 }).status === 0);
-  const [name] = names;
-  if (name === undefined) return undefined;
-  importImage(name);
-  if (runs(name)) return name;
-  if (name === 'podman' && findOnPath('runc', process.env)) hostEnv['CONTAINERS_CONF'] = podmanOverRunc();
-  return runs(name) ? name : undefined;
-}
-
-function runs(name: string): boolean {
-  const options = { env: hostEnv, input: '', timeout: 30_000 };
-  return spawnSync(name, ['run', '--rm', '-i', '--network', 'none', IMAGE], options).status === 0;
-}
-
-function podmanOverRunc(): string {
-  const runc = join(scratch, 'runc');
-  copyFileSync(join(import.meta.dirname, '..', 'testdata', 'runc-without-rlimits.sh'), runc);
-  chmodSync(runc, 0o755);
-  const conf = join(scratch, 'containers.conf');
-  writeFileSync(conf, `[engine]\nruntime="runc"\n[engine.runtimes]\nrunc=["${runc}"]\n`);
-  return conf;
-}
-
-/** Builds an image of this machine's Node and its libraries, so that nothing is pulled. */
-function importImage(name: string): void {
-  const root = join(scratch, 'root');
-  const linked = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
-  const libraries = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path);
-  const files = [...libraries.map((path) => [path, path]), [process.execPath, '/node']] as [string, string][];
-  for (const [from, to] of files) {
-    mkdirSync(dirname(join(root, to)), { recursive: true });
-    copyFileSync(from, join(root, to));
-  }
-  chmodSync(join(root, 'node'), 0o755);
-  writeFileSync(join(root, 'server.cjs'), SERVER);
-  execFileSync('tar', ['-cf', join(scratch, 'root.tar'), '-C', root, '.']);
-  const change = 'ENTRYPOINT ["/node","/server.cjs"]';
-  execFileSync(name, ['import', '--change', change, join(scratch, 'root.tar'), IMAGE], { stdio: 'ignore' });
-}
+const { name: engine, env: engineEnv } = workingEngine(scratch, { image: IMAGE, server: SERVER });
+const hostEnv = { ...engineEnv, VMCP_CANARY: 'canary-77aa' };
 
 let fixture: Fixture;
 beforeEach(() => {

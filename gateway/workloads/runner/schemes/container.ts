@@ -1,20 +1,18 @@
-import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
-import { engineEnvironment, withListenVariables } from '../environment.ts';
-import { reportProgress } from './install-progress.ts';
+import { engineEnvironment } from '../environment.ts';
+import { containerCommand } from './container-command.ts';
+import { proveIsolation } from './isolation-probe.ts';
 import { findOnPath } from './path.ts';
-import { LaunchError, type Command } from '../runner.ts';
-import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
+import { ANSWER_TIMEOUT_MS, pullImage } from './pull.ts';
+import { LaunchError } from '../runner.ts';
+import type { Scheme, Tools } from './scheme.ts';
 
 /** Container engines. The version is read from the engine, since a client without an engine has none. */
 export const ENGINES = [
   { name: 'docker', version: '{{.ServerVersion}}' },
   { name: 'podman', version: '{{.Version.Version}}' },
 ] as const;
-
-const DEFAULT_TARGET_PORT = 8080;
-const ANSWER_TIMEOUT_MS = 15_000;
-const PULL_TIMEOUT_MS = 600_000;
 
 const LABEL = String.raw`[A-Za-z0-9][A-Za-z0-9-]*`;
 const HOST = String.raw`(?:${LABEL}(?:\.${LABEL})*|\[[0-9a-fA-F:]+\])(?::\d+)?`;
@@ -30,8 +28,11 @@ export const container: Scheme = {
   async prepare(process, request, tools) {
     checkReference(process.image);
     const engine = await findEngine(request.name, tools);
-    await pull(engine, process.image, request.name, tools);
-    return runCommand(engine, process, request, tools);
+    checkMounts(process);
+    await pullImage(engine, process.image, request.name, tools);
+    const command = containerCommand(engine, process, request, tools);
+    if (command.container?.network) await proveIsolation(engine, process.image, request.name, tools);
+    return command;
   },
 };
 
@@ -53,39 +54,11 @@ async function findEngine(workload: string, tools: Tools): Promise<string> {
   throw new LaunchError('NoContainerEngine', message);
 }
 
-async function pull(file: string, image: string, workload: string, tools: Tools): Promise<void> {
-  const env = engineEnvironment(tools.hostEnv);
-  const present = await tools.run({ file, args: ['image', 'inspect', '--', image], env }, workload, ANSWER_TIMEOUT_MS);
-  if (present.code === 0) return;
-  tools.log.info('pulling image', { workload, image });
-  const pulled = await reportProgress({ facts: { workload, image }, log: tools.log }, () =>
-    tools.run({ file, args: ['pull', '--quiet', '--', image], env }, workload, PULL_TIMEOUT_MS),
-  );
-  if (pulled.code === 0) return;
-  tools.log.warn('image not pulled', { workload, image, output: pulled.stderr });
-  const reason = pulled.stderr.trim().split('\n').at(-1) ?? '';
-  throw new LaunchError(
-    'ImagePullFailed',
-    `${image} cannot be pulled (${reason}): check its name and your access to it`,
-  );
-}
-
-function runCommand(file: string, spec: BackendProcess, request: PrepareRequest, tools: Tools): Command {
-  const targetPort = spec.target_port ?? DEFAULT_TARGET_PORT;
-  const listen = request.port === undefined ? undefined : { host: '0.0.0.0', port: targetPort };
-  const state = createHash('sha256').update(tools.stateDir).digest('hex').slice(0, 16);
-  const reach = request.port === undefined ? ['-i'] : ['-p', `127.0.0.1:${request.port}:${targetPort}`];
-  return {
-    file,
-    args: [
-      ...['run', '--rm', '--pull', 'never', ...reach],
-      ...['--label', `dev.vmcp.workload=${request.name}`, '--label', `dev.vmcp.state=${state}`],
-      '--',
-      spec.image,
-      ...(spec.args ?? []),
-    ],
-    env: withListenVariables(spec.env_vars ?? {}, listen, request.transport),
-    envFiles: spec.env_var_files ?? {},
-    container: { clientEnv: engineEnvironment(tools.hostEnv) },
-  };
+/** Checks that host paths exist: docker would create them as folders of root. */
+function checkMounts({ container }: BackendProcess): void {
+  for (const volume of container?.volumes ?? []) {
+    const [path = ''] = volume.split(':');
+    if (existsSync(path)) continue;
+    throw new LaunchError('MountNotFound', `"${path}" of the volume "${volume}" does not exist: create it`);
+  }
 }

@@ -5,12 +5,14 @@ import { runConfigProblems } from '../../definition/problems.ts';
 import { statusOf } from '../../definition/status.ts';
 import { clientUrlOf } from '../../definition/client-url.ts';
 import type { LogOptions, Workload } from '../../workloads.ts';
+import type { Cached } from '../../remote-login/cached.ts';
 import { withCopy } from './log-copy.ts';
 import { OutputLog } from './output-log.ts';
 import type { Records, WorkloadRecord } from './records.ts';
-import { isSameConfig, RunningWorkload, SwapFailed, type RunningDeps } from './running-workload.ts';
+import { RunningWorkload, SwapFailed, type RunningDeps } from './running-workload.ts';
+import { isSameConfig, withoutCached } from './workload-login.ts';
 
-interface LocalWorkloadDeps extends RunningDeps {
+interface LocalWorkloadDeps extends Omit<RunningDeps, 'onCached'> {
   readonly records: Records;
   /** Path of its log files without their endings. */
   readonly logFile: string;
@@ -31,7 +33,7 @@ const NEVER = '0001-01-01T00:00:00Z';
 export class LocalWorkload {
   readonly #outputs: Readonly<Record<LogOptions['source'], OutputLog>>;
   readonly #name: string;
-  readonly #deps: LocalWorkloadDeps;
+  readonly #deps: LocalWorkloadDeps & RunningDeps;
   #record: WorkloadRecord;
   #running: RunningWorkload | undefined;
   #fault: string | undefined;
@@ -50,7 +52,13 @@ export class LocalWorkload {
     const { logFile, now, log } = deps;
     const proxy = new OutputLog(`${logFile}.proxy.log`, now);
     this.#outputs = { server: new OutputLog(`${logFile}.log`, now), proxy };
-    this.#deps = { ...deps, log: withCopy(log, (line) => proxy.append(line)) };
+    this.#deps = {
+      ...deps,
+      log: withCopy(log, (line) => {
+        proxy.append(line);
+      }),
+      onCached: (cached) => this.#update((record) => withCached(record, cached)),
+    };
   }
 
   outputOf(source: LogOptions['source']): OutputLog {
@@ -72,7 +80,7 @@ export class LocalWorkload {
   view(): Workload {
     const { run_config: config, desired, created_at, started_at } = this.#record;
     const port = this.#running?.port ?? config.port ?? 0;
-    const login = this.#running?.login?.();
+    const login = this.#running?.login();
     const status = statusOf({
       desired,
       ...(this.#running && { served: this.#running.state() }),
@@ -241,6 +249,12 @@ function unsupported(config: RunConfig): string | undefined {
   const { config: effective, problems } = withoutMiddlewares(config);
   const all = [...problems, ...runConfigProblems(effective)];
   return all.length === 0 ? undefined : all.map(({ path, message }) => `${path}: ${message}`).join('; ');
+}
+
+/** Returns the record with what the login caches. */
+function withCached(record: WorkloadRecord, cached: Cached): WorkloadRecord {
+  const bare = withoutCached(record.run_config);
+  return { ...record, run_config: { ...bare, remote_auth_config: { ...bare.remote_auth_config, ...cached } } };
 }
 
 const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -9,7 +9,7 @@ import { Records, type WorkloadRecord } from './records.ts';
 import type { RunningDeps } from './running-workload.ts';
 import { Validation, type ValidationDeps } from './validation.ts';
 
-export interface LocalWorkloadsDeps extends RunningDeps, Omit<ValidationDeps, 'log'> {
+export interface LocalWorkloadsDeps extends Omit<RunningDeps, 'onCached'>, Omit<ValidationDeps, 'log'> {
   readonly stateDir: string;
   /** ms since the epoch. */
   readonly now: () => number;

@@ -1,26 +1,25 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
-import { withFields, type Logger } from '../../../contract/logger.ts';
+import { withFields } from '../../../contract/logger.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { containerOptionsOf } from '../../container/options.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { isPackage, readReference } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
 import type { LoginState } from '../../definition/status.ts';
+import type { Authenticator } from '../../../outgoing/authenticator.ts';
 import type { Served, ServedState, WorkloadHost } from '../../host.ts';
 import type { PortBook } from '../../runner/ports.ts';
 import type { Launcher, LaunchState } from '../../runner/runner.ts';
 import type { OutputLog } from './output-log.ts';
-import { secretReader, type SecretValues } from './secret-values.ts';
+import { secretReader } from './secret-values.ts';
 import { startServerProcess, type ServerProcess } from './server-process.ts';
+import { hasLogin, isSameLogin, WorkloadLogin, type WorkloadLoginDeps } from './workload-login.ts';
 
-export interface RunningDeps {
+export interface RunningDeps extends Omit<WorkloadLoginDeps, 'onState'> {
   readonly host: WorkloadHost;
   readonly launcher: Launcher;
   readonly ports: PortBook;
-  readonly secrets: SecretValues;
   readonly readFile: (path: string) => string;
-  readonly allowPrivateIps: boolean;
-  readonly log: Logger;
 }
 
 /** The new settings of a workload do not run. `message` is for users. */
@@ -32,6 +31,8 @@ const ANSWER_WITHIN_MS = 30_000;
 const PROBE_EVERY_MS = 250;
 const DRAIN_MS = 5_000;
 
+const NO_HEADERS = Object.freeze({});
+
 const portKeys = (name: string): [string, string] => [`workloads/${name}/a`, `workloads/${name}/b`];
 
 /** The server and the values of secrets behind one run configuration. */
@@ -41,33 +42,32 @@ interface Backing {
   readonly portKey: string;
   readonly process: BackendProcess | undefined;
   readonly values: ReadonlyMap<string, string>;
+  readonly login: WorkloadLogin | undefined;
 }
 
 /** One workload that runs: its listener and, unless the gateway starts it on demand, its server. */
 export class RunningWorkload {
   readonly #deps: RunningDeps;
   readonly #output: OutputLog;
-  #backing: Backing;
-  #values: ReadonlyMap<string, string>;
+  #backing!: Backing;
+  #values: ReadonlyMap<string, string> = new Map();
   #served!: Served;
-  readonly login: (() => LoginState) | undefined = undefined;
 
   /** Throws `OperationError`, `ListenError` or `BoundaryImpossible`. */
   static async start(config: RunConfig, output: OutputLog, deps: RunningDeps): Promise<RunningWorkload> {
-    const backing = await openBacking(config, portKeys(config.name ?? '')[0], output, deps);
-    const running = new RunningWorkload(backing, output, deps);
+    const running = new RunningWorkload(output, deps);
+    running.#backing = await running.#open(config, portKeys(config.name ?? '')[0]);
+    running.#values = running.#backing.values;
     try {
-      running.#served = await running.#listen(backing);
+      running.#served = await running.#listen(running.#backing);
       return running;
     } catch (error) {
-      await backing.server?.stop();
+      await close(running.#backing);
       throw error;
     }
   }
 
-  private constructor(backing: Backing, output: OutputLog, deps: RunningDeps) {
-    this.#backing = backing;
-    this.#values = backing.values;
+  private constructor(output: OutputLog, deps: RunningDeps) {
     this.#output = output;
     this.#deps = deps;
   }
@@ -84,6 +84,10 @@ export class RunningWorkload {
     return this.#served.state();
   }
 
+  login(): LoginState | undefined {
+    return this.#backing.login?.state();
+  }
+
   /**
    * Replaces the settings. The new server starts beside the old one, which is stopped once the new one answers. Sessions of
    * clients stay unless the listener moves. Throws `SwapFailed`, and then the old settings still run.
@@ -91,7 +95,9 @@ export class RunningWorkload {
   async swap(config: RunConfig): Promise<void> {
     const before = this.#backing;
     if (isExclusive(before, config)) await before.server?.stop();
-    const next = await openBacking(config, otherKey(before), this.#output, this.#deps);
+    const keepsLogin = before.login !== undefined && hasLogin(config) && isSameLogin(before.config, config);
+    if (!keepsLogin) await before.login?.close();
+    const next = await this.#open(config, otherKey(before), keepsLogin ? before.login : undefined);
     try {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
         throw new SwapFailed(next.server.launchState().problem?.message ?? 'the new server does not open its port');
@@ -99,7 +105,8 @@ export class RunningWorkload {
       await this.#answers();
     } catch (error) {
       await next.server?.stop();
-      await this.#restore(before, config);
+      if (!keepsLogin) await next.login?.close();
+      await this.#restore(before, config, keepsLogin);
       throw error instanceof SwapFailed
         ? error
         : new SwapFailed(error instanceof Error ? error.message : String(error));
@@ -110,7 +117,7 @@ export class RunningWorkload {
 
   async stop(graceMs = DRAIN_MS): Promise<void> {
     await this.#served.stop(graceMs);
-    await this.#backing.server?.stop();
+    await close(this.#backing);
   }
 
   /** Serves the new settings, on the same listener if it does not move. */
@@ -129,11 +136,10 @@ export class RunningWorkload {
   }
 
   /** Returns to settings that ran before. */
-  async #restore(before: Backing, failed: RunConfig): Promise<void> {
-    if (isExclusive(before, failed) && before.server)
-      before = await openBacking(before.config, before.portKey, this.#output, this.#deps);
-    if (this.#backing === before) return;
-    await this.#adopt(before);
+  async #restore(before: Backing, failed: RunConfig, keepsLogin: boolean): Promise<void> {
+    const isStopped = isExclusive(before, failed) || (before.login !== undefined && !keepsLogin);
+    const earlier = isStopped ? await this.#open(before.config, before.portKey) : before;
+    if (this.#backing !== earlier) await this.#adopt(earlier);
   }
 
   /** Waits for the first answer to the new settings. A server that rejects the credential does answer. */
@@ -148,6 +154,40 @@ export class RunningWorkload {
     }
   }
 
+  /** Credential of the settings that run: a listener stays while they change. */
+  readonly #authenticator: Authenticator = {
+    perUser: false,
+    headers: (caller) => this.#backing.login?.authenticator.headers(caller) ?? NO_HEADERS,
+    refused: (caller, sent) => this.#backing.login?.authenticator.refused(caller, sent) ?? false,
+  };
+
+  /** Starts the server or the login of settings. */
+  async #open(config: RunConfig, portKey: string, login?: WorkloadLogin): Promise<Backing> {
+    const { launcher, ports, log, secrets } = this.#deps;
+    const { config: effective } = withoutMiddlewares(config);
+    const values = await secrets.resolve(effective);
+    const process = processOf(effective, values);
+    const isHttp = process !== undefined && effective.transport !== 'stdio';
+    const server = isHttp
+      ? await startServerProcess({
+          ...{ launcher, ports, log, process, portKey, name: effective.name ?? '' },
+          transport: effective.transport === 'sse' ? 'sse' : 'streamable-http',
+          onLine: (line) => {
+            this.#output.append(line);
+          },
+        })
+      : undefined;
+    return { config, server, portKey, process, values, login: login ?? this.#logIn(effective) };
+  }
+
+  #logIn(config: RunConfig): WorkloadLogin | undefined {
+    if (!hasLogin(config)) return undefined;
+    const onState = (): void => {
+      (this.#served as Served | undefined)?.checkNow(); // the login may be faster than the listener
+    };
+    return new WorkloadLogin(config, { ...this.#deps, onState });
+  }
+
   #listen(backing: Backing): Promise<Served> {
     const { host, log, readFile } = this.#deps;
     const { config } = backing;
@@ -158,6 +198,7 @@ export class RunningWorkload {
       launcher: withOutput(this.#deps.launcher, config.name ?? '', this.#output),
       launchState: (): LaunchState | undefined => this.#backing.server?.launchState(),
       readSecret: (path) => secretReader(this.#values, readFile)(path),
+      authenticator: this.#authenticator,
       log: withFields(log, { workload: config.name }),
     });
   }
@@ -174,26 +215,8 @@ function otherKey({ config, portKey }: Backing): string {
   return portKey === one ? other : one;
 }
 
-async function openBacking(config: RunConfig, portKey: string, output: OutputLog, deps: RunningDeps): Promise<Backing> {
-  const { config: effective } = withoutMiddlewares(config);
-  const values = await deps.secrets.resolve(effective);
-  const process = processOf(effective, values);
-  const isHttp = process !== undefined && effective.transport !== 'stdio';
-  const server = isHttp
-    ? await startServerProcess({
-        launcher: deps.launcher,
-        process,
-        name: effective.name ?? '',
-        transport: effective.transport === 'sse' ? 'sse' : 'streamable-http',
-        ports: deps.ports,
-        portKey,
-        log: deps.log,
-        onLine: (line) => {
-          output.append(line);
-        },
-      })
-    : undefined;
-  return { config, server, portKey, process, values };
+async function close({ server, login }: Backing): Promise<void> {
+  await Promise.all([server?.stop(), login?.close()]);
 }
 
 /** Returns the process of a workload with an image, with the values of its secrets. */
@@ -205,12 +228,14 @@ export function processOf(config: RunConfig, values: ReadonlyMap<string, string>
     const value = name === undefined ? undefined : values.get(name);
     return target === undefined || value === undefined ? [] : [[target, value] as const];
   });
+  const { options: container } = containerOptionsOf(config);
   const environment = { ...variables, ...Object.fromEntries(fromSecrets) };
   return {
     image,
     ...(args && { args }),
     ...(Object.keys(environment).length > 0 && { env_vars: environment }),
     ...(port ? { target_port: port } : {}),
+    ...(container && { container }),
   };
 }
 
@@ -239,6 +264,3 @@ const withOutput = (launcher: Launcher, name: string, output: OutputLog): Launch
     }),
   close: () => Promise.resolve(),
 });
-
-/** Returns true when two run configurations serve the same. */
-export const isSameConfig = (one: RunConfig, other: RunConfig): boolean => isDeepStrictEqual(one, other);

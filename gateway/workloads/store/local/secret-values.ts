@@ -1,6 +1,7 @@
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { KEPT_SECRETS, type Extracted } from '../../definition/kept-secrets.ts';
+import { forgetRemoteLogin, type WorkloadSecrets } from '../../remote-login/stored-record.ts';
 import { secretOfPath, secretsOf } from '../../definition/serving-config.ts';
 
 /** Reads the secrets of the user. */
@@ -9,33 +10,28 @@ export interface UserSecrets {
   get(name: string): Promise<string | undefined>;
 }
 
-/** Secrets that vmcp keeps for workloads. Users do not see them. */
-export interface WorkloadSecrets extends UserSecrets {
-  set(name: string, value: string): Promise<void>;
-  delete(name: string): Promise<boolean>;
-}
-
 /** Name in the secrets provider of a secret that came as a value. */
 const keptName = (workload: string, name: string): string => `${workload}_${name.slice(1)}`;
 
 /** Secrets of workloads: those that users name, and those that came with their settings. */
 export class SecretValues {
   readonly #user: UserSecrets;
-  readonly #kept: WorkloadSecrets;
+  /** Secrets that vmcp keeps. */
+  readonly kept: WorkloadSecrets;
 
   constructor(user: UserSecrets, kept: WorkloadSecrets) {
     this.#user = user;
-    this.#kept = kept;
+    this.kept = kept;
   }
 
   get(workload: string, name: string): Promise<string | undefined> {
-    return KEPT_SECRETS.includes(name) ? this.#kept.get(keptName(workload, name)) : this.#user.get(name);
+    return KEPT_SECRETS.includes(name) ? this.kept.get(keptName(workload, name)) : this.#user.get(name);
   }
 
   /** Stores the secrets that came as values. Throws `invalid_workload` without a writable secrets provider. */
   async keep(workload: string, values: Extracted['values']): Promise<void> {
     for (const [name, value] of values) {
-      await this.#kept.set(keptName(workload, name), value).catch((error: unknown) => {
+      await this.kept.set(keptName(workload, name), value).catch((error: unknown) => {
         if (!(error instanceof OperationError)) throw error;
         const message =
           'the settings hold a secret, and there is no writable secrets provider to keep it: set one up first';
@@ -46,12 +42,13 @@ export class SecretValues {
 
   /** Deletes what was kept for a workload. */
   async forget(workload: string): Promise<void> {
-    for (const name of KEPT_SECRETS) await this.#kept.delete(keptName(workload, name)).catch(() => false); // without a provider nothing was kept
+    for (const name of KEPT_SECRETS) await this.kept.delete(keptName(workload, name)).catch(() => false); // without a provider nothing was kept
+    await forgetRemoteLogin(workload, this.kept).catch(() => undefined);
   }
 
   /**
-   * Returns the values of all secrets of a workload, by name; `given` are not stored yet. Throws `invalid_workload` with the paths of those that do not
-   * exist.
+   * Returns the values of all secrets of a workload, by name; `given` are not stored yet. Throws `invalid_workload` with the
+   * paths of those that do not exist.
    */
   async resolve(config: RunConfig, given: Extracted['values'] = new Map()): Promise<ReadonlyMap<string, string>> {
     const values = new Map(given);

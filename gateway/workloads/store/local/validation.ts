@@ -3,6 +3,7 @@ import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { checkGatewayConfig } from '../../../read-gateway-config.ts';
+import { containerOptionsOf } from '../../container/options.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts';
@@ -33,6 +34,9 @@ const NOT_SUPPORTED = 'NotSupportedYet';
 /** Answers to launch failures. */
 const FAILURES: Partial<Record<LaunchReason, string>> = {
   PackageNotFound: 'image_not_found',
+  ImageNotFound: 'image_not_found',
+  IsolationUnavailable: 'engine_unavailable',
+  MountNotFound: 'invalid_workload',
   ImagePullFailed: 'image_unavailable',
   InstallFailed: 'image_unavailable',
   InvalidImageReference: 'invalid_workload',
@@ -128,7 +132,12 @@ export class Validation {
     const extracted = extractSecrets(settings);
     const { config, values } = extracted;
     const { config: effective, problems } = withoutMiddlewares(config);
-    const all = [...problems, ...runConfigProblems(effective), ...imageProblems(effective)];
+    const all = [
+      ...problems,
+      ...runConfigProblems(effective),
+      ...imageProblems(effective),
+      ...containerOptionsOf(effective).problems,
+    ];
     const serious = mode === 'strict' ? all : all.filter(({ reason }) => reason !== NOT_SUPPORTED);
     refuse(serious);
     if (all.length === 0) refuse(servingProblems(effective));

@@ -1,3 +1,5 @@
+import { challengeParameters } from '../../../../http/challenge-parameters.ts';
+
 /** Address of a service that issues tokens for a registry. */
 export interface BearerChallenge {
   readonly realm: string;
@@ -11,9 +13,7 @@ export type Challenge = BearerChallenge | 'basic' | undefined;
 export function parseChallenge(header: string): Challenge {
   if (/^basic\b/iu.test(header)) return 'basic';
   if (!/^bearer\b/iu.test(header)) return undefined;
-  const parameters = new Map(
-    [...header.matchAll(/(?:^|[ ,])(\w+)="([^"]*)"/gu)].map(([, name, value]) => [name, value]),
-  );
+  const parameters = challengeParameters(header);
   const [realm, service, scope] = [parameters.get('realm'), parameters.get('service'), parameters.get('scope')];
   if (realm === undefined) return undefined;
   return { realm, ...(service !== undefined && { service }), ...(scope !== undefined && { scope }) };

@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { answer, forward } from '../forward.ts';
+import { join } from '../relay/join.ts';
+import { parseAuthority, type Destination } from './access.ts';
+import { dial, RefusedDestination, type DialOptions } from './dial.ts';
+
+export interface EgressOptions extends DialOptions {
+  /** Reports a refused connection, once per destination. */
+  readonly onRefused: (message: string) => void;
+}
+
+const MAX_CONNECTIONS = 512;
+/** Destinations that are reported. */
+const MAX_REPORTS = 100;
+
+/**
+ * HTTP proxy of one isolated container: CONNECT, and requests with an absolute `http://` URL (RFC 9112 §3.2.2). It resolves
+ * the names itself, so the container needs no DNS.
+ */
+export function createEgressProxy(options: EgressOptions): Server {
+  const report = reportOnce(options.onRefused);
+  const server = createServer((request, response) => void serve(request, response, options, report));
+  server.maxConnections = MAX_CONNECTIONS;
+  server.requestTimeout = 0; // an upload may take long
+  server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
+    void tunnel(request.url ?? '', client, head, options, report);
+  });
+  server.on('clientError', (_error, socket) => socket.destroy());
+  return server;
+}
+
+async function tunnel(
+  authority: string,
+  client: Duplex,
+  head: Buffer,
+  options: EgressOptions,
+  report: (message: string) => void,
+): Promise<void> {
+  client.on('error', () => undefined);
+  const to = parseAuthority(authority);
+  if (to === undefined) {
+    client.end(rawAnswer(400, 'write CONNECT host:port'));
+    return;
+  }
+  try {
+    const remote = await dial(to, options);
+    client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    if (head.length > 0) remote.write(head);
+    join(client, remote);
+  } catch (error) {
+    const { status, message } = failure(error, to, report);
+    client.end(rawAnswer(status, message));
+  }
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: EgressOptions,
+  report: (message: string) => void,
+): Promise<void> {
+  const url = URL.parse(request.url ?? '');
+  const to = url?.protocol === 'http:' ? parseAuthority(`${url.hostname}:${url.port || '80'}`) : undefined;
+  if (url === null || to === undefined) {
+    answer(response, 400, 'this is a proxy: write http://HOST/PATH, or CONNECT host:port');
+    return;
+  }
+  try {
+    const remote = await dial(to, options);
+    forward(request, response, remote, { path: `${url.pathname}${url.search}`, host: url.host });
+  } catch (error) {
+    const { status, message } = failure(error, to, report);
+    answer(response, status, message);
+  }
+}
+
+function failure(error: unknown, { host, port }: Destination, report: (message: string) => void) {
+  if (!(error instanceof RefusedDestination)) return { status: 502, message: `${host}:${port} cannot be reached` };
+  report(error.message);
+  return { status: 403, message: error.message };
+}
+
+/** Renders a response for a client whose connection is no longer HTTP. */
+const rawAnswer = (status: number, message: string): string => {
+  const body = `vmcp: ${message}\n`;
+  const reason = { 400: 'Bad Request', 403: 'Forbidden' }[status] ?? 'Bad Gateway';
+  const head = `content-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
+  return `HTTP/1.1 ${status} ${reason}\r\n${head}\r\n\r\n${body}`;
+};
+
+function reportOnce(report: (message: string) => void): (message: string) => void {
+  const reported = new Set<string>();
+  return (message) => {
+    if (reported.has(message) || reported.size >= MAX_REPORTS) return;
+    reported.add(message);
+    report(message);
+  };
+}

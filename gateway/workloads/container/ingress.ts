@@ -1,0 +1,58 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { classifyHost } from '../../outbound/address-class.ts';
+import { answer, forward } from './forward.ts';
+import { join } from './relay/join.ts';
+
+export interface IngressOptions {
+  /** Connects to the server. */
+  readonly connect: () => Promise<Socket>;
+  /** Allowed host names of the Host header, beside loopback names. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
+/** Creates the HTTP listener in front of an isolated server. It refuses other values of Host, as after DNS rebinding. */
+export function createIngress({ connect, hosts }: IngressOptions): Server {
+  const server = createServer((request, response) => {
+    if (isAllowedHost(request.headers.host ?? '', hosts)) void serve(request, response, connect);
+    else answer(response, 403, 'the Host header is not allowed: add it to permission_profile.network.inbound');
+  });
+  server.requestTimeout = 0; // an upload may take long
+  return server;
+}
+
+/** Returns true for a Host header with a loopback name, by which the gateway connects, or with one of `hosts`. Pure. */
+export function isAllowedHost(header: string, hosts: readonly string[] = []): boolean {
+  const url = URL.parse(`http://${header}`);
+  if (url === null || /[/?#@\\]/u.test(header)) return false;
+  const { hostname } = url;
+  if (classifyHost(hostname) === 'loopback') return true;
+  return hosts.some((host) => {
+    const wanted = host.toLowerCase();
+    return wanted.startsWith('.')
+      ? hostname === wanted.slice(1) || hostname.endsWith(wanted)
+      : hostname === wanted || hostname === `[${wanted}]`;
+  });
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  connect: () => Promise<Socket>,
+): Promise<void> {
+  const socket = await connect().catch(() => undefined);
+  if (socket === undefined) answer(response, 502, 'the server does not listen on its port');
+  else forward(request, response, socket, { path: request.url ?? '/' });
+}
+
+/** Creates the listener of a published port. It forwards bytes. */
+export const createPublisher = (connect: () => Promise<Socket>): TcpServer =>
+  createTcpServer({ allowHalfOpen: true }, (client) => {
+    client.on('error', () => undefined);
+    void connect().then(
+      (server) => {
+        join(client, server);
+      },
+      () => client.destroy(),
+    );
+  });

@@ -1,0 +1,100 @@
+import type { ServerMetadata } from 'openid-client';
+import { faultOf } from '../../../authserver/upstream/protocol/fault-of.ts';
+import { secondsOf } from '../../../authserver/upstream/protocol/token-reply.ts';
+import { UpstreamError } from '../../../authserver/upstream/upstream-error.ts';
+import { parseObject, type JsonObject } from '../../../contract/json.ts';
+import type { Outbound, OutboundRequest } from '../../../outbound/fetch.ts';
+import type { ClientRecord } from '../stored-record.ts';
+
+const MAX_BYTES = 256 * 1024;
+const TIMEOUT_MS = 10_000;
+
+/** Methods of client authentication, the preferred one first: a program on the user's machine keeps no secret (RFC 8252 §8.5). */
+const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+/** RFC 8414 §2: default of `token_endpoint_auth_methods_supported`. */
+const DEFAULT_METHODS: readonly string[] = ['client_secret_basic'];
+
+export interface RegistrationRequest {
+  readonly metadata: ServerMetadata;
+  readonly outbound: Outbound;
+  readonly redirectUri: string;
+  readonly scopes: readonly string[];
+}
+
+/** Registers vmcp as a client. Rejects with `UpstreamError`. @see RFC 7591 §3 */
+export async function register(request: RegistrationRequest): Promise<ClientRecord> {
+  const { metadata, outbound, redirectUri, scopes } = request;
+  const { registration_endpoint: url, token_endpoint_auth_methods_supported: supported } = metadata;
+  if (url === undefined) {
+    const message = `${metadata.issuer} offers no registration of clients: register vmcp there by hand, and set client_id`;
+    throw new UpstreamError('misconfigured', message);
+  }
+  const method = METHODS.find((one) => (supported ?? DEFAULT_METHODS).includes(one));
+  if (method === undefined) throw new UpstreamError('misconfigured', `${metadata.issuer} supports no usable client authentication`); // prettier-ignore
+  const wanted = clientMetadata(redirectUri, method, scopes);
+  const reply = await send(outbound, { url, method: 'POST' }, wanted, 'the registration');
+  return recordOf(reply, { issuer: metadata.issuer, redirect_uri: redirectUri, auth_method: method });
+}
+
+/** Renews the client secret. Rejects with `UpstreamError`. @see RFC 7592 §2.2 */
+export async function renew(old: ClientRecord, scopes: readonly string[], outbound: Outbound): Promise<ClientRecord> {
+  const { registration_uri: url = '', registration_token: token = '', client_id, redirect_uri, auth_method } = old;
+  const body = { ...clientMetadata(redirect_uri, auth_method, scopes), client_id };
+  const headers = { authorization: `Bearer ${token}` };
+  const reply = await send(outbound, { url, method: 'PUT', headers }, body, 'the renewal of the client secret');
+  return { registration_uri: url, registration_token: token, ...recordOf(reply, { ...old }) };
+}
+
+const clientMetadata = (redirectUri: string, method: string, scopes: readonly string[]) => ({
+  client_name: 'vmcp',
+  application_type: 'native',
+  redirect_uris: [redirectUri],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: method,
+  ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+});
+
+async function send(
+  outbound: Outbound,
+  request: Pick<OutboundRequest, 'url' | 'method' | 'headers'>,
+  body: object,
+  what: string,
+): Promise<JsonObject> {
+  const headers = { ...request.headers, accept: 'application/json', 'content-type': 'application/json' };
+  const reply = await outbound
+    .request({ ...request, headers, body: JSON.stringify(body), maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS })
+    .catch((error: unknown) => {
+      throw faultOf(error, { what, status: undefined });
+    });
+  const { status } = reply;
+  const document = parseObject(reply.body);
+  if ((status === 200 || status === 201) && document) return document;
+  if (status >= 500 || status === 429) throw faultOf(undefined, { what, status });
+  const { error } = document ?? {};
+  const facts = typeof error === 'string' ? { providerError: error } : {};
+  throw new UpstreamError('rejected', `${what} was rejected with status ${String(status)}`, facts);
+}
+
+function recordOf(
+  reply: JsonObject,
+  { issuer, redirect_uri, auth_method }: Pick<ClientRecord, 'issuer' | 'redirect_uri' | 'auth_method'>,
+): ClientRecord {
+  const textOf = (name: string): string | undefined => {
+    const value = reply[name];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const clientId = textOf('client_id');
+  if (clientId === undefined) throw new UpstreamError('bad_reply', 'the registration has no client_id');
+  const method = textOf('token_endpoint_auth_method') ?? auth_method;
+  const secret = method === 'none' ? undefined : textOf('client_secret');
+  const [uri, token] = [textOf('registration_client_uri'), textOf('registration_access_token')];
+  const expiresAt = secondsOf(reply['client_secret_expires_at']); // 0 never
+  return {
+    ...{ issuer, redirect_uri, client_id: clientId, auth_method: secret === undefined ? 'none' : method },
+    ...(secret !== undefined && { client_secret: secret }),
+    ...(secret !== undefined && expiresAt !== undefined && { secret_expires_at: expiresAt * 1_000 }),
+    ...(uri !== undefined && { registration_uri: uri }),
+    ...(token !== undefined && { registration_token: token }),
+  };
+}

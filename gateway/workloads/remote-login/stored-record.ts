@@ -1,0 +1,109 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { parseObject } from '../../contract/json.ts';
+import type { Logger } from '../../contract/logger.ts';
+import { RemoteLoginError } from './remote-login-error.ts';
+
+/** Internal secrets of workloads. Each method may reject, for example before a secrets provider is set up. */
+export interface WorkloadSecrets {
+  get(name: string): Promise<string | undefined>;
+  set(name: string, value: string): Promise<void>;
+  /** Returns false for a secret that does not exist. */
+  delete(name: string): Promise<boolean>;
+}
+
+const facts = {
+  remote_url: Type.String(),
+  issuer: Type.String(),
+  client_id: Type.String(),
+  resource: Type.Optional(Type.String()),
+  /** Requested scopes. */
+  scopes: Type.Array(Type.String()),
+};
+
+/** Login at a remote server. */
+export const LoginRecord = Type.Object({
+  ...facts,
+  access_token: Type.String(),
+  refresh_token: Type.Optional(Type.String()),
+  /** Granted scopes, separated by spaces. */
+  granted: Type.Optional(Type.String()),
+  /** ms since the epoch. */
+  expires_at: Type.Optional(Type.Number()),
+});
+export type LoginRecord = Static<typeof LoginRecord>;
+
+/** Client and server that the tokens are valid for. They are sent nowhere else. */
+export type LoginFacts = Pick<LoginRecord, keyof typeof facts>;
+
+/** Registration of vmcp as a client. @see RFC 7591 §3.2.1 */
+export const ClientRecord = Type.Object({
+  issuer: Type.String(),
+  client_id: Type.String(),
+  redirect_uri: Type.String(),
+  auth_method: Type.String(),
+  client_secret: Type.Optional(Type.String()),
+  /** ms since the epoch. */
+  secret_expires_at: Type.Optional(Type.Number()),
+  /** Where and with which token the registration is updated. @see RFC 7592 §3 */
+  registration_uri: Type.Optional(Type.String()),
+  registration_token: Type.Optional(Type.String()),
+});
+export type ClientRecord = Static<typeof ClientRecord>;
+
+/** Names of the two secrets of one workload. */
+export const secretNames = (workload: string) => ({ login: `${workload}_login`, client: `${workload}_client` });
+
+/** JSON in one secret: a write replaces it as a whole. */
+export class StoredRecord<Schema extends TSchema> {
+  readonly name: string;
+  readonly #schema: Schema;
+  readonly #secrets: WorkloadSecrets;
+  readonly #log: Pick<Logger, 'warn'>;
+
+  constructor(name: string, schema: Schema, { secrets, log }: { secrets: WorkloadSecrets; log: Pick<Logger, 'warn'> }) {
+    this.name = name;
+    this.#schema = schema;
+    this.#secrets = secrets;
+    this.#log = log;
+  }
+
+  /**
+   * Returns undefined for a missing or unknown record. Rejects with `RemoteLoginError` when the record exists and the
+   * secrets provider does not work. @param isExpected true when an earlier login stored it.
+   */
+  async read(isExpected: boolean): Promise<Static<Schema> | undefined> {
+    try {
+      return this.#parsed(await this.#secrets.get(this.name));
+    } catch (error) {
+      if (!isExpected) return undefined;
+      throw new RemoteLoginError(`the stored login cannot be read: ${messageOf(error)}`, { isTemporary: true });
+    }
+  }
+
+  /** Returns false when the record could not be written: the caller keeps it in memory. */
+  async write(value: Static<Schema>): Promise<boolean> {
+    try {
+      await this.#secrets.set(this.name, JSON.stringify(value));
+      return true;
+    } catch (error) {
+      this.#log.warn('the login at the remote server is kept in memory only: check the secrets provider', {
+        ...{ secret: this.name, cause: messageOf(error) },
+      });
+      return false;
+    }
+  }
+
+  #parsed(text: string | undefined): Static<Schema> | undefined {
+    const value = text === undefined ? undefined : parseObject(text);
+    return Value.Check(this.#schema, value) ? value : undefined;
+  }
+}
+
+/** Deletes the stored login of a workload that is deleted. Rejects when the secrets provider does not work. */
+export async function forgetRemoteLogin(workload: string, secrets: WorkloadSecrets): Promise<void> {
+  const { login, client } = secretNames(workload);
+  await Promise.all([secrets.delete(login), secrets.delete(client)]);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'unexpected error');
