@@ -1,3 +1,4 @@
+import { managementApi } from './management.ts';
 import { startup } from './start.ts';
 import { toolCalls } from './w1-tool-calls.ts';
 import { authenticatedCalls } from './w2-w3-authenticated-calls.ts';
@@ -17,5 +18,6 @@ export const WORKLOADS: readonly Workload[] = [
   idleSessions,
   badNeighbours,
   codeGrants,
+  managementApi,
   startup,
 ];

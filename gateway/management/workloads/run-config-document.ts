@@ -4,6 +4,7 @@ import { DURATION_PATTERN } from '../../contract/fields.ts';
 import { isObject } from '../../contract/json.ts';
 import { PermissionProfile } from '../../contract/permission-profile.ts';
 import { RunConfig } from '../../contract/run-config/run-config.ts';
+import { withoutSecretValues } from '../../workloads/definition/middleware-secrets.ts';
 
 /** The members of a JSON Schema that nest. */
 interface SchemaNode {
@@ -54,8 +55,8 @@ export const ExportedRunConfig = Type.Object(
 /** Returns a run configuration for export: without empty members, except the required ones, and without secret values. */
 export function exportedConfig(config: RunConfig): Static<typeof ExportedRunConfig> {
   const exported: Record<string, unknown> = { ...ALWAYS, ...exportRunConfig(config) };
-  const { middleware_configs: middlewares } = exported;
-  if (middlewares) exported['middleware_configs'] = withoutSecrets(middlewares);
+  const { middleware_configs: middlewares } = config;
+  if (middlewares) exported['middleware_configs'] = withoutSecretValues(middlewares);
   const names = Object.keys(ExportedRunConfig.properties);
   const isSent = (name: string): boolean => Object.hasOwn(ALWAYS, name) || !isEmpty(exported[name]);
   return Object.fromEntries(names.filter(isSent).map((name) => [name, exported[name]])) as never;
@@ -68,16 +69,3 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0);
-
-const SECRET_MEMBER = /^(?:client_?secret|bearer_?token)$/iu;
-const REFERENCE = /^[^,\s]+,target=[^,\s]+$/u;
-
-/** Removes secret values, not references to secrets, from the parameters of middlewares. */
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets);
-  if (!isObject(value)) return value;
-  const isSecret = ([name, member]: [string, unknown]): boolean =>
-    SECRET_MEMBER.test(name) && typeof member === 'string' && !REFERENCE.test(member);
-  const kept = Object.entries(value).filter((entry) => !isSecret(entry));
-  return Object.fromEntries(kept.map(([name, member]) => [name, withoutSecrets(member)]));
-}

@@ -1,4 +1,6 @@
+import { isObject } from '../../contract/json.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
+import { withoutSecretValues } from './middleware-secrets.ts';
 import { readReference } from './run-config-of.ts';
 
 /** Members that may hold a secret as a value, with the name under which vmcp keeps it. */
@@ -18,16 +20,45 @@ export interface Extracted {
   readonly values: ReadonlyMap<string, string>;
 }
 
-/** Replaces the values of secrets in a run configuration by references. Pure. */
+/** Middlewares whose parameter holds one of the members, by the name of the member. */
+const CARRIERS: Readonly<Record<string, string>> = { oidc_config: 'auth', token_exchange_config: 'tokenexchange' };
+
+type Chain = NonNullable<RunConfig['middleware_configs']>;
+type Member = (typeof MEMBERS)[number];
+type Values = Map<string, string>;
+
+/**
+ * Replaces the values of secrets in a run configuration by references, also in middlewares that mean the same as a typed
+ * member. Other secret values of middlewares are removed. Pure.
+ */
 export function extractSecrets(config: RunConfig): Extracted {
-  const values = new Map<string, string>();
-  let extracted = config;
-  for (const [block, member, name] of MEMBERS) {
-    const holder = extracted[block] as Readonly<Record<string, unknown>> | undefined;
-    const value = holder?.[member];
-    if (typeof value !== 'string' || value === '' || readReference(value) !== undefined) continue;
-    values.set(name, value);
-    extracted = { ...extracted, [block]: { ...holder, [member]: `${name},target=${member}` } };
-  }
+  const values: Values = new Map();
+  let extracted: RunConfig = config;
+  for (const member of MEMBERS) extracted = extractFrom(extracted, member, values) as RunConfig;
+  const { middleware_configs: middlewares } = extracted;
+  if (middlewares)
+    extracted = { ...extracted, middleware_configs: withoutSecretValues(referring(middlewares, values)) };
   return { config: extracted, values };
+}
+
+/** Replaces a value by its reference. A value that differs from an earlier one of the same name stays. */
+function extractFrom(holders: object, [block, member, name]: Member, values: Values): object {
+  const holder = (holders as Readonly<Record<string, unknown>>)[block];
+  const value = isObject(holder) ? holder[member] : undefined;
+  if (typeof value !== 'string' || value === '' || readReference(value) !== undefined) return holders;
+  if (values.has(name) && values.get(name) !== value) return holders;
+  values.set(name, value);
+  return { ...holders, [block]: { ...(holder as object), [member]: `${name},target=${member}` } };
+}
+
+function referring(middlewares: Chain, values: Values): Chain {
+  return middlewares.map((middleware) => {
+    const { type = '', parameters } = middleware;
+    const carried = MEMBERS.filter(([block]) => CARRIERS[block] === type);
+    if (parameters === undefined || carried.length === 0) return middleware;
+    return {
+      ...middleware,
+      parameters: carried.reduce((each, member) => extractFrom(each, member, values), parameters),
+    };
+  });
 }

@@ -129,7 +129,7 @@ function secretProblems({ secrets = [], env_vars: variables = {} }: RunConfig): 
 }
 
 function toolProblems({ tools_override: overrides = {} }: RunConfig): Problem[] {
-  const advertised = Object.entries(overrides).map(([tool, { name }]) => name ?? tool);
+  const advertised = Object.entries(overrides).map(([tool, { name }]) => name || tool);
   return Object.entries(overrides).flatMap(([tool, { name = '', description = '' }], index) => {
     const path = `tools_override.${tool}`;
     if (name === '' && description === '') return [invalid(path, 'needs a name or a description')];

@@ -144,12 +144,12 @@ function aggregationOf(
   const originals = new Map(
     Object.entries(overrides).flatMap(([tool, { name }]) => (name ? [[name, tool] as const] : [])),
   );
-  const isRenamed = (tool: string): boolean => Object.hasOwn(overrides, tool) && overrides[tool]?.name !== undefined;
+  const isRenamed = (tool: string): boolean => Object.hasOwn(overrides, tool) && Boolean(overrides[tool]?.name);
   const chosen = filter.flatMap((name) => originals.get(name) ?? (isRenamed(name) ? [] : [name]));
   const settings = {
     workload,
     ...(filter.length > 0 && (chosen.length > 0 ? { filter: chosen } : { exclude_all: true })),
-    ...(Object.keys(overrides).length > 0 && { overrides }),
+    ...(Object.keys(overrides).length > 0 && { overrides: withoutEmptyTexts(overrides) }),
   };
   return {
     conflict_resolution: 'none',
@@ -157,6 +157,12 @@ function aggregationOf(
     default_tool_visibility: 'allow',
     ...(Object.keys(settings).length > 1 && { tools: [settings] }),
   };
+}
+
+/** Returns overrides without empty names and descriptions, which stand for the original ones. */
+function withoutEmptyTexts(overrides: NonNullable<RunConfig['tools_override']>): typeof overrides {
+  const texts = (override: object) => Object.fromEntries(Object.entries(override).filter(([, text]) => text !== ''));
+  return Object.fromEntries(Object.entries(overrides).map(([tool, override]) => [tool, texts(override)]));
 }
 
 function pick<Key extends keyof RunConfig>(config: RunConfig, members: readonly Key[]): Pick<RunConfig, Key> {

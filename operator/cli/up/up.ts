@@ -129,12 +129,8 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
   const log = createCommandLog(stderr, options, lowestLevel(levels));
   await reapOrphans({ stateDir: state.dir, hostEnv: process.env });
   const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
-  const workloads = createHttpWorkloads({
-    launcher,
-    ports: openPortBook(state.workloadPortsFile),
-    log,
-    now: () => performance.now(),
-  });
+  const ports = openPortBook(state.workloadPortsFile);
+  const workloads = createHttpWorkloads({ launcher, ports, log, now: () => performance.now() });
   const signalled = untilSignal(stderr);
   let watcher: PathsWatcher | undefined;
   try {

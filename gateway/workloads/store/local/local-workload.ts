@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
+import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { statusOf } from '../../definition/status.ts';
@@ -47,7 +48,10 @@ export class LocalWorkload {
   #restarts = 0;
   #applied = 0;
   #loop: Promise<void> | undefined;
+  #isLooping = false;
   #closed = false;
+  /** True once its record belongs to another workload, or to none. */
+  #isGone = false;
   #turn: Promise<unknown> = Promise.resolve();
   #writes: Promise<unknown> = Promise.resolve();
 
@@ -79,7 +83,7 @@ export class LocalWorkload {
   }
 
   get isRemoved(): boolean {
-    return this.#record.desired === 'removed';
+    return this.#isGone || this.#record.desired === 'removed';
   }
 
   view(): Workload {
@@ -104,10 +108,14 @@ export class LocalWorkload {
     return result;
   }
 
-  /** Stores new settings. The old ones stay in the record until the new ones have run. */
+  /** Stores new settings. The old ones stay in the record until the new ones have run. Throws `workload_not_found`. */
   async setConfig(config: RunConfig): Promise<void> {
+    if (this.isRemoved) throw new OperationError('workload_not_found');
     if (isSameConfig(config, this.config)) return;
-    await this.#update((record) => ({ ...record, run_config: config, previous: record.previous ?? record.run_config }));
+    await this.#update((record) => {
+      if (record.desired === 'removed') throw new OperationError('workload_not_found');
+      return { ...record, run_config: config, previous: record.previous ?? record.run_config };
+    });
     this.#undone = undefined;
     this.#fault = undefined;
     this.resume();
@@ -129,11 +137,13 @@ export class LocalWorkload {
     this.resume();
   }
 
-  /** Ends everything of a workload that another one replaces under the same name. */
-  async replace(): Promise<void> {
+  /** Ends everything of a workload that another one replaces under the same name. Returns its last record. */
+  async replace(): Promise<WorkloadRecord> {
     await this.close();
-    this.#record = { ...this.#record, desired: 'removed' };
+    this.#isGone = true;
+    await this.#writes;
     for (const output of Object.values(this.#outputs)) output.remove();
+    return this.#record;
   }
 
   /** Stops the listener and the server. The record stays, for the next start of vmcp. */
@@ -147,25 +157,26 @@ export class LocalWorkload {
 
   /** Starts the loop if it does not run. */
   resume(): void {
-    this.#loop ??= this.#converge().finally(() => {
-      this.#loop = undefined;
-    });
+    if (this.#isLooping) return;
+    this.#isLooping = true;
+    this.#loop = this.#converge();
   }
 
   async #converge(): Promise<void> {
     while (!this.#closed && !this.#isSettled()) {
+      const { run_config: tried } = this.#record;
+      const restarts = this.#restarts;
       try {
-        if (this.isRemoved) {
-          await this.#removeAll();
-          return;
-        }
-        await this.#step();
+        if (this.isRemoved) await this.#removeAll();
+        else await this.#step();
       } catch (error) {
-        this.#fault = sentenceOf(error);
-        this.#deps.log.warn('workload not changed', { workload: this.#name, error: this.#fault });
+        this.#deps.log.warn('workload not changed', { workload: this.#name, error: sentenceOf(error) });
+        // a fault of settings that were replaced meanwhile says nothing about the new ones
+        if (restarts === this.#restarts && isSameConfig(tried, this.config)) this.#fault = sentenceOf(error);
         if (this.#record.desired !== 'running') await sleep(RETRY_MS);
       }
     }
+    this.#isLooping = false; // in the same turn as the check: a change after it starts the loop again
   }
 
   #isSettled(): boolean {
@@ -252,6 +263,7 @@ export class LocalWorkload {
     for (const output of Object.values(this.#outputs)) output.remove();
     await this.#deps.secrets.forget(this.#name);
     for (const key of ['a', 'b']) this.#deps.ports.forget(`workloads/${this.#name}/${key}`);
+    this.#isGone = true;
     await this.#writes;
     await this.#deps.records.remove(this.#name);
     this.#closed = true;
@@ -262,7 +274,7 @@ export class LocalWorkload {
   #update(change: (record: WorkloadRecord) => WorkloadRecord): Promise<void> {
     const written = this.#writes.then(async () => {
       const next = change(this.#record);
-      if (next === this.#record) return;
+      if (next === this.#record || this.#isGone) return;
       await this.#deps.records.write(this.#name, next);
       this.#record = next;
     });

@@ -28,6 +28,7 @@ export class LocalWorkloads implements Workloads {
   /** Names of workloads that are being created, and their ports. */
   readonly #reserved = new Map<string, number>();
   readonly #loaded: Promise<void>;
+  #placing: Promise<unknown> = Promise.resolve();
 
   constructor(deps: LocalWorkloadsDeps) {
     this.#deps = deps;
@@ -79,6 +80,7 @@ export class LocalWorkloads implements Workloads {
       if (config.port !== before.port || config.host !== before.host)
         await this.#validation.checkPort(config, this.#ports(name));
       await this.#validation.prepare(edited, signal);
+      if (workload.isRemoved) throw new OperationError('workload_not_found');
       await this.#deps.secrets.keep(name, values);
       await workload.setConfig(config);
       return { name, port: workload.config.port ?? 0 };
@@ -137,19 +139,40 @@ export class LocalWorkloads implements Workloads {
     this.#free(name);
     this.#reserved.set(name, 0);
     try {
-      const port = await this.#validation.choosePort(config, this.#ports(name));
-      this.#reserved.set(name, port);
+      const port = await this.#reservePort(name, config);
       const placed: RunConfig = { ...config, port };
       if (mode === 'strict') await this.#validation.prepareBriefly({ config: placed, values }, signal);
       await this.#deps.secrets.keep(name, values);
-      await this.#workloads.get(name)?.replace();
-      const record = { run_config: placed, desired: 'running' as const, created_at: this.#time() };
-      await this.#records.write(name, record);
-      this.#open(name, record).resume();
+      await this.#store(name, { run_config: placed, desired: 'running', created_at: this.#time() });
       return { name, port };
     } finally {
       this.#reserved.delete(name);
     }
+  }
+
+  /** Chooses ports one after the other, so that two workloads never get the same one. */
+  #reservePort(name: string, config: RunConfig): Promise<number> {
+    const reserved = this.#placing.then(async () => {
+      const port = await this.#validation.choosePort(config, this.#ports(name));
+      this.#reserved.set(name, port);
+      return port;
+    });
+    this.#placing = reserved.catch(() => undefined);
+    return reserved;
+  }
+
+  /** Stores and starts a new workload. It replaces one in the state `error`, which stays if it cannot be stored. */
+  async #store(name: string, record: WorkloadRecord): Promise<void> {
+    const present = this.#workloads.get(name);
+    if (present && present.view().status !== 'error') throw new OperationError('workload_exists');
+    const replaced = await present?.replace();
+    try {
+      await this.#records.write(name, record);
+    } catch (error) {
+      if (replaced) this.#open(name, replaced).resume();
+      throw error;
+    }
+    this.#open(name, record).resume();
   }
 
   /** Throws `workload_exists`. A workload with the status `error` can be replaced. */

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { SCHEMA_VERSION } from '../../contract/run-config/run-config.ts';
+import { extractSecrets, KEPT_SECRETS } from './kept-secrets.ts';
+
+it('replaces values of secrets by references, and keeps references', () => {
+  const before = {
+    schema_version: SCHEMA_VERSION,
+    oidc_config: { issuer: 'https://i', clientSecret: 'canary-1' },
+    token_exchange_config: { client_secret: 'canary-2' },
+    remote_auth_config: { client_secret: 'crm,target=SECRET', bearer_token: 'canary-3' },
+  } as const;
+  const { config, values } = extractSecrets(before);
+  expect(JSON.stringify(config)).not.toContain('canary');
+  expect([...values.values()]).toEqual(['canary-1', 'canary-2', 'canary-3']);
+  expect(KEPT_SECRETS).toEqual(expect.arrayContaining([...values.keys()]));
+  expect(config.remote_auth_config?.client_secret).toBe('crm,target=SECRET');
+  expect(before.oidc_config.clientSecret).toBe('canary-1');
+  expect(extractSecrets(config)).toEqual({ config, values: new Map() });
+});
+
+it('has nothing to keep without secrets', () => {
+  const config = { schema_version: SCHEMA_VERSION, oidc_config: { clientSecret: '' } } as const;
+  expect(extractSecrets(config)).toEqual({ config, values: new Map() });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { SCHEMA_VERSION, type RunConfig } from '../../contract/run-config/run-config.ts';
+import { withoutMiddlewares } from './middlewares.ts';
+
+type Chain = NonNullable<RunConfig['middleware_configs']>;
+const base = { schema_version: SCHEMA_VERSION, name: 'a' } as const;
+const read = (chain: Chain, members: Partial<RunConfig> = {}) =>
+  withoutMiddlewares({ ...base, ...members, middleware_configs: chain });
+
+describe('middlewares', () => {
+  it.each<[string, Chain, Partial<RunConfig>]>([
+    [
+      'auth',
+      [{ type: 'auth', parameters: { oidc_config: { issuer: 'https://i' } } }],
+      { oidc_config: { issuer: 'https://i' } },
+    ],
+    ['auth without a login', [{ type: 'auth', parameters: { oidc_config: null } }], {}],
+    [
+      'tokenexchange',
+      [{ type: 'tokenexchange', parameters: { token_exchange_config: { audience: 'b' } } }],
+      { token_exchange_config: { audience: 'b' } },
+    ],
+    [
+      'upstreamswap',
+      [{ type: 'upstreamswap', parameters: { config: { provider_name: 'p' } } }],
+      { upstream_swap_config: { provider_name: 'p' } },
+    ],
+    [
+      'both filters of tools',
+      ['tool-filter', 'tool-call-filter'].map((type) => ({
+        type,
+        parameters: { filter_tools: ['t'], tools_override: null },
+      })),
+      { tools_filter: ['t'] },
+    ],
+    [
+      'what vmcp always does',
+      [{ type: 'mcp-parser' }, { type: 'recovery' }, { type: 'usagemetrics', parameters: {} }],
+      {},
+    ],
+    ['the default limit of bodies', [{ type: 'bodylimit', parameters: { max_bytes: 8_388_608 } }], {}],
+  ])('mean typed members: %s', (_, chain, members) => {
+    expect(read(chain)).toEqual({ config: { ...base, ...members }, problems: [] });
+  });
+
+  it.each<[string, Chain, Partial<RunConfig>, string]>([
+    ['an unknown type', [{ type: 'mcp-parser' }, { type: 'other' }], {}, 'NotSupportedYet middleware_configs[1]'],
+    ['no type', [{}], {}, 'NotSupportedYet middleware_configs[0]'],
+    ['a name of Object', [{ type: 'constructor' }], {}, 'NotSupportedYet middleware_configs[0]'],
+    [
+      'another limit',
+      [{ type: 'bodylimit', parameters: { max_bytes: 1 } }],
+      {},
+      'NotSupportedYet middleware_configs[0]',
+    ],
+    [
+      'a difference from a typed member',
+      [{ type: 'tool-filter', parameters: { filter_tools: ['t'] } }],
+      { tools_filter: ['u'] },
+      'Conflict middleware_configs[0]',
+    ],
+    [
+      'a difference between two',
+      [
+        { type: 'tool-filter', parameters: { filter_tools: ['t'] } },
+        { type: 'tool-call-filter', parameters: { filter_tools: [] } },
+      ],
+      {},
+      'Conflict middleware_configs[1]',
+    ],
+    [
+      'parameters of a wrong type',
+      [{ type: 'tool-filter', parameters: { filter_tools: 't' } }],
+      {},
+      'InvalidType middleware_configs: tools_filter',
+    ],
+  ])('are reported: %s', (_, chain, members, problem) => {
+    expect(read(chain, members).problems.map(({ reason, path }) => `${reason} ${path}`)).toEqual([problem]);
+  });
+});

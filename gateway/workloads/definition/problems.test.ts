@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import type { RunConfig } from '../../contract/run-config/run-config.ts';
+import { runConfigProblems } from './problems.ts';
+import { runConfigOf } from './run-config-of.ts';
+import { WORKLOAD_NAME } from './settings.ts';
+
+const image = runConfigOf('a', { image: 'server:1' });
+const remote = runConfigOf('a', { url: 'https://mcp.example/mcp' });
+const pathsOf = (config: RunConfig): string[] =>
+  runConfigProblems(config).map(({ path, reason }) => (reason === 'NotSupportedYet' ? `${reason} ${path}` : path));
+
+describe('problems of a run configuration', () => {
+  it.each([
+    ['an image', image],
+    ['a package', { ...image, image: 'uvx://server' }],
+    ['a remote server', remote],
+    ['a target host of its URL', { ...remote, target_host: 'mcp.example' }],
+    ['a target host of this machine', { ...image, target_host: '127.0.0.1' }],
+    ['the headers of a remote server', { ...remote, header_forward: { add_plaintext_headers: { 'X-A': 'b' } } }],
+    ['described headers of an image', { ...image, remote_auth_config: { headers: [{ name: 'A' }] } }],
+    ['a login', { ...remote, remote_auth_config: { issuer: 'https://i.example', client_secret: 's,target=T' } }],
+    ['swapped names of tools', { ...image, tools_override: { a: { name: 'b' }, b: { name: 'a' } } }],
+    [
+      'new descriptions with empty names',
+      { ...image, tools_override: { a: { name: '', description: 'A.' }, b: { name: '', description: 'B.' } } },
+    ],
+    ['a prefix', { ...image, endpoint_prefix: '/servers/a' }],
+  ])('are none for %s', (_, config) => {
+    expect(pathsOf(config)).toEqual([]);
+  });
+
+  it.each<[string, RunConfig, Partial<RunConfig>]>([
+    ['name', image, { name: '../a' }],
+    ['image', image, { image: '' }],
+    ['url', image, { remote_url: 'https://mcp.example' }],
+    ['NotSupportedYet image', image, { image: 'go://server' }],
+    ['url', remote, { remote_url: 'file:///etc/passwd' }],
+    ['url', remote, { remote_url: 'https://user:word@mcp.example' }],
+    ['transport', remote, { transport: 'stdio' }],
+    ['transport', image, { transport: 'inspector' }],
+    ['proxy_mode', image, { proxy_mode: 'udp' }],
+    ['host', image, { host: 'a b' }],
+    ['proxy_port', image, { port: 65_536 }],
+    ['target_port', image, { target_port: -1 }],
+    ['NotSupportedYet target_host', image, { target_host: '10.0.0.1' }],
+    ['endpoint_prefix', image, { endpoint_prefix: 'https://other.example' }],
+    ['env_vars.A=B', image, { env_vars: { 'A=B': '' } }],
+    ['secrets[0]', image, { secrets: ['a-value'] }],
+    ['secrets[0].target', image, { secrets: ['a,target=B-C'] }],
+    ['secrets[1].target', image, { secrets: ['a,target=T', 'b,target=T'] }],
+    ['tools_override.a', image, { tools_override: { a: {} } }],
+    ['tools_override.b.name', image, { tools_override: { a: { name: 'c' }, b: { name: 'c' } } }],
+    ['header_forward', image, { header_forward: { add_plaintext_headers: { A: 'b' } } }],
+    ['header_forward.add_plaintext_headers.Host', remote, { header_forward: { add_plaintext_headers: { Host: 'b' } } }],
+    ['header_forward.add_headers_from_secret.Te', remote, { header_forward: { add_headers_from_secret: { Te: 's' } } }],
+    [
+      'header_forward.add_plaintext_headers.A',
+      remote,
+      { header_forward: { add_plaintext_headers: { A: 'a\r\nB: c' } } },
+    ],
+    [
+      'header_forward.add_plaintext_headers.A',
+      remote,
+      { header_forward: { add_plaintext_headers: { A: 'x'.repeat(8_193) } } },
+    ],
+    ['oauth_config', image, { remote_auth_config: { issuer: 'https://i.example' } }],
+    ['oauth_config.resource', remote, { remote_auth_config: { resource: 'https://a.example/#b' } }],
+    ['oauth_config.callback_port', remote, { remote_auth_config: { callback_port: 80 } }],
+    ['oauth_config.bearer_token', remote, { remote_auth_config: { bearer_token: 'a-value' } }],
+    ['oauth_config.token_url', remote, { remote_auth_config: { token_url: 'gopher://i.example' } }],
+    ['NotSupportedYet audit_config', image, { audit_config: { enabled: true } }],
+    ['NotSupportedYet runtime_config', image, { runtime_config: { builder_image: 'b' } }],
+  ])('name %s', (path, config, members) => {
+    expect(pathsOf({ ...config, ...members })).toContain(path);
+  });
+});
+
+it.each([
+  ['a', true],
+  ['A.b_c-1', true],
+  ['a'.repeat(100), true],
+  ['a'.repeat(101), false],
+  ['', false],
+  ['.a', false],
+  ['-a', false],
+  ['..', false],
+  ['a/b', false],
+  ['größe', false],
+  ['a\n', false],
+  ['a\u0000', false],
+])('a workload may have the name %j: %j', (name, isValid) => {
+  expect(new RegExp(WORKLOAD_NAME, 'u').test(name)).toBe(isValid);
+});

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import type { ServedState } from '../host.ts';
+import { statusOf, type LoginState, type Observed } from './status.ts';
+
+const served = (status: ServedState['status'], isPermanent = false, reason?: string) => ({
+  served: { status, isPermanent, ...(reason !== undefined && { reason }) },
+});
+const login = (kind: LoginState['kind'], more: Partial<LoginState> = {}) => ({ login: { kind, ...more } });
+const reason = 'it ended';
+
+it.each<[Observed | Omit<Observed, 'desired'>, string, string?]>([
+  [{ desired: 'removed', ...served('healthy'), fault: reason }, 'removing'],
+  [{ desired: 'stopped', ...served('healthy') }, 'stopping'],
+  [{ desired: 'stopped' }, 'stopped'],
+  [{ desired: 'stopped', fault: reason }, 'stopped', reason],
+  [{}, 'starting'],
+  [{ fault: reason }, 'error', reason],
+  [{ fault: reason, ...served('healthy') }, 'error', reason],
+  [{ undone: reason }, 'starting', reason],
+  [served('healthy'), 'running'],
+  [{ ...served('healthy'), undone: reason }, 'running', reason],
+  [served('degraded', false, reason), 'running', reason],
+  [served('unauthenticated', false, reason), 'unauthenticated', reason],
+  [served('unhealthy', false, reason), 'unhealthy', reason],
+  [served('unhealthy', true, reason), 'error', reason],
+  [served('installing', false, reason), 'starting', reason],
+  [served('starting'), 'starting'],
+  [served('starting', true, reason), 'error', reason],
+  [served('unknown'), 'starting'],
+  [{ ...served('healthy'), ...login('authenticated') }, 'running'],
+  [{ ...served('healthy'), ...login('not_required') }, 'running'],
+  [{ ...served('healthy'), ...login('auth_retrying', { reason }) }, 'auth_retrying', reason],
+  [{ ...served('unhealthy'), ...login('unauthenticated', { reason }) }, 'unauthenticated', reason],
+  [
+    { ...served('unknown'), ...login('login_required', { loginUrl: 'https://i' }) },
+    'unauthenticated',
+    'a login is required: open https://i',
+  ],
+])('the status of %j is %s', (observed, status, context) => {
+  expect(statusOf({ desired: 'running', ...observed })).toEqual({
+    status,
+    ...(context !== undefined && { status_context: context }),
+  });
+});
