@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { startAuthorizationServer } from '../../gateway/workloads/remote-login/testdata/authorization-server.ts';
+import { answer, startRemote } from '../../gateway/workloads/remote-login/testdata/remote.ts';
+import { startCredentialBackend } from '../scenarios/credential-backend.ts';
+import { eventually } from '../harness/poll.ts';
+import { testScope } from '../harness/scope.ts';
+import { temporaryFolder } from '../harness/vmcp.ts';
+import { callTool, serveWorkloads } from './serve-workloads.ts';
+
+const loginUrlIn = (context: string): string => /https?:\S+/u.exec(context)?.[0] ?? '';
+
+/** Starts an authorization server and an MCP server that requires its tokens. `secrets` lists what they have issued. */
+async function startGuarded() {
+  const server = await startAuthorizationServer(testScope());
+  const remote = await startRemote(server);
+  const secrets: string[] = [];
+  const collect = ({ body }: { body?: unknown }): void => {
+    const { access_token, refresh_token, id_token, registration_access_token } = body as Record<string, string>;
+    const issued = [access_token, refresh_token, id_token, registration_access_token];
+    secrets.push(...issued.filter((value) => value !== undefined));
+  };
+  server.provider.on('grant.success', collect);
+  server.provider.on('registration_create.success', collect);
+  const logins = (): number => server.seen.filter((line) => line === 'grant authorization_code').length;
+  return { server, remote, secrets, logins };
+}
+
+it(
+  'logs in at a remote server once, and keeps the login through edit, restart and kill -9',
+  { timeout: 60_000 },
+  async () => {
+    const scope = testScope();
+    const state = await temporaryFolder(scope);
+    const { server, remote, secrets, logins } = await startGuarded();
+    const first = await serveWorkloads(scope, state);
+    await first.send('POST', '/secrets', { provider_type: 'encrypted' });
+    expect((await first.send('POST', '/workloads', { name: 'docs', url: remote.url })).status).toBe(201);
+    const loginUrl = loginUrlIn(await first.reaches('docs', 'unauthenticated'));
+    expect(new URL(loginUrl).origin).toBe(server.issuer);
+    expect(await answer(loginUrl)).toBe(200);
+    await first.reaches('docs', 'running');
+    const { url } = await first.find('docs');
+    expect(await callTool(url, 'echo', { text: 'one' })).toBe('one');
+
+    expect((await first.send('POST', '/workloads/docs/edit', { tools: ['echo'] })).status).toBe(200);
+    expect((await first.send('POST', '/workloads/docs/restart')).status).toBe(202);
+    await first.reaches('docs', 'running');
+    await eventually(
+      'a client reaches the tool after the restart',
+      async () => (await callTool(url, 'echo', { text: 'two' })) === 'two',
+    );
+    first.signal('SIGKILL');
+    await first.exited;
+
+    const second = await serveWorkloads(scope, state);
+    await second.reaches('docs', 'running');
+    expect(await callTool(url, 'echo', { text: 'three' })).toBe('three');
+    expect(logins()).toBe(1);
+    const used = remote.tokens.at(-1);
+    remote.rejects = (token) => `Bearer ${token}` === used;
+    expect(await callTool(url, 'echo', { text: 'four' })).toBe('four');
+    expect(server.seen).toContain('grant refresh_token');
+
+    const paths = ['', '/docs', '/docs/status', '/docs/export', '/docs/logs', '/docs/proxy-logs'];
+    const answers = await Promise.all(paths.map(async (path) => (await second.send('GET', `/workloads${path}`)).text));
+    const shown = [
+      ...answers,
+      (await second.send('GET', '/secrets/default/keys')).text,
+      first.output(),
+      second.output(),
+    ];
+    expect(secrets.length).toBeGreaterThanOrEqual(5);
+    for (const secret of secrets) {
+      expect(shown.filter((text) => text.includes(secret))).toEqual([]);
+      expect(spawnSync('grep', ['-rF', '--', secret, state]).status).toBe(1);
+    }
+
+    expect((await second.send('DELETE', '/workloads/docs')).status).toBe(202);
+    await eventually('it is deleted', async () => (await second.list()).length === 0);
+    expect((await second.send('POST', '/workloads', { name: 'docs', url: remote.url })).status).toBe(201);
+    expect(loginUrlIn(await second.reaches('docs', 'unauthenticated'))).not.toBe('');
+  },
+);
+
+it('follows the edit of a remote URL to a server that requires a login', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const { remote } = await startGuarded();
+  const open = await startCredentialBackend(scope, 'open');
+  const serve = await serveWorkloads(scope, await temporaryFolder(scope));
+  await serve.send('POST', '/workloads', { name: 'docs', url: open.url });
+  await serve.reaches('docs', 'running');
+  expect((await serve.send('POST', '/workloads/docs/edit', { url: remote.url })).status).toBe(200);
+  expect(await answer(loginUrlIn(await serve.reaches('docs', 'unauthenticated')))).toBe(200);
+  await serve.reaches('docs', 'running');
+  expect(await callTool((await serve.find('docs')).url, 'echo', { text: 'one' })).toBe('one');
+});
+
+it('sends a bearer token from a secret, and shows it nowhere', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const state = await temporaryFolder(scope);
+  const orders = await startCredentialBackend(scope, 'orders');
+  orders.refuses = ({ authorization }) => authorization !== 'Bearer val-4711';
+  const serve = await serveWorkloads(scope, state);
+  const { send } = serve;
+  await send('POST', '/secrets', { provider_type: 'encrypted' });
+  const settings = {
+    name: 'orders',
+    url: orders.url,
+    oauth_config: { bearer_token: { name: 'orders-token', target: 'bearer_token' } },
+  };
+  expect(await send('POST', '/workloads', settings)).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('there is no secret "orders-token"') as string,
+  });
+  await send('POST', '/secrets/default/keys', { key: 'orders-token', value: 'val-4711' });
+  expect((await send('POST', '/workloads', settings)).status).toBe(201);
+  await serve.reaches('orders', 'running');
+  expect(await callTool((await serve.find('orders')).url, 'whoami', {})).toBeTypeOf('string');
+  const paths = ['', '/orders', '/orders/export', '/orders/proxy-logs'];
+  const answers = await Promise.all(paths.map(async (path) => (await send('GET', `/workloads${path}`)).text));
+  expect([...answers, serve.output()].join('\n')).not.toContain('val-4711');
+  expect(spawnSync('grep', ['-r', 'val-4711', state]).status).toBe(1);
+});
