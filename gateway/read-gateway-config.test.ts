@@ -76,7 +76,10 @@ describe('a member of the Run configuration', () => {
     'container_labels',
     'group',
     'debug',
-  ].concat('trust_proxy_headers');
+    'endpoint_prefix',
+    'stateless',
+    'trust_proxy_headers',
+  ];
   /** Acted on by the tests below. */
   const CHECKED = ['oidc_config', 'embedded_auth_server_config'];
   const valueOf = (name: string): unknown => sample(RunConfig.properties[name as keyof typeof RunConfig.properties]);

@@ -1,38 +1,48 @@
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TSchema } from 'typebox';
+import { Closed } from './fields.ts';
 import { flag, text, texts } from './optional.ts';
 
-/** File system and network access of a container. */
-export const PermissionProfile = Type.Object(
-  {
-    name: text('Name of the profile. `none` and `network` are built in.'),
-    network: Type.Optional(
-      Type.Object(
-        {
-          mode: text('`bridge`, `none`, `host` or the name of a network.'),
-          inbound: Type.Optional(
-            Type.Object(
-              { allow_host: texts('Allowed values of the Host header.') },
-              { description: 'Requests to it.' },
+type MakeObject = <P extends Record<string, TSchema>>(
+  properties: P,
+  options: { description: string },
+) => ReturnType<typeof Type.Object<P>>;
+
+/** Returns the schema with objects of one kind: those that reject unknown members, or those that ignore them. */
+const profile = (object: MakeObject) =>
+  object(
+    {
+      name: text('Name of the profile. `none` and `network` are built in.'),
+      network: Type.Optional(
+        object(
+          {
+            mode: text('`bridge`, `none`, `host` or the name of a network.'),
+            inbound: Type.Optional(
+              object({ allow_host: texts('Allowed values of the Host header.') }, { description: 'Requests to it.' }),
             ),
-          ),
-          outbound: Type.Optional(
-            Type.Object(
-              {
-                allow_host: texts('Allowed hosts. A leading dot allows subdomains.'),
-                allow_port: Type.Optional(Type.Array(Type.Integer(), { description: 'Allowed ports.' })),
-                insecure_allow_all: flag('Allow every host and port.'),
-              },
-              { description: 'Connections of the container.' },
+            outbound: Type.Optional(
+              object(
+                {
+                  allow_host: texts('Allowed hosts. A leading dot allows subdomains.'),
+                  allow_port: Type.Optional(Type.Array(Type.Integer(), { description: 'Allowed ports.' })),
+                  insecure_allow_all: flag('Allow every host and port.'),
+                },
+                { description: 'Connections of the container.' },
+              ),
             ),
-          ),
-        },
-        { description: 'Network access.' },
+          },
+          { description: 'Network access.' },
+        ),
       ),
-    ),
-    privileged: flag('Run without a sandbox.'),
-    read: texts('Paths that are mounted read-only.'),
-    write: texts('Paths that are mounted with write access.'),
-  },
-  { description: 'File system and network access of a container.' },
-);
+      privileged: flag('Run without a sandbox.'),
+      read: texts('Paths that are mounted read-only.'),
+      write: texts('Paths that are mounted with write access.'),
+    },
+    { description: 'File system and network access of a container.' },
+  );
+
+/** File system and network access of a container; unknown members are ignored, as in registries and requests. */
+export const PermissionProfile = profile((properties, options) => Type.Object(properties, options));
 export type PermissionProfile = Static<typeof PermissionProfile>;
+
+/** As `PermissionProfile` in a run configuration, which rejects unknown members. */
+export const ClosedPermissionProfile = profile((properties, options) => Closed(properties, options) as never);

@@ -275,6 +275,21 @@ embedded_auth_server_config.upstreams[].oidc_config.allow_private_ips boolean
 embedded_auth_server_config.upstreams[].oidc_config.insecure_allow_http boolean
 embedded_auth_server_config.upstreams[].oidc_config.ca_file string
 embedded_auth_server_config.upstreams[].oidc_config.subject_claim string
+permission_profile.name string
+permission_profile.network.inbound.allow_host string[]
+permission_profile.network.mode string
+permission_profile.network.outbound.allow_host string[]
+permission_profile.network.outbound.allow_port integer[]
+permission_profile.network.outbound.insecure_allow_all boolean
+permission_profile.privileged boolean
+permission_profile.read string[]
+permission_profile.write string[]
+remote_auth_config.headers[].choices string[]
+remote_auth_config.headers[].default string
+remote_auth_config.headers[].description string
+remote_auth_config.headers[].name string
+remote_auth_config.headers[].required boolean
+remote_auth_config.headers[].secret boolean
 `;
 
 interface Shape {

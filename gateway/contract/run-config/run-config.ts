@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { block, blockMap, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
-import { PermissionProfile } from '../permission-profile.ts';
+import { ClosedPermissionProfile } from '../permission-profile.ts';
 import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
 import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';
 
@@ -49,7 +49,7 @@ const server = {
     builder_image: text('Base image of the build.'),
   }),
   cluster_pod_template_patch: text('JSON merged into the pod template.'),
-  permission_profile: Type.Optional(PermissionProfile),
+  permission_profile: Type.Optional(ClosedPermissionProfile),
   permission_profile_name_or_path: text('Name of a built-in permission profile, or the path of one.'),
   isolate_network: flag('Limit the network access of the server to its permission profile.'),
   allow_container_gateway: flag('Allow an isolated server to connect to the container host.'),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from '../../../contract/problem.ts';
-import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { Value } from 'typebox/value';
+import { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { checkGatewayConfig } from '../../../read-gateway-config.ts';
 import { containerOptionsOf } from '../../container/options.ts';
@@ -129,7 +130,8 @@ export class Validation {
 
   /** Checks everything but the port. Members that vmcp cannot apply yet are accepted in `lenient` mode. */
   async #checked(settings: RunConfig, mode: 'strict' | 'lenient'): Promise<Extracted> {
-    const extracted = extractSecrets(settings);
+    // requests may have unknown members, a stored run configuration never has
+    const extracted = extractSecrets(Value.Clean(RunConfig, structuredClone(settings)) as RunConfig);
     const { config, values } = extracted;
     const { config: effective, problems } = withoutMiddlewares(config);
     const all = [
