@@ -10,9 +10,13 @@ const PULL_TIMEOUT_MS = 600_000;
 const NOT_FOUND = [
   /manifest unknown|name unknown|MANIFEST_UNKNOWN|NAME_UNKNOWN/u,
   /manifest for \S+ not found|repository \S+ not found|repository does not exist/u,
-  /reading manifest .*(StatusCode: 404|404 \(Not Found\))|no such manifest|: not found$/mu,
+  /no such manifest|: not found$/mu,
   /requested access to the resource is denied/u,
 ];
+
+/** Returns true for the line of podman about a manifest that the registry does not have. */
+const isMissingManifest = (line: string): boolean =>
+  line.includes('reading manifest ') && /StatusCode: 404|404 \(Not Found\)/u.test(line);
 
 /** Pulls an image that is not present. @throws LaunchError `ImageNotFound` or `ImagePullFailed` */
 export async function pullImage(file: string, image: string, workload: string, tools: Tools): Promise<void> {
@@ -34,7 +38,7 @@ export function pullError(image: string, { code, stderr }: Pick<RunResult, 'code
     const minutes = PULL_TIMEOUT_MS / 60_000;
     return new LaunchError('ImagePullFailed', `${image} was not pulled within ${minutes} minutes: pull it by hand`);
   }
-  if (NOT_FOUND.some((pattern) => pattern.test(stderr))) {
+  if (NOT_FOUND.some((pattern) => pattern.test(stderr)) || stderr.split('\n').some(isMissingManifest)) {
     const message = `${image} does not exist, or needs a login at its registry: check its name and tag`;
     return new LaunchError('ImageNotFound', message);
   }
