@@ -23,7 +23,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   proxy_mode: 'sse',
   host: '127.0.0.1',
   group: 'default',
-  image: 'registry.example/team/server:1.0',
+  image: 'npx://@modelcontextprotocol/server-everything',
   target_host: '127.0.0.1',
   endpoint_prefix: '/servers/a',
   secrets: ['one,target=ONE', 'two,target=TWO'],
