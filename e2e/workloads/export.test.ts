@@ -23,7 +23,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   proxy_mode: 'sse',
   host: '127.0.0.1',
   group: 'default',
-  image: 'npx://@modelcontextprotocol/server-everything',
+  image: 'registry.example/server:1',
   target_host: '127.0.0.1',
   endpoint_prefix: '/servers/a',
   secrets: ['one,target=ONE', 'two,target=TWO'],
@@ -32,6 +32,12 @@ const VALUES: Readonly<Record<string, unknown>> = {
   tools_override: { echo: { name: 'say', description: 'Repeats.' }, sum: { name: 'add', description: 'Adds.' } },
   middleware_configs: [{ type: 'mcp-parser', parameters: { any: [1, null, { deep: 'text' }] } }],
   'embedded_auth_server_config.refresh_grace_seconds': 30,
+  'permission_profile.network.mode': 'bridge',
+  'permission_profile.privileged': false,
+  'permission_profile.read': ['/models'],
+  'permission_profile.write': ['/work'],
+  'permission_profile.network.outbound.allow_host': ['.example.com'],
+  'permission_profile.network.inbound.allow_host': ['localhost'],
   cluster_pod_template_patch: '{"spec":{}}',
 };
 
@@ -42,7 +48,7 @@ const REMOTE: Readonly<Record<string, unknown>> = {
   header_forward: { add_plaintext_headers: { 'X-A': 'b' }, add_headers_from_secret: { 'X-B': 'one' } },
 };
 const ONLY_REMOTE = new Set(['remote_url', 'header_forward', 'remote_auth_config']);
-const ONLY_IMAGE = new Set(['image']);
+const ONLY_IMAGE = new Set(['image', 'volumes', 'publish', 'container_labels']);
 
 /** Returns a value for every leaf below a schema. */
 function sample(shape: Shape, path: string, values: Readonly<Record<string, unknown>>): unknown {
