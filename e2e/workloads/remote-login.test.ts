@@ -71,6 +71,7 @@ it(
       second.output(),
     ];
     expect(secrets.length).toBeGreaterThanOrEqual(5);
+    // row 76
     for (const secret of secrets) {
       expect(shown.filter((text) => text.includes(secret))).toEqual([]);
       expect(spawnSync('grep', ['-rF', '--', secret, state]).status).toBe(1);
@@ -121,4 +122,32 @@ it('sends a bearer token from a secret, and shows it nowhere', { timeout: 60_000
   const answers = await Promise.all(paths.map(async (path) => (await send('GET', `/workloads${path}`)).text));
   expect([...answers, serve.output()].join('\n')).not.toContain('val-4711');
   expect(spawnSync('grep', ['-r', 'val-4711', state]).status).toBe(1);
+});
+
+it('requires a login again after a restart when no secrets provider stores it', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const { remote } = await startGuarded();
+  const state = await temporaryFolder(scope);
+  const first = await serveWorkloads(scope, state);
+  const config = { schema_version: 'v0.1.0', name: 'docs', remote_url: remote.url, transport: 'streamable-http' };
+  const imported = { ...config, remote_auth_config: { timeout: '3s' } };
+  expect((await first.send('POST', '/workloads/import', imported)).status).toBe(201);
+  const contextOf = async ({ send }: Pick<typeof first, 'send'>): Promise<string> =>
+    (await send('GET', '/workloads/docs/status')).text;
+  const loginUrl = (serve: Pick<typeof first, 'send'>): Promise<string> =>
+    eventually('there is a login URL', async () => loginUrlIn(await contextOf(serve)).replace(/".*/u, '') || undefined);
+  const abandoned = await loginUrl(first);
+  await eventually('the attempt ends', async () => (await contextOf(first)).includes('nobody logged in within 3s'));
+  expect((await first.send('POST', '/workloads/docs/restart')).status).toBe(202);
+  const second = await loginUrl(first);
+  expect(second).not.toBe(abandoned);
+  expect(await answer(second)).toBe(200);
+  await first.reaches('docs', 'running');
+  first.signal('SIGKILL');
+  await first.exited;
+
+  const later = await serveWorkloads(scope, state);
+  expect(await answer(await loginUrl(later))).toBe(200);
+  await later.reaches('docs', 'running');
+  expect(await callTool((await later.find('docs')).url, 'echo', { text: 'one' })).toBe('one');
 });

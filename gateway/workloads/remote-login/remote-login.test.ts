@@ -73,7 +73,7 @@ describe('the login at a remote server', () => {
     expect((await open()).state().kind).toBe('login_required');
   });
 
-  it('does not send stored tokens to another remote URL, client or issuer', async () => {
+  it('does not send stored tokens to another remote URL, client or issuer (row 77)', async () => {
     const { open, config, remote } = await startLoggedIn();
     const other = await startWorkload();
     for (const change of [

@@ -2,6 +2,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseObject } from '../../contract/json.ts';
 import type { Logger } from '../../contract/logger.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
 
 /** Internal secrets of workloads. Each method may reject, for example before a secrets provider is set up. */
@@ -69,14 +70,14 @@ export class StoredRecord<Schema extends TSchema> {
   }
 
   /**
-   * Returns undefined for a missing or unknown record. Rejects with `RemoteLoginError` when the record exists and the
-   * secrets provider does not work. @param isExpected true when an earlier login stored it.
+   * Returns undefined for a missing or unknown record, and without a secrets provider that can store it. Rejects with
+   * `RemoteLoginError` when the record exists and the provider does not work. @param isExpected true when an earlier login stored it.
    */
   async read(isExpected: boolean): Promise<Static<Schema> | undefined> {
     try {
       return this.#parsed(await this.#secrets.get(this.name));
     } catch (error) {
-      if (!isExpected) return undefined;
+      if (!isExpected || isWithoutStore(error)) return undefined;
       throw new RemoteLoginError(`the stored login cannot be read: ${messageOf(error)}`, { isTemporary: true });
     }
   }
@@ -105,5 +106,9 @@ export async function forgetRemoteLogin(workload: string, secrets: WorkloadSecre
   const { login, client } = secretNames(workload);
   await Promise.all([secrets.delete(login), secrets.delete(client)]);
 }
+
+/** Returns true when there is no secrets provider, or one that stores nothing: an earlier login was kept in memory only. */
+const isWithoutStore = (error: unknown): boolean =>
+  error instanceof OperationError && (error.code === 'not_set_up' || error.code === 'unsupported');
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'unexpected error');

@@ -129,7 +129,7 @@ describe.runIf(engine)(`an isolated container under ${engine ?? 'an engine'}`, {
     expect(await observe([`direct:${address}:8000`, `direct:${gateway}:${hostPort}`], {})).toEqual(['open', 'open']);
   });
 
-  it('reaches allowed hosts through the proxy and nothing else', async () => {
+  it('reaches allowed hosts through the proxy and nothing else (rows 73 and 74)', async () => {
     const isolation = { allow_hosts: [address], allow_ports: [8000] };
     const observed = await observe(
       [
@@ -190,7 +190,7 @@ describe.runIf(engine)(`an isolated container under ${engine ?? 'an engine'}`, {
     expect(await observe(names, {})).toEqual([null, null, null, null]);
   });
 
-  it('serves HTTP on a loopback port, checks Host, and is removed with its relay', async () => {
+  it('serves HTTP on a loopback port, checks Host, and is removed with its relay (row 75)', async () => {
     const { log } = recordingLog();
     const book = openPortBook(join(fixture.stateDir, 'ports.json'));
     const [port, published] = [await book.portFor('web'), await book.portFor('published')];
