@@ -45,4 +45,4 @@ export const PermissionProfile = profile((properties, options) => Type.Object(pr
 export type PermissionProfile = Static<typeof PermissionProfile>;
 
 /** As `PermissionProfile` in a run configuration, which rejects unknown members. */
-export const ClosedPermissionProfile = profile((properties, options) => Closed(properties, options) as never);
+export const ClosedPermissionProfile = profile((properties, options) => Closed(properties, options));

@@ -41,7 +41,12 @@ async function listMs(api: string): Promise<number> {
 }
 
 async function readsPerSecond(api: string, seconds: number): Promise<number> {
-  const result = await autocannon({ url: `${api}/workloads/server-500`, connections: CONNECTIONS, duration: seconds, requests: [{ method: 'GET' }] });
+  const result = await autocannon({
+    url: `${api}/workloads/server-500`,
+    connections: CONNECTIONS,
+    duration: seconds,
+    requests: [{ method: 'GET' }],
+  });
   if (result.non2xx > 0 || result.errors > 0) throw new Error('reads of one workload failed');
   return result.requests.total / seconds;
 }
