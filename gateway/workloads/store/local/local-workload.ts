@@ -73,6 +73,12 @@ export class LocalWorkload {
     return this.#record.run_config;
   }
 
+  /** The settings, and those before an edit that has not proved to run yet. */
+  get storedConfigs(): RunConfig[] {
+    const { run_config: config, previous } = this.#record;
+    return previous ? [config, previous] : [config];
+  }
+
   get isRunning(): boolean {
     return this.#running !== undefined && this.#record.desired === 'running';
   }

@@ -69,7 +69,7 @@ export class LocalWorkloads implements Workloads {
     const workload = await this.#find(name);
     return workload.exclusively(async () => {
       const before = workload.config;
-      const edited = await this.#validation.edited(name, settings, before);
+      const edited = await this.#validation.edited(name, settings, before, workload.storedConfigs);
       const { config, values } = edited;
       if (config.port !== before.port || config.host !== before.host)
         await this.#validation.checkPort(config, this.#ports(name));
