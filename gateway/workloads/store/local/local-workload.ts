@@ -15,8 +15,8 @@ import { isSameConfig, withoutCached } from './workload-login.ts';
 
 interface LocalWorkloadDeps extends Omit<RunningDeps, 'onCached'> {
   readonly records: Records;
-  /** Path of its log files without their endings. */
-  readonly logFile: string;
+  /** Folder of its log files. */
+  readonly logDir: string;
   readonly now: () => number;
   /** Called when nothing of the workload is left. */
   readonly onGone: () => void;
@@ -53,9 +53,9 @@ export class LocalWorkload {
   constructor(name: string, record: WorkloadRecord, deps: LocalWorkloadDeps) {
     this.#name = name;
     this.#record = record;
-    const { logFile, now, log } = deps;
-    const proxy = new OutputLog(`${logFile}.proxy.log`, now);
-    this.#outputs = { server: new OutputLog(`${logFile}.log`, now), proxy };
+    const { logDir, now, log } = deps;
+    const proxy = new OutputLog(`${logDir}/proxy.log`, now);
+    this.#outputs = { server: new OutputLog(`${logDir}/server.log`, now), proxy };
     this.#deps = {
       ...deps,
       log: withCopy(log, (line) => {

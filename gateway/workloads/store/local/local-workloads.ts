@@ -119,7 +119,7 @@ export class LocalWorkloads implements Workloads {
     const workload = new LocalWorkload(name, record, {
       ...this.#deps,
       records: this.#records,
-      logFile: join(this.#deps.stateDir, 'logs', name),
+      logDir: join(this.#deps.stateDir, 'logs', name),
       onGone: () => {
         if (this.#workloads.get(name) === workload) this.#workloads.delete(name);
       },
