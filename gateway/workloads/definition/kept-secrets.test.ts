@@ -22,3 +22,16 @@ it('has nothing to keep without secrets', () => {
   const config = { schema_version: SCHEMA_VERSION, oidc_config: { clientSecret: '' } } as const;
   expect(extractSecrets(config)).toEqual({ config, values: new Map() });
 });
+
+it('gives a new value a name that neither the present settings nor those before them use', () => {
+  const withSecret = (clientSecret: string) =>
+    ({ schema_version: SCHEMA_VERSION, oidc_config: { clientSecret } }) as const;
+  const first = extractSecrets(withSecret('one')).config;
+  const second = extractSecrets(withSecret('two'), [first]).config;
+  const third = extractSecrets(withSecret('three'), [second, first]).config;
+  const fourth = extractSecrets(withSecret('four'), [third]).config;
+  const names = [first, second, third, fourth].map(({ oidc_config }) => oidc_config?.clientSecret?.split(',')[0]);
+  expect(new Set(names.slice(0, 3)).size).toBe(3);
+  expect(names[3]).toBe(names[0]);
+  expect(KEPT_SECRETS).toEqual(expect.arrayContaining(names));
+});

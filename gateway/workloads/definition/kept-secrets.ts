@@ -11,8 +11,13 @@ const MEMBERS = [
   ['remote_auth_config', 'bearer_token', '@bearer-token'],
 ] as const;
 
+/** A new value gets a name beside those of the present settings and the ones before them, so that an edit can be undone. */
+const VERSIONS = ['', '-2', '-3'];
+
 /** Names of the secrets that vmcp keeps for a workload; no name of a user's secret starts with `@`. */
-export const KEPT_SECRETS: readonly string[] = MEMBERS.map(([, , name]) => name);
+export const KEPT_SECRETS: readonly string[] = MEMBERS.flatMap(([, , name]) =>
+  VERSIONS.map((version) => name + version),
+);
 
 /** Secrets that came as values, by the names that stand in the run configuration in their place. */
 export interface Extracted {
@@ -24,20 +29,34 @@ export interface Extracted {
 const CARRIERS: Readonly<Record<string, string>> = { oidc_config: 'auth', token_exchange_config: 'tokenexchange' };
 
 type Chain = NonNullable<RunConfig['middleware_configs']>;
-type Member = (typeof MEMBERS)[number];
+type Member = readonly [(typeof MEMBERS)[number][0], string, string];
 type Values = Map<string, string>;
+
+/** Returns the members, with names that none of the configurations uses. */
+const freshMembers = (inUse: readonly RunConfig[]): Member[] =>
+  MEMBERS.map(([block, member, name]) => {
+    const used = inUse.map((config) => nameIn(config, block, member));
+    const version = VERSIONS.find((each) => !used.includes(name + each)) ?? '';
+    return [block, member, name + version];
+  });
+
+function nameIn(config: RunConfig, block: Member[0], member: string): string | undefined {
+  const text = (config[block] as Readonly<Record<string, unknown>> | undefined)?.[member];
+  return typeof text === 'string' ? readReference(text)?.name : undefined;
+}
 
 /**
  * Replaces the values of secrets in a run configuration by references, also in middlewares that mean the same as a typed
- * member. Other secret values of middlewares are removed. Pure.
+ * member. Other secret values of middlewares are removed. Names that the configurations `inUse` refer to are not reused. Pure.
  */
-export function extractSecrets(config: RunConfig): Extracted {
+export function extractSecrets(config: RunConfig, inUse: readonly RunConfig[] = []): Extracted {
   const values: Values = new Map();
+  const fresh = freshMembers(inUse);
   let extracted: RunConfig = config;
-  for (const member of MEMBERS) extracted = extractFrom(extracted, member, values) as RunConfig;
+  for (const member of fresh) extracted = extractFrom(extracted, member, values) as RunConfig;
   const { middleware_configs: middlewares } = extracted;
   if (middlewares)
-    extracted = { ...extracted, middleware_configs: withoutSecretValues(referring(middlewares, values)) };
+    extracted = { ...extracted, middleware_configs: withoutSecretValues(referring(middlewares, fresh, values)) };
   return { config: extracted, values };
 }
 
@@ -51,10 +70,10 @@ function extractFrom(holders: object, [block, member, name]: Member, values: Val
   return { ...holders, [block]: { ...(holder as object), [member]: `${name},target=${member}` } };
 }
 
-function referring(middlewares: Chain, values: Values): Chain {
+function referring(middlewares: Chain, members: readonly Member[], values: Values): Chain {
   return middlewares.map((middleware) => {
     const { type = '', parameters } = middleware;
-    const carried = MEMBERS.filter(([block]) => CARRIERS[block] === type);
+    const carried = members.filter(([block]) => CARRIERS[block] === type);
     if (parameters === undefined || carried.length === 0) return middleware;
     return {
       ...middleware,

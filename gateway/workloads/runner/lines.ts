@@ -27,7 +27,10 @@ export const logLines = (
     onLine?.(line);
     log.info('workload output', { workload, line });
   },
-  dropped: (lines) => log.warn('workload output dropped', { workload, lines }),
+  dropped: (lines) => {
+    onLine?.(`[${String(lines)} lines were dropped: the server writes too fast]`);
+    log.warn('workload output dropped', { workload, lines });
+  },
 });
 
 /**

@@ -17,8 +17,8 @@ import { isSameConfig, withoutCached } from './workload-login.ts';
 
 interface LocalWorkloadDeps extends Omit<RunningDeps, 'onCached'> {
   readonly records: Records;
-  /** Path of its log files without their endings. */
-  readonly logFile: string;
+  /** Folder of its log files. */
+  readonly logDir: string;
   readonly now: () => number;
   readonly directory: EndpointDirectory;
   /** Called when nothing of the workload is left. */
@@ -58,9 +58,9 @@ export class LocalWorkload {
   constructor(name: string, record: WorkloadRecord, deps: LocalWorkloadDeps) {
     this.#name = name;
     this.#record = record;
-    const { logFile, now, log } = deps;
-    const proxy = new OutputLog(`${logFile}.proxy.log`, now);
-    this.#outputs = { server: new OutputLog(`${logFile}.log`, now), proxy };
+    const { logDir, now, log } = deps;
+    const proxy = new OutputLog(`${logDir}/proxy.log`, now);
+    this.#outputs = { server: new OutputLog(`${logDir}/server.log`, now), proxy };
     this.#deps = {
       ...deps,
       log: withCopy(log, (line) => {
@@ -76,6 +76,12 @@ export class LocalWorkload {
 
   get config(): RunConfig {
     return this.#record.run_config;
+  }
+
+  /** The settings, and those before an edit that has not proved to run yet. */
+  get storedConfigs(): RunConfig[] {
+    const { run_config: config, previous } = this.#record;
+    return previous ? [config, previous] : [config];
   }
 
   get isRunning(): boolean {

@@ -75,7 +75,7 @@ export class LocalWorkloads implements Workloads {
     const workload = await this.#find(name);
     return workload.exclusively(async () => {
       const before = workload.config;
-      const edited = await this.#validation.edited(name, settings, before);
+      const edited = await this.#validation.edited(name, settings, before, workload.storedConfigs);
       const { config, values } = edited;
       if (config.port !== before.port || config.host !== before.host)
         await this.#validation.checkPort(config, this.#ports(name));
@@ -125,7 +125,7 @@ export class LocalWorkloads implements Workloads {
     const workload = new LocalWorkload(name, record, {
       ...this.#deps,
       records: this.#records,
-      logFile: join(this.#deps.stateDir, 'logs', name),
+      logDir: join(this.#deps.stateDir, 'logs', name),
       onGone: () => {
         if (this.#workloads.get(name) === workload) this.#workloads.delete(name);
       },

@@ -1,4 +1,13 @@
-import { createWriteStream, mkdirSync, readFileSync, renameSync, rmSync, statSync, type WriteStream } from 'node:fs';
+import {
+  createWriteStream,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  type WriteStream,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import type { LogOptions } from '../../workloads.ts';
 
@@ -93,6 +102,11 @@ export class OutputLog {
   remove(): void {
     this.close();
     for (const path of [this.#path, `${this.#path}.1`]) rmSync(path, { force: true });
+    try {
+      rmdirSync(dirname(this.#path));
+    } catch {
+      // the other log of the workload is still there, or nothing was ever written
+    }
   }
 
   #open(): WriteStream {

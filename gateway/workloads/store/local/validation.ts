@@ -66,9 +66,9 @@ export class Validation {
     return this.#checked(named, 'strict');
   }
 
-  /** Returns the run configuration after an edit. */
-  async edited(name: string, settings: WorkloadSettings, before: RunConfig): Promise<Extracted> {
-    return this.#checked(runConfigOf(name, settings, before), 'strict');
+  /** Returns the run configuration after an edit. `inUse` are the settings whose kept secrets stay. */
+  async edited(name: string, settings: WorkloadSettings, before: RunConfig, inUse: RunConfig[]): Promise<Extracted> {
+    return this.#checked(runConfigOf(name, settings, before), 'strict', inUse);
   }
 
   /** Checks an imported run configuration. Members that vmcp cannot apply yet are kept; the workload then does not start. */
@@ -129,9 +129,9 @@ export class Validation {
   }
 
   /** Checks everything but the port. Members that vmcp cannot apply yet are accepted in `lenient` mode. */
-  async #checked(settings: RunConfig, mode: 'strict' | 'lenient'): Promise<Extracted> {
+  async #checked(settings: RunConfig, mode: 'strict' | 'lenient', inUse: RunConfig[] = []): Promise<Extracted> {
     // requests may have unknown members, a stored run configuration never has
-    const extracted = extractSecrets(Value.Clean(RunConfig, structuredClone(settings)) as RunConfig);
+    const extracted = extractSecrets(Value.Clean(RunConfig, structuredClone(settings)) as RunConfig, inUse);
     const { config, values } = extracted;
     const { config: effective, problems } = withoutMiddlewares(config);
     const all = [
