@@ -7,9 +7,7 @@ export function servedWorkload(server: PublicServer, onStopped: () => void): Ser
     port: server.port,
     state: () => servedState(server, server.virtual.config.vmcp.backends[0]?.name ?? ''),
     swap: (config) => server.swap({ ...server.spec, config }),
-    checkNow: () => {
-      for (const { name } of server.virtual.config.vmcp.backends) server.virtual.fleet.checkNow(name);
-    },
+    probe: () => server.virtual.fleet.probed(server.virtual.config.vmcp.backends[0]?.name ?? ''),
     stop: async (graceMs) => {
       await server.stop(graceMs);
       onStopped();
@@ -24,6 +22,7 @@ export function servedState({ virtual: { fleet } }: PublicServer, name: string):
   return {
     status: health?.status ?? 'unknown',
     ...(reason !== null && reason !== undefined && { reason }),
+    failedProbes: health?.consecutive_failures ?? 0,
     isPermanent: fleet.launchState(name).problem?.permanent === true,
   };
 }

@@ -5,6 +5,7 @@ import { connectV1 } from '../harness/clients/sdk-v1.ts';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { startIssuer } from '../harness/issuer.ts';
 import { openBearerSession } from '../scenarios/bearer-session.ts';
+import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { startServe } from '../harness/serve.ts';
@@ -117,6 +118,23 @@ it('undoes an edit whose server does not start, while clients keep the old one',
   const logs = await send('GET', '/workloads/http/logs');
   expect(logs.text).toContain('Unknown transport: nonsense');
 });
+
+it('undoes an edit to a server that does not answer, and frees the name of a removed workload', async () => {
+  const scope = testScope();
+  const serve = await start(scope);
+  const { send } = serve;
+  const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+  expect((await send('POST', '/workloads', { name: 'remote', url: remote.url })).status).toBe(201);
+  await reaches(serve, 'remote', 'running');
+  const nothing = `http://127.0.0.1:${String(await freePort())}/mcp`;
+  expect((await send('POST', '/workloads/remote/edit', { url: nothing })).status).toBe(200);
+  const undone = async () => /undone/u.test((await statusOf(serve, 'remote')).status_context ?? '');
+  await eventually('the edit is undone', undone, { timeoutMs: 40_000 });
+  await reaches(serve, 'remote', 'running');
+  expect((await send('GET', '/workloads/remote/export')).json).toMatchObject({ remote_url: remote.url });
+  expect((await send('DELETE', '/workloads/remote')).status).toBe(202);
+  expect((await send('POST', '/workloads', { name: 'remote', url: remote.url })).status).toBe(201);
+}, 60_000);
 
 it('gives the values of secrets to servers and to nobody else', { timeout: 120_000 }, async () => {
   const scope = testScope();

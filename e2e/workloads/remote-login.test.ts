@@ -94,7 +94,8 @@ it('follows the edit of a remote URL to a server that requires a login', { timeo
   expect((await serve.send('POST', '/workloads/docs/edit', { url: remote.url })).status).toBe(200);
   expect(await answer(loginUrlIn(await serve.reaches('docs', 'unauthenticated')))).toBe(200);
   await serve.reaches('docs', 'running');
-  expect(await callTool((await serve.find('docs')).url, 'echo', { text: 'one' })).toBe('one');
+  const { url } = await serve.find('docs');
+  await eventually('its tools are listed', async () => (await callTool(url, 'echo', { text: 'one' })) === 'one');
 });
 
 it('sends a bearer token from a secret, and shows it nowhere', { timeout: 60_000 }, async () => {

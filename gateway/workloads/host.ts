@@ -26,6 +26,8 @@ export interface ServedState {
   readonly reason?: string;
   /** True when no retry can help. */
   readonly isPermanent: boolean;
+  /** Probes that failed since the last good one. */
+  readonly failedProbes: number;
 }
 
 /** A workload that clients can reach. */
@@ -34,8 +36,8 @@ export interface Served {
   state(): ServedState;
   /** Applies another configuration on the same listener; sessions stay. */
   swap(config: GatewayConfig): Promise<void>;
-  /** Probes the backend at once. */
-  checkNow(): void;
+  /** Probes the backend at once, and resolves when the probe has ended. */
+  probe(): Promise<void>;
   /** Drains and closes. */
   stop(graceMs: number): Promise<void>;
 }

@@ -83,7 +83,12 @@ export class Fleet implements CatalogSource {
   }
 
   checkNow(name: string): void {
-    void this.#monitor?.checkNow(name);
+    void this.probed(name);
+  }
+
+  /** Probes a backend at once, and resolves when the probe has ended. */
+  async probed(name: string): Promise<void> {
+    await this.#monitor?.checkNow(name);
   }
 
   /**

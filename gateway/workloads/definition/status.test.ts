@@ -3,7 +3,7 @@ import type { ServedState } from '../host.ts';
 import { statusOf, type LoginState, type Observed } from './status.ts';
 
 const served = (status: ServedState['status'], isPermanent = false, reason?: string) => ({
-  served: { status, isPermanent, ...(reason !== undefined && { reason }) },
+  served: { status, isPermanent, failedProbes: 0, ...(reason !== undefined && { reason }) },
 });
 const login = (kind: LoginState['kind'], more: Partial<LoginState> = {}) => ({ login: { kind, ...more } });
 const reason = 'it ended';

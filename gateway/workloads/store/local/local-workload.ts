@@ -161,6 +161,11 @@ export class LocalWorkload {
     for (const output of Object.values(this.#outputs)) output.close();
   }
 
+  /** Resolves when a workload that is being removed is gone; at once for another. */
+  async removal(): Promise<void> {
+    if (this.isRemoved) await this.#loop;
+  }
+
   /** Starts the loop if it does not run. */
   resume(): void {
     if (this.#isLooping) return;

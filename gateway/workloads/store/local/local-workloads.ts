@@ -61,12 +61,14 @@ export class LocalWorkloads implements Workloads {
 
   async create(request: NewWorkload, signal: AbortSignal): Promise<Placed> {
     await this.#loaded;
+    await this.#workloads.get(request.name)?.removal();
     this.#free(request.name);
     return this.#add(await this.#validation.newConfig(request), signal, 'strict');
   }
 
   async import(config: RunConfig, signal: AbortSignal): Promise<Placed> {
     await this.#loaded;
+    await this.#workloads.get(config.name ?? '')?.removal();
     this.#free(config.name ?? '');
     return this.#add(await this.#validation.imported(config), signal, 'lenient');
   }

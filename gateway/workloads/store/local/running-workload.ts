@@ -132,22 +132,25 @@ export class RunningWorkload {
       void old.stop(DRAIN_MS);
     } else await this.#served.swap(serving(next, this.#deps));
     this.#values = next.values;
-    this.#served.checkNow();
   }
 
   /** Returns to settings that ran before. */
   async #restore(before: Backing, failed: RunConfig, keepsLogin: boolean): Promise<void> {
     const isStopped = isExclusive(before, failed) || (before.login !== undefined && !keepsLogin);
     const earlier = isStopped ? await this.#open(before.config, before.portKey) : before;
-    if (this.#backing !== earlier) await this.#adopt(earlier);
+    if (this.#backing === earlier) return;
+    await this.#adopt(earlier);
+    void this.#served.probe();
   }
 
   /** Waits for the first answer to the new settings. A server that rejects the credential does answer. */
   async #answers(): Promise<void> {
     const end = performance.now() + ANSWER_WITHIN_MS;
     for (;;) {
-      const { status, isPermanent, reason } = this.state();
-      if (status === 'healthy' || status === 'degraded' || status === 'unauthenticated') return;
+      await this.#served.probe(); // until then the state is that of the old settings
+      const { status, isPermanent, reason, failedProbes } = this.state();
+      if (status === 'unauthenticated') return;
+      if (failedProbes === 0 && (status === 'healthy' || status === 'degraded')) return;
       if (isPermanent || status === 'unhealthy' || performance.now() >= end)
         throw new SwapFailed(reason ?? 'the server does not answer');
       await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
@@ -183,7 +186,7 @@ export class RunningWorkload {
   #logIn(config: RunConfig): WorkloadLogin | undefined {
     if (!hasLogin(config)) return undefined;
     const onState = (): void => {
-      (this.#served as Served | undefined)?.checkNow(); // the login may be faster than the listener
+      void (this.#served as Served | undefined)?.probe(); // the login may be faster than the listener
     };
     return new WorkloadLogin(config, { ...this.#deps, onState });
   }
