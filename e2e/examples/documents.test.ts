@@ -16,7 +16,7 @@ const OTHER_WORD = new RegExp(
     'MCP\\w+|VirtualMCPServer|\\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable',
     'ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer|ConfigMap|StatefulSet',
     'ServiceAccount|PodTemplateSpec|EnvVar|LifecycleHandler|ScheduleAnyway|RuntimeDefault|RollingUpdate|IfNotPresent',
-    'PodScheduled|RoleBinding|HostVariable',
+    'PodScheduled|RoleBinding|HostVariable|BadRequest|AlreadyExists|RefusedDestination',
   ].join('|')})$`,
   'u',
 );

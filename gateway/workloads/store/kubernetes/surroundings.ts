@@ -38,7 +38,7 @@ export class Surroundings {
       return [];
     }
     const message = `there is no group "${name}": GET /api/v1beta/groups lists them`;
-    return [{ reason: 'GroupNotFound', path: 'group', message }];
+    return [{ reason: 'GroupRefNotFound', path: 'group', message }];
   }
 
   async #secretProblems(desired: DesiredWorkload, namespace: string): Promise<Problem[]> {
