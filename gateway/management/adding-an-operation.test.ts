@@ -26,12 +26,12 @@ async function answersOf(requests: readonly (readonly [path: string, body: objec
     import express from 'express';
     import { listen } from './gateway/listener.ts';
     import { serveOperations } from './gateway/management/frame/serve-operations.ts';
-    import { Groups } from './gateway/management/groups/groups.ts';
+    import { Groups, groupsFile } from './gateway/management/groups/groups.ts';
     import { OPERATIONS } from './gateway/management/operations.ts';
     const ignore = () => undefined;
     const stateDir = mkdtempSync('state-');
     const log = { error: ignore, warn: ignore, info: ignore, debug: ignore };
-    const api = serveOperations(OPERATIONS, { groups: new Groups(stateDir) }, { log, draining: new AbortController().signal });
+    const api = serveOperations(OPERATIONS, { groups: new Groups(groupsFile(stateDir)) }, { log, draining: new AbortController().signal });
     const listener = await listen(express().use(api), '127.0.0.1', 0);
     const answers = [];
     for (const [path, body] of ${JSON.stringify(requests)}) {
