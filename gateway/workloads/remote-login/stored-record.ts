@@ -46,7 +46,7 @@ export const ClientRecord = Type.Object({
   client_secret: Type.Optional(Type.String()),
   /** ms since the epoch. */
   secret_expires_at: Type.Optional(Type.Number()),
-  /** Where and with which token the registration is updated. @see RFC 7592 §3 */
+  /** URL and token for updates of the registration. @see RFC 7592 §3 */
   registration_uri: Type.Optional(Type.String()),
   registration_token: Type.Optional(Type.String()),
 });

@@ -36,7 +36,7 @@ export interface ClientsOptions {
   readonly log: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** Where and for what a client is needed. */
+/** Server and purpose that a client is needed for. */
 export interface ClientNeed {
   readonly metadata: ServerMetadata;
   readonly outbound: Outbound;

@@ -6,7 +6,7 @@ import type { Logger } from '../../../contract/logger.ts';
 import { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { syncFolder, writeDurably } from '../../../state/state-file.ts';
 
-/** What this machine remembers of a workload. */
+/** Stored state of a workload on this machine. */
 const WorkloadRecord = Type.Object({
   run_config: RunConfig,
   /** State that the user wants; `removed` until everything of it is gone. */
