@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../../../e2e/harness/free-port.ts';
 import { createEgressProxy } from '../egress/proxy.ts';
 import { RELAY_PATHS, RELAY_PROGRAM } from './program.ts';
 import { openRelaySockets } from './sockets.ts';
@@ -35,7 +36,7 @@ async function startRelay(names: Readonly<Record<string, string>> = {}) {
     onRefused: (message) => refused.push(message),
   });
   const sockets = await openRelaySockets(join(folder, 'sockets'), egress);
-  const proxyPort = await listen(createServer()).then((port) => port + 1);
+  const proxyPort = await freePort();
   const program = RELAY_PROGRAM.replaceAll(RELAY_PATHS.sockets, join(folder, 'sockets'));
   // The relay sees a short path in its container; here it follows the long one from its working directory.
   const relative = program.replaceAll(join(folder, 'sockets'), 'sockets');
@@ -86,7 +87,8 @@ describe.runIf(process.platform === 'linux')('the relay', () => {
     const tunnel = (authority: string): Promise<string> =>
       new Promise((resolve, reject) => {
         request({ port: proxyPort, host: '127.0.0.1', method: 'CONNECT', path: authority })
-          .once('connect', (reply, socket) => {
+          .once('connect', (reply, socket, head) => {
+            socket.unshift(head);
             if (reply.statusCode === 200) resolve(text(socket));
             else resolve(String(reply.statusCode));
           })
