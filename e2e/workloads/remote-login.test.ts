@@ -84,9 +84,16 @@ it(
   },
 );
 
-it('follows the edit of a remote URL to a server that requires a login', { timeout: 60_000 }, async () => {
+it('follows the edit of a remote URL to a server with a slow login', { timeout: 60_000 }, async () => {
   const scope = testScope();
-  const { remote } = await startGuarded();
+  const { remote, server } = await startGuarded();
+  // longer than the failed probes that end an edit
+  server.intercept = ({ method, url }, res) => {
+    if (method !== 'POST' || url !== '/reg') return false;
+    res.req.pause();
+    setTimeout(() => void server.provider.callback()(res.req, res), 3_000);
+    return true;
+  };
   const open = await startCredentialBackend(scope, 'open');
   const serve = await serveWorkloads(scope, await temporaryFolder(scope));
   await serve.send('POST', '/workloads', { name: 'docs', url: open.url });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import { withFields } from '../../../contract/logger.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
@@ -101,6 +102,8 @@ export class RunningWorkload {
     try {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
         throw new SwapFailed(next.server.launchState().problem?.message ?? 'the new server does not open its port');
+      // probes fail until a slow issuer has answered the login, which says nothing about the settings
+      await Promise.race([next.login?.tried, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
       await this.#adopt(next);
       await this.#answers();
     } catch (error) {
@@ -153,7 +156,7 @@ export class RunningWorkload {
       if (failedProbes === 0 && (status === 'healthy' || status === 'degraded')) return;
       if (isPermanent || status === 'unhealthy' || performance.now() >= end)
         throw new SwapFailed(reason ?? 'the server does not answer');
-      await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+      await sleep(PROBE_EVERY_MS);
     }
   }
 

@@ -35,6 +35,7 @@ export class WorkloadLogin {
   readonly #deps: WorkloadLoginDeps;
   readonly #ended = new AbortController();
   readonly #opened: Promise<void>;
+  readonly #tried = Promise.withResolvers<undefined>();
   #login: RemoteLogin | undefined;
   #fault: string | undefined;
 
@@ -58,6 +59,11 @@ export class WorkloadLogin {
     return this.#fault === undefined ? undefined : { kind: 'unauthenticated', reason: this.#fault };
   }
 
+  /** Resolves when the first try to start the login has ended, with or without success. */
+  get tried(): Promise<undefined> {
+    return this.#tried.promise;
+  }
+
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#opened;
@@ -70,11 +76,13 @@ export class WorkloadLogin {
       try {
         this.#login = await this.#start();
         this.#fault = undefined;
+        this.#tried.resolve(undefined);
         this.#deps.onState();
         return;
       } catch (error) {
         this.#fault = error instanceof RemoteLoginError ? error.message : 'the login failed unexpectedly';
         this.#deps.log.warn('login at remote server not started', { error: this.#fault });
+        this.#tried.resolve(undefined);
         if (!(error instanceof RemoteLoginError) || !error.isTemporary) return;
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       }
