@@ -55,6 +55,8 @@ export interface RunOptions {
   readonly terminal?: boolean;
   /** An installed `vmcp`, in place of that of this checkout. */
   readonly program?: string;
+  /** Command that runs the one that follows it, such as `unshare`. */
+  readonly launcher?: readonly string[];
 }
 
 export interface StartOptions extends RunOptions {
@@ -92,7 +94,11 @@ export async function temporaryFolder(scope: Scope): Promise<string> {
 
 /** Starts the CLI with these arguments; the end of the scope stops it. */
 export const runVmcp = (scope: Scope, args: readonly string[], options: RunOptions = {}): Promise<Run> =>
-  runCommand(scope, [...(options.program === undefined ? commandLine() : [options.program]), ...args], options);
+  runCommand(
+    scope,
+    [...(options.launcher ?? []), ...(options.program === undefined ? commandLine() : [options.program]), ...args],
+    options,
+  );
 
 /** Starts a command; the end of the scope stops it and its descendants. */
 export async function runCommand(scope: Scope, command: readonly string[], options: RunOptions): Promise<Run> {

@@ -12,8 +12,13 @@ interface Listed {
 }
 
 /** Starts `vmcp serve` with a password for secrets, and returns functions that read its workloads. */
-export async function serveWorkloads(scope: Scope, state: string, env: Readonly<Record<string, string>> = {}) {
-  const serve = await startServe(scope, state, [], { env: { VMCP_SECRETS_PASSWORD: 'of-the-test', ...env } });
+export async function serveWorkloads(
+  scope: Scope,
+  state: string,
+  env: Readonly<Record<string, string>> = {},
+  launcher: readonly string[] = [],
+) {
+  const serve = await startServe(scope, state, [], { env: { VMCP_SECRETS_PASSWORD: 'of-the-test', ...env }, launcher });
   const { send } = serve;
   const list = async (): Promise<readonly Listed[]> =>
     ((await send('GET', '/workloads?all=true')).json as { workloads: Listed[] }).workloads;

@@ -1,4 +1,4 @@
-import { chmod, open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -79,16 +79,25 @@ function parsed(text: string): unknown {
 /** Replaces the content of a private file. A crash leaves the old or the new content, and after the return the new one. */
 export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
   const draft = `${path}.draft`; // a crash leaves at most this file, which the next write replaces
-  const file = await open(draft, 'w', 0o600);
   try {
+    await writeSynced(draft, content);
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined); // on a full disk even a draft is in the way
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
     await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();
   }
-  await chmod(draft, 0o600);
-  await rename(draft, path);
-  await syncFolder(dirname(path));
 }
 
 /** Makes renames in a folder durable. Windows cannot open a folder and does not need it. */

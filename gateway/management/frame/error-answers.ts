@@ -33,7 +33,7 @@ export function answerError(operation: ManagementOperation, log: Logger) {
     }
     const declared = declaredAnswer(operation, thrown);
     if (!declared) logFailure(log, thrown, req, res);
-    sendError(req, res, declared ?? internalError(operation));
+    sendError(req, res, declared ?? internalError(operation, thrown));
   };
 }
 
@@ -97,12 +97,22 @@ function faultAnswer(fault: RequestFault): Omit<ErrorAnswer, 'isStructured'> {
   }
 }
 
-const internalError = ({ hasStructuredErrors = false }: ManagementOperation): ErrorAnswer => ({
-  status: 500,
-  code: 'internal_error',
-  message: 'Internal Server Error',
-  isStructured: hasStructuredErrors,
-});
+function internalError({ hasStructuredErrors = false }: ManagementOperation, thrown: unknown): ErrorAnswer {
+  const message = diskAdvice(thrown) ?? 'Internal Server Error';
+  return { status: 500, code: 'internal_error', message, isStructured: hasStructuredErrors };
+}
+
+/** Advice for system errors that the user can mend; the log has the path. */
+const DISK_ADVICE: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk of vmcp is full: free some space, then try again',
+  EDQUOT: 'the disk quota of vmcp is used up: free some space, then try again',
+  EROFS: 'the state folder of vmcp is read-only: make it writable, then try again',
+};
+
+function diskAdvice(thrown: unknown): string | undefined {
+  const { code, cause } = thrown instanceof Error ? (thrown as NodeJS.ErrnoException) : {};
+  return DISK_ADVICE[code ?? ''] ?? (cause === undefined ? undefined : diskAdvice(cause));
+}
 
 /** Logs an error that no operation declares. */
 export function logFailure(log: Logger, error: unknown, req: Request, res: Response): void {

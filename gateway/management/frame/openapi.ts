@@ -167,7 +167,11 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
     ...REFUSALS,
     ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),
     ...(operation.success.hasLines === true ? [STREAM_LIMIT_ERROR] : []),
-    { code: 'internal_error', status: 500, message: 'an error of vmcp; its log has the cause' },
+    {
+      code: 'internal_error',
+      status: 500,
+      message: 'an error of vmcp, whose log has the cause, or a disk without space',
+    },
     { code: 'timeout', status: 504, message: `no result after ${String((operation.timeoutMs ?? 60_000) / 1000)} s` },
   ];
 }

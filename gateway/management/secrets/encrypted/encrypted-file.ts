@@ -49,6 +49,7 @@ export class EncryptedFile {
       if (code === undefined) throw error;
       throw new SecretsFailure(
         `${this.path} cannot be changed (${code}): check the disk and the permissions of its folder`,
+        error,
       );
     }
   }

@@ -216,8 +216,7 @@ export class LocalWorkload {
     this.#applied = this.#restarts;
     this.#running = await RunningWorkload.start(config, this.#outputs.server, this.#deps);
     const startedAt = new Date(this.#deps.now()).toISOString();
-    await this.#update((record) => ({ ...record, started_at: startedAt }));
-    await this.#confirm(config);
+    await this.#note((record) => ({ ...confirmed(record, config), started_at: startedAt }));
     await this.#publish(this.#endpoint());
   }
 
@@ -239,13 +238,13 @@ export class LocalWorkload {
     for (const problem of problems) log.warn('configuration of a client not changed', { error: problem });
   }
 
-  /** Forgets the settings before an edit, unless a later edit has replaced it. */
-  #confirm(config: RunConfig): Promise<void> {
-    return this.#update((record) => {
-      if (record.previous === undefined || !isSameConfig(record.run_config, config)) return record;
-      const { previous: _confirmed, ...confirmed } = record;
-      return confirmed;
-    });
+  /** Stores what has happened. A full disk does not end what runs: the next start of vmcp finds the older record. */
+  async #note(change: (record: WorkloadRecord) => WorkloadRecord): Promise<void> {
+    try {
+      await this.#update(change);
+    } catch (error) {
+      this.#deps.log.warn('record of workload not stored', { workload: this.#name, error: sentenceOf(error) });
+    }
   }
 
   async #swap(running: RunningWorkload): Promise<void> {
@@ -254,7 +253,7 @@ export class LocalWorkload {
       const unbuilt = unsupported(next);
       if (unbuilt !== undefined) throw new SwapFailed(unbuilt);
       await running.swap(next);
-      await this.#confirm(next);
+      await this.#note((record) => confirmed(record, next));
       await this.#publish(this.#endpoint());
     } catch (error) {
       if (!isSameConfig(next, this.config)) return; // a later edit replaces the one that failed
@@ -299,6 +298,13 @@ function unsupported(config: RunConfig): string | undefined {
   const { config: effective, problems } = withoutMiddlewares(config);
   const all = [...problems, ...runConfigProblems(effective)];
   return all.length === 0 ? undefined : all.map(({ path, message }) => `${path}: ${message}`).join('; ');
+}
+
+/** Forgets the settings before an edit that has proved to run, unless a later edit has replaced it. */
+function confirmed(record: WorkloadRecord, config: RunConfig): WorkloadRecord {
+  if (record.previous === undefined || !isSameConfig(record.run_config, config)) return record;
+  const { previous: _confirmed, ...others } = record;
+  return others;
 }
 
 /** Returns the record with what the login caches. */

@@ -47,8 +47,8 @@ export class OutputLog {
     if (this.#lines.length > KEPT_LINES) this.#lines.shift();
     for (const follow of this.#followers) follow(line);
     const written = `${format(line)}\n`;
+    this.#open()?.write(written);
     this.#bytes += Buffer.byteLength(written);
-    this.#open().write(written);
     if (this.#bytes > ROTATE_BYTES) this.#rotate();
   }
 
@@ -109,13 +109,21 @@ export class OutputLog {
     }
   }
 
-  #open(): WriteStream {
+  /** Returns undefined while the file cannot be written: a full disk ends the file, not the workload. */
+  #open(): WriteStream | undefined {
     if (this.#file) return this.#file;
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    try {
+      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    } catch {
+      return undefined;
+    }
     this.#bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
-    this.#file = createWriteStream(this.#path, { flags: 'a', mode: 0o600 });
-    this.#file.on('error', () => undefined); // a full disk ends the file, not the workload
-    return this.#file;
+    const file = createWriteStream(this.#path, { flags: 'a', mode: 0o600 });
+    this.#file = file;
+    file.on('error', () => {
+      if (this.#file === file) this.#file = undefined; // the next line tries again
+    });
+    return file;
   }
 
   #endFile(): void {
