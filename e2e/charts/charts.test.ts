@@ -161,6 +161,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
         'operator.imagePullPolicy=Always',
         'operator.defaultImagePullSecrets={one}',
         'operator.defaultImagePullSecrets[1].name=two',
+        'operator.defaultTrustedProxies={10.0.0.0/8,fd00::/8}',
         'operator.podDisruptionBudgets=false',
         'operator.networkPolicies=true',
         'operator.resources.limits.memory=1Gi',
@@ -170,6 +171,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     );
     expect(environment).toEqual({
       DEFAULT_IMAGE_PULL_SECRETS: 'one,two',
+      DEFAULT_TRUSTED_PROXIES: '10.0.0.0/8,fd00::/8',
       GATEWAY_IMAGE: 'registry.example/gateway:1',
       HTTPS_PROXY: 'http://proxy:3128',
       IMAGE_PULL_POLICY: 'Always',

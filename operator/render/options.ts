@@ -10,6 +10,8 @@ export interface RenderOptions {
   readonly imagePullPolicy: string;
   /** Names of the image pull Secrets of every pod. */
   readonly imagePullSecrets: readonly string[];
+  /** Networks of the proxies in front of virtual servers that list none. */
+  readonly trustedProxies?: readonly string[];
   /** True on OpenShift, which assigns the user of each pod and rejects others. */
   readonly openshift: boolean;
   readonly podDisruptionBudgets: boolean;

@@ -8,6 +8,8 @@ export interface Platform {
   readonly secretsDir: string;
   /** Folder of ConfigMaps: a key is the file `<configMapsDir>/<configmap>/<key>`. */
   readonly configMapsDir: string;
+  /** Networks of the proxies in front of virtual servers that list none. */
+  readonly trustedProxies?: readonly string[];
   /** Local mode: folder of the option `--secrets-dir`; absent without the option. */
   readonly secretsOption?: string;
   /** Local mode: true when docker or podman responds; absent when that was not checked. */
@@ -60,6 +62,10 @@ export const newScope = (vmcp: VirtualMCPServer, snapshot: Snapshot, platform: P
   ...newObjectScope(snapshot, platform),
   vmcp,
 });
+
+/** Returns the networks of proxies whose `X-Forwarded-For` counts: those of the virtual server, else of the platform. */
+export const trustedProxiesOf = ({ vmcp, platform }: Pick<Scope, 'vmcp' | 'platform'>): readonly string[] =>
+  vmcp.spec.incomingAuth.trustedProxies ?? platform.trustedProxies ?? [];
 
 export function newObjectScope(snapshot: Snapshot, platform: Platform): ObjectScope {
   const { namespace } = snapshot;

@@ -64,6 +64,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "GATEWAY_IMAGE" .Values.operator.gatewayImage
   "IMAGE_PULL_POLICY" .Values.operator.imagePullPolicy
   "DEFAULT_IMAGE_PULL_SECRETS" (join "," $names)
+  "DEFAULT_TRUSTED_PROXIES" (join "," .Values.operator.defaultTrustedProxies)
   "POD_DISRUPTION_BUDGETS" (toString .Values.operator.podDisruptionBudgets)
   "NETWORK_POLICIES" (toString .Values.operator.networkPolicies) }}
 {{- $heap := include "vmcp.heapMiB" . }}

@@ -31,6 +31,7 @@ describe('readOperatorSettings', () => {
     const env = {
       IMAGE_PULL_POLICY: 'Always',
       DEFAULT_IMAGE_PULL_SECRETS: 'b, a,,b',
+      DEFAULT_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8',
       POD_NAMESPACE: 'vmcp-system',
       POD_NAME: 'vmcp-operator-0',
       POD_SERVICE_ACCOUNT: 'vmcp-operator',
@@ -43,6 +44,7 @@ describe('readOperatorSettings', () => {
       render: {
         imagePullPolicy: 'Always',
         imagePullSecrets: ['b', 'a'],
+        trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
         podDisruptionBudgets: true,
         networkPolicies: true,
         operatorAccount: { namespace: 'vmcp-system', name: 'vmcp-operator' },

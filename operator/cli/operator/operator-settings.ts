@@ -1,4 +1,5 @@
 import { LOG_LEVELS, type LogLevel } from '../../../gateway/contract/logger.ts';
+import { networkFault } from '../../../gateway/contract/network.ts';
 import type { RenderOptions } from '../../render/index.ts';
 
 /** Settings from the environment of the operator's pod. */
@@ -35,6 +36,7 @@ export function readOperatorSettings(
       gatewayImage,
       imagePullPolicy,
       imagePullSecrets: listOf(env['DEFAULT_IMAGE_PULL_SECRETS'] ?? ''),
+      ...readProxies(listOf(env['DEFAULT_TRUSTED_PROXIES'] ?? ''), problems),
       podDisruptionBudgets: readFlag('POD_DISRUPTION_BUDGETS', env, problems) ?? false,
       networkPolicies: readFlag('NETWORK_POLICIES', env, problems) ?? false,
       ...operatorAccount(env),
@@ -64,6 +66,12 @@ const listOf = (text: string): string[] => [
       .filter((item) => item !== ''),
   ),
 ];
+
+function readProxies(networks: readonly string[], problems: string[]): Pick<RenderOptions, 'trustedProxies'> {
+  const faults = networks.flatMap((network) => networkFault(network) ?? []);
+  problems.push(...faults.map((fault) => `DEFAULT_TRUSTED_PROXIES: ${fault}`));
+  return networks.length === 0 ? {} : { trustedProxies: networks };
+}
 
 function readNamespaces(
   flag: string | undefined,

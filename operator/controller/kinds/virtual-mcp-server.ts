@@ -10,8 +10,9 @@ export const VIRTUAL_MCP_SERVER: KindController = {
   kind: 'VirtualMCPServer',
   decide: (input) => {
     const { object, snapshot, problems, now } = input;
+    const { trustedProxies = [] } = input.render;
     const vmcp = snapshot.vmcps.get(object.metadata.name);
-    const resolution = vmcp && resolve(vmcp, snapshot, CLUSTER_PLATFORM);
+    const resolution = vmcp && resolve(vmcp, snapshot, { ...CLUSTER_PLATFORM, trustedProxies });
     const rendered = resolution && render(input, resolution);
     const renderProblems = rendered && 'problems' in rendered ? rendered.problems : [];
     return {

@@ -2,7 +2,7 @@ import { SCOPE_PATTERN } from '../../../gateway/contract/fields.ts';
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
 import { SCHEMA_VERSION } from '../../../gateway/contract/run-config/run-config.ts';
 import { describeTokens } from '../incoming/oidc.ts';
-import type { Scope } from '../scope.ts';
+import { trustedProxiesOf, type Scope } from '../scope.ts';
 import { resolveClients, resolveLimits } from './clients.ts';
 import { resolveKeys } from './keys.ts';
 import { resolveFilter, resolveProviders } from './providers.ts';
@@ -41,8 +41,7 @@ export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | unde
 
 /** Warns when limits per client address are off: without trusted proxies, pods see only the address of the Ingress. */
 function checkProxies(scope: Scope): void {
-  const { trustedProxies = [] } = scope.vmcp.spec.incomingAuth;
-  if (scope.platform.mode === 'local' || trustedProxies.length > 0) return;
+  if (scope.platform.mode === 'local' || trustedProxiesOf(scope).length > 0) return;
   const message =
     'limits per client address are off, only the overall limits apply: list the networks of the Ingress or proxy in front';
   scope.on(scope.vmcp).warning('TrustedProxiesUnset', 'spec.incomingAuth.trustedProxies', message);

@@ -2,11 +2,12 @@ import { hasUsers, resolveMode } from '../../../gateway/incoming/index.ts';
 import type { GatewayConfig, Incoming } from '../../../gateway/contract/gateway-config.ts';
 import { networkFault } from '../../../gateway/contract/network.ts';
 import { resolveOidc, tokenRules } from './oidc.ts';
-import type { Report, Scope } from '../scope.ts';
+import { trustedProxiesOf, type Report, type Scope } from '../scope.ts';
 
 /** Resolves the incoming mode and the rules for origins, hosts and proxies. */
 export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: GatewayConfig['oidc_config'] } {
-  const { type, allowedOrigins, allowedHosts, trustedProxies } = scope.vmcp.spec.incomingAuth;
+  const { type, allowedOrigins, allowedHosts } = scope.vmcp.spec.incomingAuth;
+  const trustedProxies = trustedProxiesOf(scope);
   const report = scope.on(scope.vmcp);
   checkOrigins(allowedOrigins, report);
   checkHosts(allowedHosts, report);
@@ -26,7 +27,7 @@ export function resolveIncoming(scope: Scope): { incoming: Incoming; oidc?: Gate
       ...(config && { config }),
       ...(allowedOrigins && { allowed_origins: allowedOrigins }),
       ...(allowedHosts && { allowed_hosts: allowedHosts }),
-      ...(trustedProxies && { trusted_proxies: trustedProxies }),
+      ...(trustedProxies.length > 0 && { trusted_proxies: [...trustedProxies] }),
     },
     ...(oidc && { oidc }),
   };
@@ -51,8 +52,8 @@ function checkHosts(allowedHosts: readonly string[] | undefined, report: Report)
   });
 }
 
-function checkProxies(trustedProxies: readonly string[] | undefined, report: Report): void {
-  trustedProxies?.forEach((network, index) => {
+function checkProxies(trustedProxies: readonly string[], report: Report): void {
+  trustedProxies.forEach((network, index) => {
     const fault = networkFault(network);
     if (fault === undefined) return;
     report.problem('InvalidNetwork', `spec.incomingAuth.trustedProxies[${String(index)}]`, fault);
