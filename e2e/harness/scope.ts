@@ -1,4 +1,4 @@
-import { afterAll, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 /** Stop functions of a test or a block, called in reverse order at its end. */
 export interface Scope {
@@ -29,4 +29,18 @@ export function blockScope(): Scope {
     if (failures.length > 0) throw new AggregateError(failures, 'not everything could be stopped');
   });
   return { defer: (stop) => void stops.push(stop) };
+}
+
+/**
+ * Starts a scenario that mostly waits before the first test of a block or file, and returns the test that awaits its end.
+ * Make it the last test: the others run meanwhile.
+ */
+export function beside(run: (scope: Scope) => Promise<void>): () => Promise<void> {
+  const scope = blockScope();
+  let ended: Promise<void> | undefined;
+  beforeAll(() => {
+    ended = run(scope);
+    ended.catch(() => undefined); // reported by the test
+  });
+  return () => ended ?? Promise.reject(new Error('the scenario was not started'));
 }

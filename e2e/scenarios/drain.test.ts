@@ -7,7 +7,7 @@ import { initializeRequest, MCP_HEADERS, openSession, raw, rpc, rpcReply, textOf
 import { entry, gatewayOver, server } from '../harness/manifests.ts';
 import { npmRegistry, npx } from '../harness/packages.ts';
 import { eventually } from '../harness/poll.ts';
-import { testScope } from '../harness/scope.ts';
+import { beside, testScope } from '../harness/scope.ts';
 import { startVmcp, within, type Vmcp } from '../harness/vmcp.ts';
 
 const GRACE_MS = 40_000;
@@ -26,6 +26,19 @@ async function start(...extra: Parameters<typeof gatewayOver>[0]) {
 }
 
 const exitOf = (vmcp: Vmcp) => within(vmcp.exited, GRACE_MS, () => `vmcp does not end:\n${vmcp.output()}`);
+
+const exitDespiteCall = beside(async (scope) => {
+  const backend = await startHttpBackend(scope, 'sdk-1-stateless', 'alpha');
+  const operational = { timeouts: { default: '10m' } };
+  const vmcp = await startVmcp(scope, { files: gatewayOver([entry('alpha', backend.url)], { operational }) });
+  const session = await openSession(vmcp.url);
+  await session.tools();
+  const call = session.call('alpha_slow', { ms: 300_000 }, { timeoutMs: 100_000 }).catch((error: unknown) => error);
+  await sleep(300);
+  vmcp.signal('SIGTERM');
+  await within(vmcp.exited, 45_000, () => `vmcp runs longer than its grace period:\n${vmcp.output()}`);
+  await call;
+});
 
 interface Attempt {
   readonly startedAt: number;
@@ -153,16 +166,4 @@ it('ends open event streams cleanly and without delay', async () => {
   expect(performance.now() - began).toBeLessThan(15_000);
 });
 
-it('exits after the grace period despite a call that never ends', { timeout: 120_000 }, async () => {
-  const scope = testScope();
-  const backend = await startHttpBackend(scope, 'sdk-1-stateless', 'alpha');
-  const operational = { timeouts: { default: '10m' } };
-  const vmcp = await startVmcp(scope, { files: gatewayOver([entry('alpha', backend.url)], { operational }) });
-  const session = await openSession(vmcp.url);
-  await session.tools();
-  const call = session.call('alpha_slow', { ms: 300_000 }, { timeoutMs: 100_000 }).catch((error: unknown) => error);
-  await sleep(300);
-  vmcp.signal('SIGTERM');
-  await within(vmcp.exited, 45_000, () => `vmcp runs longer than its grace period:\n${vmcp.output()}`);
-  await call;
-});
+it('exits after the grace period despite a call that never ends', { timeout: 120_000 }, exitDespiteCall);
