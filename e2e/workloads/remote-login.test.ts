@@ -42,6 +42,7 @@ it(
     await first.reaches('docs', 'running');
     const { url } = await first.find('docs');
     expect(await callTool(url, 'echo', { text: 'one' })).toBe('one');
+    expect(first.output()).not.toContain('has not started');
 
     expect((await first.send('POST', '/workloads/docs/edit', { tools: ['echo'] })).status).toBe(200);
     expect((await first.send('POST', '/workloads/docs/restart')).status).toBe(202);

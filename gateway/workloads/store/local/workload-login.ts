@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Identity } from '../../../contract/identity.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
-import { CredentialError, type Authenticator } from '../../../outgoing/authenticator.ts';
+import { CredentialError, type Authenticator, type CredentialHeaders } from '../../../outgoing/authenticator.ts';
 import type { LoginState } from '../../definition/status.ts';
 import type { Cached } from '../../remote-login/cached.ts';
 import { openRemoteLogin } from '../../remote-login/open-remote-login.ts';
@@ -45,10 +46,7 @@ export class WorkloadLogin {
     this.#opened = this.#open();
     this.authenticator = {
       perUser: false,
-      headers: (caller) => {
-        if (this.#login) return this.#login.authenticator.headers(caller);
-        throw new CredentialError('unavailable', this.#fault ?? 'the login at the server has not started yet');
-      },
+      headers: (caller) => this.#login?.authenticator.headers(caller) ?? this.#headersOfFirstTry(caller),
       refused: (caller, sent) => this.#login?.authenticator.refused(caller, sent) ?? false,
     };
   }
@@ -57,6 +55,13 @@ export class WorkloadLogin {
   state(): LoginState | undefined {
     if (this.#login) return this.#login.state();
     return this.#fault === undefined ? undefined : { kind: 'unauthenticated', reason: this.#fault };
+  }
+
+  /** Waits for the first try: requests that arrive right after a start do not fail. */
+  async #headersOfFirstTry(caller: Identity | undefined): Promise<CredentialHeaders> {
+    await this.#tried.promise;
+    if (this.#login) return this.#login.authenticator.headers(caller);
+    throw new CredentialError('unavailable', this.#fault ?? 'the login at the server has not started');
   }
 
   /** Resolves when the first try to start the login has ended, with or without success. */
