@@ -25,11 +25,10 @@ import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { openCluster, type ManagedCluster } from './managed-cluster.ts';
 import { managementOrigins } from './origins-of.ts';
 import { PublicServer, type PublicServerDeps, type ServerSpec } from './public-server.ts';
-import { countRegisteredClients, UpstreamLatency } from './telemetry/auth-server-metrics.ts';
-import { CallMetrics } from './telemetry/call-metrics.ts';
+import { countRegisteredClients } from './telemetry/auth-server-metrics.ts';
 import { countSessions } from './telemetry/session-count.ts';
 import { RefusalLog } from './telemetry/refusal-log.ts';
-import { CountsByServer } from './telemetry/counts-by-server.ts';
+import { ServerMetrics } from './telemetry/server-metrics.ts';
 import { createByteBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
@@ -133,24 +132,8 @@ export class Gateway {
   /** Servers that a swap has removed and whose calls still run. */
   readonly #stopping = new Set<Promise<void>>();
   readonly #registry = new Registry();
-  readonly #metrics = new CallMetrics(this.#registry);
-  readonly #authentications = new CountsByServer(this.#registry, {
-    name: 'vmcp_authentications_total',
-    help: 'Requests that boundary 1 has judged.',
-    label: 'outcome',
-  });
-  readonly #authServerEvents = new CountsByServer(this.#registry, {
-    name: 'vmcp_auth_server_events_total',
-    help: 'What happened at the embedded authorization server.',
-    label: 'event',
-  });
+  readonly #metrics = new ServerMetrics(this.#registry);
   readonly #budgets = createByteBudgets();
-  readonly #budgetRefusals = new CountsByServer(this.#registry, {
-    name: 'vmcp_budget_refusals_total',
-    help: 'Requests, replies, streams and connections that did not fit into a budget.',
-    label: 'budget',
-  });
-  readonly #upstreamLatency = new UpstreamLatency(this.#registry);
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #createTransport: ReturnType<typeof createTransports>;
   readonly #postForm: ReturnType<typeof createFormPoster>;
@@ -316,12 +299,8 @@ export class Gateway {
       version,
       requestIdPrefix: this.#requestIdPrefix,
       refusals: new RefusalLog(log.child({ server: spec.config.name })),
-      metrics: this.#metrics.of(key(spec)),
+      ...this.#metrics.of(key(spec)),
       budgets: this.#budgets,
-      onOverBudget: this.#budgetRefusals.of(key(spec)),
-      onAuthentication: this.#authentications.of(key(spec)),
-      onAuthServerEvent: this.#authServerEvents.of(key(spec)),
-      observeUpstream: this.#upstreamLatency.of(key(spec)),
       env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
@@ -360,10 +339,6 @@ export class Gateway {
   #forget(name: string): void {
     this.#running.delete(name);
     this.#metrics.forget(name);
-    this.#authentications.forget(name);
-    this.#authServerEvents.forget(name);
-    this.#budgetRefusals.forget(name);
-    this.#upstreamLatency.forget(name);
   }
 
   /** Starts to read the backends of a server from the cluster, if its configuration says so. */
