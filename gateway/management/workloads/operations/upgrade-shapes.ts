@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox';
+import { Type } from 'typebox';
 import { flag, text } from '../../../contract/optional.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
@@ -45,8 +45,6 @@ export const UpgradeCheckBody = Type.Object(
   },
   { description: 'Comparison of a workload with its registry entry.' },
 );
-
-export type UpgradeAnswer = Static<typeof UpgradeCheckBody>;
 
 /** Entries of the registry, or the reason why it cannot be read. */
 type ReadRegistry = { readonly entries: Entries } | { readonly reason: string };
