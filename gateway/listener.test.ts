@@ -77,6 +77,11 @@ it('names the port that is in use', async () => {
   await expect(listen((_req, res) => res.end(), '127.0.0.1', port)).rejects.toThrow(`port ${String(port)}`);
 });
 
+it('says what to do about an address of another machine', async () => {
+  const listening = listen((_req, res) => res.end(), '192.0.2.1', 0);
+  await expect(listening).rejects.toThrow(/\(EADDRNOTAVAIL\): use an address of this machine$/u);
+});
+
 it('closes connections above its limit at once and reports them', async () => {
   let refused = 0;
   const onRefused = (): void => {

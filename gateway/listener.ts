@@ -1,15 +1,25 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
+/** Returns what is wrong with a port, and what to do. */
+function adviceFor({ code, message }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'is in use: stop what listens there or choose another port';
+    case 'EACCES':
+      return 'cannot be used (EACCES): choose a port above 1023';
+    case 'EADDRNOTAVAIL':
+      return 'cannot be used (EADDRNOTAVAIL): use an address of this machine';
+    default:
+      return `cannot be used (${code ?? message}): choose another host or port`;
+  }
+}
+
 /** The gateway cannot listen on the address. */
 export class ListenError extends Error {
   readonly port: number;
   constructor(host: string, port: number, cause: NodeJS.ErrnoException) {
-    const what =
-      cause.code === 'EADDRINUSE'
-        ? 'is in use: stop what listens there or choose another port'
-        : `cannot be used (${cause.code ?? cause.message})`;
-    super(`port ${String(port)} on ${host} ${what}`, { cause });
+    super(`port ${String(port)} on ${host} ${adviceFor(cause)}`, { cause });
     this.name = 'ListenError';
     this.port = port;
   }

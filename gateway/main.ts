@@ -76,6 +76,8 @@ interface ApiOptions extends Pick<ManagementApiOptions, 'stateDir' | 'folders'> 
   readonly fromFiles?: ((statusOf: BackendStatus) => readonly FileWorkload[]) | undefined;
   /** Cluster whose workloads are managed, in place of those of this machine. */
   readonly cluster?: ManagedCluster | undefined;
+  /** Opens the login URL of a workload for the user. */
+  readonly openBrowser?: ((url: string) => void) | undefined;
 }
 
 export interface ManagementOptions {
@@ -255,6 +257,7 @@ export class Gateway {
       stateDir: api.stateDir,
       host: { serve: (request) => this.#serveWorkload(request) },
       launcher: api.launcher,
+      openBrowser: api.openBrowser,
       ports: openPortBook(join(api.stateDir, 'server-ports.json')),
       readFile: readSecretFile,
       fromFiles: () => api.fromFiles?.((...backend) => this.#backendStatus(...backend)) ?? [],

@@ -38,7 +38,7 @@ async function startOnSmallDisk() {
   const scope = testScope();
   const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'docs');
   const state = await temporaryFolder(scope);
-  const serve = await serveWorkloads(scope, state, {}, withSmallDisk(state));
+  const serve = await serveWorkloads(scope, state, {}, { launcher: withSmallDisk(state) });
   expect((await serve.send('POST', '/secrets', { provider_type: 'encrypted' })).status).toBeLessThan(300);
   return { ...serve, remote, state, disk: `/proc/${String(serve.pid)}/root${state}` };
 }

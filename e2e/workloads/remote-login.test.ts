@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startAuthorizationServer } from '../../gateway/workloads/remote-login/testdata/authorization-server.ts';
 import { answer, startRemote } from '../../gateway/workloads/remote-login/testdata/remote.ts';
 import { startCredentialBackend } from '../scenarios/credential-backend.ts';
 import { eventually } from '../harness/poll.ts';
-import { testScope } from '../harness/scope.ts';
+import { testScope, type Scope } from '../harness/scope.ts';
 import { temporaryFolder } from '../harness/vmcp.ts';
 import { callTool, serveWorkloads } from './serve-workloads.ts';
 
@@ -84,6 +86,50 @@ it(
     expect(loginUrlIn(await second.reaches('docs', 'unauthenticated'))).not.toBe('');
   },
 );
+
+/** Installs a program in the place of the browser, and returns the PATH with it and a function that lists what it opened. */
+async function fakeBrowser(scope: Scope) {
+  const folder = await temporaryFolder(scope);
+  const opened = join(folder, 'opened');
+  await writeFile(join(folder, 'xdg-open'), `#!/bin/sh\necho "$1" >> '${opened}'\n`, { mode: 0o755 });
+  await writeFile(opened, '');
+  const path = [folder, dirname(process.execPath), process.env['PATH']].join(':');
+  const urls = async (): Promise<string[]> => (await readFile(opened, 'utf8')).split('\n').slice(0, -1);
+  return { env: { PATH: path }, urls };
+}
+
+it('opens the browser once per login attempt on a terminal', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const { remote } = await startGuarded();
+  const { env, urls } = await fakeBrowser(scope);
+  const serve = await serveWorkloads(scope, await temporaryFolder(scope), env, { terminal: true });
+  const { send, reaches } = serve;
+  await send('POST', '/workloads', { name: 'quiet', url: remote.url, oauth_config: { skip_browser: true } });
+  await reaches('quiet', 'unauthenticated');
+  await send('POST', '/workloads', { name: 'docs', url: remote.url });
+  const first = loginUrlIn(await reaches('docs', 'unauthenticated'));
+  await eventually('the browser has opened the URL', async () => (await urls()).length > 0);
+  expect((await send('POST', '/workloads/docs/edit', { tools: ['echo'] })).status).toBe(200);
+  await eventually('the edit is applied', async () => /tools/u.test((await send('GET', '/workloads/docs')).text));
+  expect((await send('POST', '/workloads/docs/restart')).status).toBe(202);
+  await eventually('the browser has opened another URL', async () => (await urls()).length > 1);
+  const second = loginUrlIn(await reaches('docs', 'unauthenticated'));
+  expect(await urls()).toEqual([first, second]);
+});
+
+it.each<[string, Readonly<Record<string, string>>, boolean]>([
+  ['without a terminal', {}, false],
+  ['under CI', { CI: 'true' }, true],
+])('opens no browser %s', { timeout: 60_000 }, async (_where, given, terminal) => {
+  const scope = testScope();
+  const { remote } = await startGuarded();
+  const { env, urls } = await fakeBrowser(scope);
+  const serve = await serveWorkloads(scope, await temporaryFolder(scope), { ...env, ...given }, { terminal });
+  await serve.send('POST', '/workloads', { name: 'docs', url: remote.url });
+  expect(await answer(loginUrlIn(await serve.reaches('docs', 'unauthenticated')))).toBe(200);
+  await serve.reaches('docs', 'running');
+  expect(await urls()).toEqual([]);
+});
 
 it('follows the edit of a remote URL to a server with a slow login', { timeout: 60_000 }, async () => {
   const scope = testScope();

@@ -2,6 +2,7 @@ import { connectV1 } from '../harness/clients/sdk-v1.ts';
 import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { startServe } from '../harness/serve.ts';
+import type { RunOptions } from '../harness/vmcp.ts';
 
 interface Listed {
   readonly name: string;
@@ -16,9 +17,10 @@ export async function serveWorkloads(
   scope: Scope,
   state: string,
   env: Readonly<Record<string, string>> = {},
-  launcher: readonly string[] = [],
+  options: Pick<RunOptions, 'terminal' | 'launcher'> = {},
 ) {
-  const serve = await startServe(scope, state, [], { env: { VMCP_SECRETS_PASSWORD: 'of-the-test', ...env }, launcher });
+  const password = { VMCP_SECRETS_PASSWORD: 'of-the-test' };
+  const serve = await startServe(scope, state, [], { ...options, env: { ...password, ...env } });
   const { send } = serve;
   const list = async (): Promise<readonly Listed[]> =>
     ((await send('GET', '/workloads?all=true')).json as { workloads: Listed[] }).workloads;

@@ -1,6 +1,9 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../harness/poll.ts';
-import { blockScope } from '../../harness/scope.ts';
+import { blockScope, type Scope } from '../../harness/scope.ts';
+import { temporaryFolder } from '../../harness/vmcp.ts';
 import { runWorkloadScenario } from '../../harness/management/workload-scenario.ts';
 import { runPods } from '../kubelet.ts';
 import { at, newPlayground, type Playground } from '../playground.ts';
@@ -9,6 +12,17 @@ import { startManagement, type Management } from './management-process.ts';
 
 const IMAGE = 'registry.example.com/time:1';
 const shared = sharedOperator();
+
+/** Writes a registry of one remote server that reads a header. */
+async function registryFile(scope: Scope): Promise<string> {
+  const header = { name: 'X-Key', description: 'Key of the team.', isRequired: true };
+  const remotes = [{ type: 'streamable-http', url: 'https://mcp.example.com/mcp', headers: [header] }];
+  const server = { name: 'com.example/described', description: 'Example.', version: '1.0.0', remotes };
+  const path = join(await temporaryFolder(scope), 'registry.json');
+  const meta = { last_updated: '2026-01-01T00:00:00Z' };
+  await writeFile(path, JSON.stringify({ version: '1.0.0', meta, data: { servers: [server] } }));
+  return path;
+}
 
 describe('workloads of a cluster', () => {
   const scope = blockScope();
@@ -159,6 +173,28 @@ describe('workloads of a cluster', () => {
     expect((await send('POST', '/workloads/far/stop')).status).toBe(400);
     expect((await send('DELETE', '/workloads/far')).status).toBe(202);
     expect((await send('GET', '/workloads/far')).status).toBe(404);
+  });
+
+  it('keep what only describes them in annotations, beside those of others', async () => {
+    const headers = [{ name: 'X-Key', description: 'Key of the team.', required: true }];
+    const registry_server_name = 'com.example/described';
+    expect((await send('PUT', '/registry/default', { local_path: await registryFile(scope) })).status).toBe(200);
+    const entry = { registry: 'default', server: registry_server_name };
+    expect((await send('POST', '/workloads', { name: 'described', ...entry })).status).toBe(201);
+    const annotate = { metadata: { annotations: { 'example.org/owner': 'me' } } };
+    await team.patch('MCPServerEntry', 'described', annotate);
+    const { json: details } = await send('GET', '/workloads/described');
+    expect(details['headers']).toEqual(headers);
+    const exported = async (): Promise<unknown> => (await send('GET', '/workloads/described/export')).json;
+    expect(await exported()).toMatchObject({ registry_server_name, remote_auth_config: { headers } });
+    expect((await send('POST', '/workloads/described/edit', { ...details, transport: 'sse' })).status).toBe(200);
+    expect(await exported()).toMatchObject({ transport: 'sse', registry_server_name, remote_auth_config: { headers } });
+    expect((await send('POST', '/workloads/described/edit', { headers: [] })).status).toBe(200);
+    expect(await exported()).not.toHaveProperty('remote_auth_config');
+    expect(at(await team.get('MCPServerEntry', 'described'), 'metadata.annotations')).toEqual({
+      'example.org/owner': 'me',
+      'management.vmcp.dev/registry-server-name': registry_server_name,
+    });
   });
 
   it.each([

@@ -3,6 +3,7 @@ import { API_GROUP } from '../../contract/api-group.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { ApiError } from '../../kube/client.ts';
 import { OWN_API_VERSION, ownType, type KubeObject } from '../../kube/resource.ts';
+import { unavailableOf } from '../../workloads/store/kubernetes/api-failure.ts';
 import type { ClusterAccess } from '../cluster-access.ts';
 import { DEFAULT_GROUP, type GroupDocuments, type GroupRecord, type GroupsDocument } from './groups.ts';
 
@@ -129,11 +130,9 @@ function documentOf(objects: readonly KubeObject[]): GroupsDocument {
 
 const isChangedMeanwhile = (error: unknown): boolean => error instanceof ApiError && error.status === 409;
 
-const NO_SERVER = 'the API server of the cluster does not respond: repeat the request later';
-
 /** Returns the error of an operation for a failed request to the API server. */
 function answerOf(error: unknown): unknown {
-  if (!(error instanceof ApiError)) return error;
-  if (error.status === 0 || error.status >= 500) return new OperationError('engine_unavailable', NO_SERVER);
+  const unavailable = unavailableOf(error);
+  if (unavailable || !(error instanceof ApiError)) return unavailable ?? error;
   return error.reason === 'Invalid' ? new OperationError('invalid_group') : error;
 }

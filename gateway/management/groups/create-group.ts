@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
-import { CLUSTER_UNAVAILABLE, GroupName } from './group.ts';
+import { GroupName } from './group.ts';
 
 export const createGroup = defineManagementOperation({
   id: 'createGroup',
@@ -12,7 +13,7 @@ export const createGroup = defineManagementOperation({
   success: { status: 201, body: Type.Object({ name: Type.String() }) },
   errors: {
     group_exists: { status: 409, message: 'there is already a group of this name: choose another one' },
-    engine_unavailable: CLUSTER_UNAVAILABLE,
+    ...CLUSTER_UNAVAILABLE,
     invalid_group: {
       status: 400,
       message: 'in a cluster a group name has lower-case letters, digits and "-": choose another one',

@@ -1,5 +1,6 @@
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
-import { CLUSTER_UNAVAILABLE, Group, GROUP_NOT_FOUND, groupAnswer, GroupPath } from './group.ts';
+import { Group, GROUP_NOT_FOUND, groupAnswer, GroupPath } from './group.ts';
 import { groupOf } from './groups.ts';
 
 export const getGroup = defineManagementOperation({
@@ -10,6 +11,6 @@ export const getGroup = defineManagementOperation({
   summary: 'Get a group',
   input: { path: GroupPath },
   success: { status: 200, body: Group },
-  errors: { group_not_found: GROUP_NOT_FOUND, engine_unavailable: CLUSTER_UNAVAILABLE },
+  errors: { group_not_found: GROUP_NOT_FOUND, ...CLUSTER_UNAVAILABLE },
   run: async ({ groups }, { path: { name } }) => groupAnswer(name, groupOf(await groups.read(), name)),
 });

@@ -1,5 +1,4 @@
 import { Type, type Static } from 'typebox';
-import { WORKLOAD_ERRORS } from '../../workloads/workloads.ts';
 import { GROUP_NAME, MAX_GROUP_NAME, type GroupRecord } from './groups.ts';
 
 const NAME_RULE = 'lower-case letters, digits, "_" and "-", with single spaces between words.';
@@ -20,9 +19,6 @@ export const Group = Type.Object({
   registered_clients: Type.Array(Type.String(), { description: 'Client types that are registered in the group.' }),
   skills: Type.Optional(Type.Array(Type.String(), { description: 'Names of the installed skills of the group.' })),
 });
-
-/** Error of all operations on groups in a cluster. */
-export const { engine_unavailable: CLUSTER_UNAVAILABLE } = WORKLOAD_ERRORS;
 
 export const GROUP_NOT_FOUND = { status: 404, message: 'there is no such group: GET /api/v1beta/groups lists them' };
 

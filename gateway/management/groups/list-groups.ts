@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
-import { CLUSTER_UNAVAILABLE, Group, groupAnswer } from './group.ts';
+import { Group, groupAnswer } from './group.ts';
 
 export const listGroups = defineManagementOperation({
   id: 'listGroups',
@@ -10,7 +11,7 @@ export const listGroups = defineManagementOperation({
   summary: 'List the groups',
   input: {},
   success: { status: 200, body: Type.Object({ groups: Type.Array(Group) }) },
-  errors: { engine_unavailable: CLUSTER_UNAVAILABLE },
+  errors: { ...CLUSTER_UNAVAILABLE },
   run: async ({ groups }) => {
     const document = await groups.read();
     const byName = Object.entries(document.groups).toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { defineManagementOperation } from '../operation.ts';
 import { NOT_SET_UP, PROVIDER_PATH, SecretResult, SECRETS_FULL, SecretValue, UNSUPPORTED } from './secret-shapes.ts';
 
@@ -33,6 +34,7 @@ export const createSecret = defineManagementOperation({
       status: 409,
       message: 'there is already a secret of this name: update it with PUT, or choose another name',
     },
+    ...CLUSTER_UNAVAILABLE,
   },
   run: async ({ secrets }, { body: { key, value } }) => {
     await secrets.create(key, value);

@@ -1,3 +1,4 @@
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { defineManagementOperation } from '../operation.ts';
 import { NOT_SET_UP, PROVIDER_PATH, SECRET_NOT_FOUND, SecretPath, UNSUPPORTED } from './secret-shapes.ts';
 
@@ -9,6 +10,11 @@ export const deleteSecret = defineManagementOperation({
   summary: 'Delete a secret',
   input: { path: SecretPath },
   success: { status: 204 },
-  errors: { not_set_up: NOT_SET_UP, unsupported: UNSUPPORTED, secret_not_found: SECRET_NOT_FOUND },
+  errors: {
+    not_set_up: NOT_SET_UP,
+    unsupported: UNSUPPORTED,
+    secret_not_found: SECRET_NOT_FOUND,
+    ...CLUSTER_UNAVAILABLE,
+  },
   run: ({ secrets }, { path: { key } }) => secrets.delete(key),
 });

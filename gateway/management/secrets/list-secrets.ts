@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { defineManagementOperation } from '../operation.ts';
 import { NOT_SET_UP, PROVIDER_PATH, UNSUPPORTED } from './secret-shapes.ts';
 
@@ -20,6 +21,6 @@ export const listSecrets = defineManagementOperation({
       ),
     }),
   },
-  errors: { not_set_up: NOT_SET_UP, unsupported: UNSUPPORTED },
+  errors: { not_set_up: NOT_SET_UP, unsupported: UNSUPPORTED, ...CLUSTER_UNAVAILABLE },
   run: async ({ secrets }) => ({ keys: await secrets.list() }),
 });

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
 import { ProviderName } from './secret-shapes.ts';
 
@@ -36,6 +37,7 @@ export const setUpSecrets = defineManagementOperation({
       status: 400,
       message: 'the password differs from the one in the environment of vmcp: leave it out, or change the environment',
     },
+    ...CLUSTER_UNAVAILABLE,
   },
   run: async ({ secrets }, { body: { provider_type, password } }) => ({
     provider_type,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
 import { defineManagementOperation } from '../operation.ts';
 import {
   NOT_SET_UP,
@@ -25,6 +26,7 @@ export const updateSecret = defineManagementOperation({
     not_set_up: NOT_SET_UP,
     unsupported: UNSUPPORTED,
     secret_not_found: SECRET_NOT_FOUND,
+    ...CLUSTER_UNAVAILABLE,
   },
   run: async ({ secrets }, { path: { key }, body: { value } }) => {
     await secrets.update(key, value);

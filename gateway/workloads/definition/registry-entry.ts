@@ -12,6 +12,9 @@ export interface RegistryEntry {
   readonly permissions?: PermissionProfile;
   readonly env_vars?: readonly {
     readonly name: string;
+    readonly description?: string;
+    readonly required?: boolean;
+    readonly secret?: boolean;
     readonly default?: string;
   }[];
   readonly headers?: WorkloadSettings['headers'];

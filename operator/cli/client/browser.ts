@@ -18,3 +18,15 @@ export function openBrowser(url: URL, env: Environment): void {
   child.once('error', () => undefined);
   child.unref();
 }
+
+/** Returns the function that opens login URLs; undefined where no user sees a browser: without a terminal, and under CI. */
+export function loginBrowser(
+  { isTTY = false }: { readonly isTTY?: boolean },
+  env: Environment,
+): ((url: string) => void) | undefined {
+  const isUnderCi = !['', 'false'].includes(env['CI'] ?? '');
+  if (!isTTY || isUnderCi) return undefined;
+  return (url) => {
+    openBrowser(new URL(url), env);
+  };
+}

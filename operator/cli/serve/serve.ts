@@ -10,6 +10,7 @@ import type { RootLog } from '../../../gateway/telemetry/log.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../../local/state.ts';
 import { defaultConnection } from '../../source/kube/kube-config.ts';
 import { userFolders } from '../../local/user-folders.ts';
+import { loginBrowser } from '../client/browser.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
@@ -52,7 +53,8 @@ async function run(flags: ServeFlags, { protectedBy, cluster }: ServeConfig, log
     const boundary = protectedBy && boundaryOf(protectedBy, url, { log, now: Date.now, exposed: true, apiServer });
     const folders = userFolders(process.env, process.platform);
     const managed = cluster && (await connectTo(cluster.namespaces));
-    const api = { stateDir: state.dir, folders, launcher, cluster: managed };
+    const openBrowser = loginBrowser(process.stderr, process.env);
+    const api = { stateDir: state.dir, folders, launcher, cluster: managed, openBrowser };
     const gateway = await startGateway({
       servers: [],
       management: { host, port, api, boundary },

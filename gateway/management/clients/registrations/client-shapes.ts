@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../../cluster-access.ts';
 import { CLIENTS } from '../clients.ts';
 
 export const ClientType = Type.Enum(
@@ -18,6 +19,7 @@ export const CLIENT_ERRORS = {
   unsupported_client: { status: 400, message: 'the client type is not supported' },
   group_not_found: { status: 404, message: 'there is no such group: create it first' },
   client_file_unusable: { status: 500, message: 'the configuration file of the client cannot be read or written' },
+  ...CLUSTER_UNAVAILABLE,
 } as const;
 
 export const ENTRY_EXISTS = {

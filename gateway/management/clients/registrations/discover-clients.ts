@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { ClientType } from './client-shapes.ts';
 
@@ -17,6 +18,6 @@ export const discoverClients = defineManagementOperation({
   summary: 'List the status of every supported client',
   input: {},
   success: { status: 200, body: Type.Object({ clients: Type.Array(ClientStatus) }) },
-  errors: {},
+  errors: CLUSTER_UNAVAILABLE,
   run: async ({ clients }) => ({ clients: await clients.statuses() }),
 });

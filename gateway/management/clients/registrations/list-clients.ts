@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { RegisteredClient } from './client-shapes.ts';
 
@@ -10,6 +11,6 @@ export const listClients = defineManagementOperation({
   summary: 'List the registered clients',
   input: {},
   success: { status: 200, body: Type.Array(RegisteredClient) },
-  errors: {},
+  errors: CLUSTER_UNAVAILABLE,
   run: ({ clients }) => clients.list(),
 });

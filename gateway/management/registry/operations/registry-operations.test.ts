@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
 import { eventually } from '../../../../e2e/harness/poll.ts';
 import { ECHO, NOTES, upstreamDocument } from '../document/testdata/records.ts';
-import { protocolAnswers, startRegistry } from '../testdata/registry-server.ts';
+import { protocolAnswers, startRegistry, type TestRegistry } from '../testdata/registry-server.ts';
 import { OPERATIONS } from '../../operations.ts';
 import { startManagementServer, type ManagementServer } from '../../testdata/management-server.ts';
 
@@ -17,6 +17,17 @@ const fitsSchema = (id: string, body: unknown): boolean => {
   const schema = OPERATIONS.find((operation) => operation.id === id)?.success.body;
   return schema !== undefined && Value.Check(schema, body);
 };
+const WEEK_MS = 7 * 86_400_000;
+
+/** Starts an API that reads a registry, so long after its settings that what they have read is no longer used. */
+async function startLater(registry: TestRegistry): Promise<ManagementServer> {
+  let now = Date.now();
+  const server = await startManagementServer({ now: () => now });
+  await put(server, documentAt(registry.url));
+  now += WEEK_MS;
+  return server;
+}
+
 /** Settings of a registry document of the test. */
 const documentAt = (url: string) => ({ url: `${url}/registry.json`, allow_private_ip: true });
 
@@ -75,6 +86,20 @@ it('reads a document behind a URL, asks again with its ETag, and keeps it on dis
   expect((await restarted.send('GET', `${DEFAULT}/servers`)).json).toMatchObject({ servers: [{ name: ECHO.name }] });
 });
 
+it('keeps the document that the check of new settings has read', async () => {
+  const registry = await startRegistry({ body: upstreamDocument() });
+  const server = await startManagementServer();
+  const { send, stateDir } = server;
+  await put(server, documentAt(registry.url));
+  expect((await send('GET', `${DEFAULT}/servers`)).json).toMatchObject({ servers: [{ name: ECHO.name }] });
+  expect(registry.requests).toEqual(['/registry.json']);
+  expect(readdirSync(join(stateDir, 'cache'))).toHaveLength(1);
+  registry.answer(() => ({ body: upstreamDocument({ servers: [NOTES] }) }));
+  await put(server, documentAt(registry.url));
+  expect((await send('GET', DEFAULT)).json).toMatchObject({ registry: { remote_servers: { [NOTES.name]: {} } } });
+  expect(registry.requests).toEqual(['/registry.json', '/registry.json']);
+});
+
 it('reads all pages of a server of the registry protocol', async () => {
   const registry = await startRegistry();
   registry.answer(protocolAnswers([[ECHO], [NOTES]]));
@@ -127,8 +152,7 @@ it('serves the last content while the registry cannot be read, except when it re
 
 it('sends one request for many concurrent callers', async () => {
   const registry = await startRegistry({ body: upstreamDocument() });
-  const server = await startManagementServer();
-  await put(server, documentAt(registry.url));
+  const server = await startLater(registry);
   const before = registry.requests.length;
   await Promise.all(Array.from({ length: 8 }, () => server.send('GET', `${DEFAULT}/servers`)));
   expect(registry.requests.length).toBe(before + 1);
@@ -141,8 +165,7 @@ it.each([
   ['has the legacy layout', { body: { servers: {} } }, 502, 'registry_legacy_format'],
 ])('answers reading operations with an error when the registry %s', async (_name, reply, status, code) => {
   const registry = await startRegistry({ body: upstreamDocument() });
-  const server = await startManagementServer();
-  await put(server, documentAt(registry.url));
+  const server = await startLater(registry);
   registry.answer(() => reply);
   for (const [method, path] of [
     ['GET', BASE],
@@ -304,8 +327,7 @@ it('ignores a damaged file of the disk cache', async () => {
 
 it('stores new settings at once although the old registry hangs', async () => {
   const registry = await startRegistry({ body: upstreamDocument() });
-  const server = await startManagementServer();
-  await put(server, documentAt(registry.url));
+  const server = await startLater(registry);
   registry.answer(() => ({ hangs: true }));
   const before = registry.requests.length;
   const reading = server.send('GET', `${DEFAULT}/servers`);

@@ -5,6 +5,7 @@ import { loginRequired, RegistryLogin } from '../login/registry-login.ts';
 import type { RegistrySettings } from '../schema/settings.ts';
 import type { RegistrySummary } from '../schema/registry.ts';
 import { sourceOf } from '../sources/index.ts';
+import type { Reading } from '../sources/source.ts';
 import { registryPolicy, requester } from '../sources/request.ts';
 import type { RegistryDeps } from './registry-deps.ts';
 
@@ -43,6 +44,12 @@ export class ConfiguredRegistry {
   /** Reads again. */
   async refresh(): Promise<void> {
     await (this.#isRemote ? this.#cache.refresh(this.#read) : this.#read(undefined));
+  }
+
+  /** Keeps what was read from a location without a credential, unless this registry is another one or needs a login. */
+  async keep(location: string, reading: Reading): Promise<void> {
+    if (!this.#isRemote || this.login || location !== this.settings.location) return;
+    await this.#cache.refresh(() => Promise.resolve(reading));
   }
 
   async authStatus(): Promise<RegistrySummary['auth_status']> {

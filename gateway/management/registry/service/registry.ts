@@ -97,17 +97,13 @@ export class Registry {
 
   /** Checks new settings, then ends the login of the old ones and stores the new ones. Throws `UPDATE_ERRORS`. */
   async update(update: RegistryUpdate): Promise<SourceType> {
-    let settings: RegistrySettings;
-    try {
-      settings = await validateUpdate(update, () => this.#permit(), this.#deps);
-    } catch (error) {
-      throw updateError(error);
-    }
+    const { settings, reading } = await this.#validated(update);
     await (await this.#configured()).logOut();
     await this.#file.update(() => settings);
     const old = this.#open;
     this.#open = undefined;
     await old?.close();
+    if (reading) await (await this.#configured()).keep(settings.location, reading);
     return settings.type;
   }
 
@@ -135,6 +131,14 @@ export class Registry {
     const registry = await this.#configured();
     if (!registry.login) throw new OperationError('no_auth');
     await registry.logOut();
+  }
+
+  async #validated(update: RegistryUpdate) {
+    try {
+      return await validateUpdate(update, () => this.#permit(), this.#deps);
+    } catch (error) {
+      throw updateError(error);
+    }
   }
 
   #permit(): void {

@@ -4,9 +4,17 @@ import type { RegistrySettings, RegistryUpdate } from '../schema/settings.ts';
 import { chooseSource, locationsIn, type Source } from '../settings/choose-source.ts';
 import { sourceOf } from '../sources/index.ts';
 import { registryPolicy, requester, type Request } from '../sources/request.ts';
+import type { Reading } from '../sources/source.ts';
 import type { RegistryDeps } from './registry-deps.ts';
 
 const TIMEOUT_MS = 5_000;
+
+/** New settings that can be used. */
+interface ValidUpdate {
+  readonly settings: RegistrySettings;
+  /** Document that the check has read without a credential. */
+  readonly reading: Reading | undefined;
+}
 
 /**
  * Checks new settings in this order: number of locations, permission, source, document, login. Throws
@@ -16,7 +24,7 @@ export async function validateUpdate(
   update: RegistryUpdate,
   permit: () => void,
   deps: RegistryDeps,
-): Promise<RegistrySettings> {
+): Promise<ValidUpdate> {
   const { allow_private_ip: allowPrivateIp = false, auth } = update;
   if (locationsIn(update).length > 1) {
     throw new RegistryFault('setting', 'more than one source: set only one of url, api_url and local_path');
@@ -29,9 +37,9 @@ export async function validateUpdate(
     if (auth && !sourceOf(source.type).isRemote) {
       throw new RegistryFault('setting', 'auth is for registries behind a URL: set url or api_url, or remove auth');
     }
-    await checkDocument(source, request, auth !== undefined, deps);
+    const reading = await checkDocument(source, request, auth !== undefined, deps);
     if (auth) await checkLogin(auth, allowPrivateIp, deps);
-    return { ...source, allow_private_ip: allowPrivateIp, ...(auth && { auth }) };
+    return { settings: { ...source, allow_private_ip: allowPrivateIp, ...(auth && { auth }) }, reading };
   } finally {
     await outbound.close();
   }
@@ -43,13 +51,19 @@ const limited =
     request(url, { ...options, timeoutMs: Math.min(options.timeoutMs, TIMEOUT_MS) });
 
 /** Reads the document of a file or URL. Reads nothing from a protocol server: `chooseSource` has probed it. */
-async function checkDocument({ type, location }: Source, request: Request, hasAuth: boolean, deps: RegistryDeps) {
-  if (type === 'api') return;
+async function checkDocument(
+  { type, location }: Source,
+  request: Request,
+  hasAuth: boolean,
+  deps: RegistryDeps,
+): Promise<Reading | undefined> {
+  if (type === 'api') return undefined;
   try {
-    await sourceOf(type).read(location, { request, readAt: new Date(deps.now()).toISOString() });
+    return await sourceOf(type).read(location, { request, readAt: new Date(deps.now()).toISOString() });
   } catch (error) {
     const canLogIn = hasAuth && error instanceof RegistryFault && error.kind === 'auth';
     if (!canLogIn) throw error;
+    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { ApiError } from '../../../kube/client.ts';
 import { RESOURCES, type KubeObject } from '../../../kube/resource.ts';
 import { MANAGED_SECRET } from '../../../workloads/server-run-config.ts';
+import { unavailableOf } from '../../../workloads/store/kubernetes/api-failure.ts';
 import type { ClusterAccess } from '../../cluster-access.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
 import type { Condition, ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
@@ -113,9 +114,10 @@ const bytesOf = (data: Readonly<Record<string, string>>): number =>
 
 /** The message of the API server names objects and rights, no values. */
 const failureOf = (error: unknown): unknown =>
-  error instanceof ApiError
+  unavailableOf(error) ??
+  (error instanceof ApiError
     ? new SecretsFailure(`the Secret ${MANAGED_SECRET} cannot be used: ${error.message}`)
-    : error;
+    : error);
 
 /** Provider outside of a cluster, which works for no secret. */
 class NoCluster implements SecretsProvider {

@@ -14,7 +14,7 @@ export type Condition = 'absent' | 'present' | 'any';
 
 /**
  * Store of secrets. A provider has the methods of its capabilities. All methods throw `SecretsFailure` if the store does not
- * work.
+ * work, and `engine_unavailable` while the API server of a cluster is away.
  */
 export interface SecretsProvider {
   /** Prepares and tests the store. Throws `no_keyring` and `password_conflict` for a mistake of the client. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../../cluster-access.ts';
 import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS } from '../../operation.ts';
 import { SkillInstall } from '../install/install-request.ts';
 import { InstalledSkill, toInstalledSkill } from '../installed-skill.ts';
@@ -19,7 +20,7 @@ export const installSkill = defineManagementOperation({
     body: Type.Object({ skill: InstalledSkill }),
     location: ({ skill }: { skill: InstalledSkill }) => `${API_BASE}/skills/${skill.metadata.name}`,
   },
-  errors: SKILL_ERRORS,
+  errors: { ...SKILL_ERRORS, ...CLUSTER_UNAVAILABLE },
   timeoutMs: TRANSFER_TIMEOUT_MS,
   run: async ({ skills }, { body }, { signal }) => ({ skill: toInstalledSkill(await skills.install(body, signal)) }),
 });

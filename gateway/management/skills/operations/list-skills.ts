@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLUSTER_UNAVAILABLE } from '../../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { PlaceSchema } from '../install/install-request.ts';
 import { InstalledSkill, toInstalledSkill } from '../installed-skill.ts';
@@ -20,6 +21,6 @@ export const listSkills = defineManagementOperation({
     }),
   },
   success: { status: 200, body: Type.Object({ skills: Type.Array(InstalledSkill) }) },
-  errors: { invalid_skill_request, group_not_found },
+  errors: { invalid_skill_request, group_not_found, ...CLUSTER_UNAVAILABLE },
   run: async ({ skills }, { query }) => ({ skills: (await skills.list(query)).map(toInstalledSkill) }),
 });

@@ -1,3 +1,4 @@
+import { CLUSTER_UNAVAILABLE } from '../../cluster-access.ts';
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { PlaceSchema } from '../install/install-request.ts';
 import { SKILL_ERRORS } from '../skill-error.ts';
@@ -15,6 +16,6 @@ export const uninstallSkill = defineManagementOperation({
     'Removes its folders, and the skills that were installed only because it needs them. Without `scope`, uninstalls the skill of the user.',
   input: { path: SkillPath, query: PlaceSchema },
   success: { status: 204 },
-  errors: { invalid_skill_request, skill_not_found },
+  errors: { invalid_skill_request, skill_not_found, ...CLUSTER_UNAVAILABLE },
   run: ({ skills }, { path: { name }, query }) => skills.uninstall(name, query),
 });

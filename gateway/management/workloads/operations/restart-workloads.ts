@@ -1,15 +1,9 @@
-import { API_BASE, defineManagementOperation } from '../../operation.ts';
-import { Selection, SELECTION_ERRORS, selectedNames } from './selection.ts';
+import { changeSeveral } from './change-workload.ts';
 
-export const restartWorkloads = defineManagementOperation({
+export const restartWorkloads = changeSeveral({
   id: 'restartWorkloads',
-  method: 'POST',
-  path: `${API_BASE}/workloads/restart`,
-  tag: 'workloads',
+  verb: 'restart',
   summary: 'Restart several workloads',
   description: 'Restarts them in the background, each on its own. Starts those that are stopped.',
-  input: { body: Selection },
-  success: { status: 202 },
-  errors: SELECTION_ERRORS,
-  run: async (context, { body }) => context.workloads.restart(await selectedNames(context, body)),
+  call: 'restart',
 });

@@ -1,19 +1,9 @@
-import { API_BASE, defineManagementOperation } from '../../operation.ts';
-import { CHANGE_ERRORS, PATH_ERRORS, READ_ERRORS, WorkloadPath } from './workload-request.ts';
+import { changeOne } from './change-workload.ts';
 
-export const stopWorkload = defineManagementOperation({
+export const stopWorkload = changeOne({
   id: 'stopWorkload',
-  method: 'POST',
-  path: `${API_BASE}/workloads/{name}/stop`,
-  tag: 'workloads',
+  verb: 'stop',
   summary: 'Stop a workload',
   description: 'Stops it in the background. It stays stopped until it is started.',
-  input: { path: WorkloadPath },
-  success: { status: 202 },
-  errors: { ...READ_ERRORS, ...CHANGE_ERRORS },
-  pathErrors: PATH_ERRORS,
-  run: async ({ workloads }, { path: { name } }) => {
-    await workloads.get(name); // an unknown name is an error here
-    await workloads.stop([name]);
-  },
+  call: 'stop',
 });

@@ -1,15 +1,9 @@
-import { API_BASE, defineManagementOperation } from '../../operation.ts';
-import { Selection, SELECTION_ERRORS, selectedNames } from './selection.ts';
+import { changeSeveral } from './change-workload.ts';
 
-export const stopWorkloads = defineManagementOperation({
+export const stopWorkloads = changeSeveral({
   id: 'stopWorkloads',
-  method: 'POST',
-  path: `${API_BASE}/workloads/stop`,
-  tag: 'workloads',
+  verb: 'stop',
   summary: 'Stop several workloads',
   description: 'Stops them in the background, each on its own. They stay stopped until they are started.',
-  input: { body: Selection },
-  success: { status: 202 },
-  errors: SELECTION_ERRORS,
-  run: async (context, { body }) => context.workloads.stop(await selectedNames(context, body)),
+  call: 'stop',
 });

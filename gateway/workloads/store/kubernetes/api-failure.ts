@@ -2,13 +2,20 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { ApiError } from '../../../kube/api-error.ts';
 import type { Problem } from '../../../contract/problem.ts';
 
-const NO_SERVER = 'the API server of the cluster does not respond: repeat the request later';
+export const NO_SERVER = 'the API server of the cluster does not respond: repeat the request later';
+
+/** Returns the error of an operation while the API server is away; undefined for another error. */
+export const unavailableOf = (error: unknown): OperationError | undefined =>
+  error instanceof ApiError && (error.status === 0 || error.status >= 500)
+    ? new OperationError('engine_unavailable', NO_SERVER)
+    : undefined;
 
 /** Returns the error of an operation for a failed request to the API server, with the API server's explanation. */
 export function failureOf(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
-  const { status, reason, message } = error;
-  if (status === 0 || status >= 500) return new OperationError('engine_unavailable', NO_SERVER);
+  const unavailable = unavailableOf(error);
+  if (unavailable) return unavailable;
+  const { reason, message } = error;
   switch (reason) {
     case 'Invalid':
     case 'BadRequest':

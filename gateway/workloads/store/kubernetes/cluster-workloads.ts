@@ -66,11 +66,12 @@ export class ClusterWorkloads implements Workloads {
   }
 
   async create(request: NewWorkload, signal: AbortSignal): Promise<Placed> {
-    const settings = await withRegistryDefaults(request, this.#findServer);
+    const { settings, entry } = await withRegistryDefaults(request, this.#findServer);
     const { isolate_network: _default, ...config } = runConfigOf(request.name, settings);
     // Isolation is the default of containers on one machine only.
     const isIsolated = settings.network_isolation === true;
-    return this.import({ ...config, ...(isIsolated && { isolate_network: true }) }, signal);
+    const named = { ...config, ...(entry && { registry_server_name: entry.name }) };
+    return this.import({ ...named, ...(isIsolated && { isolate_network: true }) }, signal);
   }
 
   async import(given: RunConfig, signal: AbortSignal): Promise<Placed> {
@@ -83,7 +84,8 @@ export class ClusterWorkloads implements Workloads {
       const desired = desiredWorkload(config);
       await this.#requireAbsent(name);
       await this.#surroundings.require(desired, this.#home);
-      const manifest = manifestOf(desired.kind, { name, namespace: this.#home }, { ...desired.spec });
+      const { kind, spec, annotations = {} } = desired;
+      const manifest = manifestOf(kind, { name, namespace: this.#home, annotations }, { ...spec });
       const options = { fieldManager: FIELD_MANAGER, force: false, signal };
       const created = await this.#client.apply<WorkloadObject>(manifest, options);
       await this.#cache.shows(created);

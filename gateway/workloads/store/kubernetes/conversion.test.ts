@@ -5,8 +5,10 @@ import { checkName, desiredWorkload, withDefaults } from './desired-workload.ts'
 import { runConfigOfObject } from './run-config-of-object.ts';
 import type { DesiredWorkload, WorkloadObject } from './workload-object.ts';
 
-const objectOf = ({ kind, spec }: DesiredWorkload, name = 'time'): WorkloadObject =>
-  ({ apiVersion: 'vmcp.dev/v1alpha1', kind, metadata: { name, namespace: 'team' }, spec }) as WorkloadObject;
+const objectOf = ({ kind, spec, annotations }: DesiredWorkload, name = 'time'): WorkloadObject => {
+  const metadata = { name, namespace: 'team', ...(annotations && { annotations }) };
+  return { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec } as WorkloadObject;
+};
 
 const config = (members: Partial<RunConfig>): RunConfig =>
   withDefaults({ schema_version: 'v0.1.0', name: 'time', ...members });
@@ -41,6 +43,18 @@ const ENTRY = config({
     add_headers_from_secret: { 'X-Key': 'api-key', 'X-Other': 'other/token' },
   },
 });
+
+/** Members that change nothing of how the server runs. */
+const DESCRIPTION: Partial<RunConfig> = {
+  registry_server_name: 'com.example/time',
+  registry_url: 'https://registry.example/registry.json',
+  registry_api_url: 'https://registry.example',
+  remote_auth_config: {
+    headers: [
+      { name: 'X-Key', description: 'Key of the team, "quoted", ünïcode.', required: true, choices: ['a', 'b'] },
+    ],
+  },
+};
 
 describe('a run configuration', () => {
   it('becomes an MCPServer with all of its settings', () => {
@@ -96,6 +110,8 @@ describe('a run configuration', () => {
   it.each([
     ['a server with all settings', SERVER],
     ['a remote server with all settings', ENTRY],
+    ['a server of a registry', config({ ...SERVER, ...DESCRIPTION })],
+    ['a remote server of a registry', config({ ...ENTRY, ...DESCRIPTION })],
     ['a stdio server', config({ image: 'a', transport: 'stdio', proxy_mode: 'sse', host: '0.0.0.0', port: 8080 })],
   ])('of %s is exported as it was imported', (_name, given) => {
     expect(runConfigOfObject(objectOf(desiredWorkload(given)))).toEqual(given);
@@ -115,6 +131,29 @@ describe('a run configuration', () => {
     expect(runConfigOfObject(objectOf(desiredWorkload(first)))).toEqual(first);
   });
 });
+
+it('keeps what only describes a workload in annotations', () => {
+  const described = desiredWorkload(config({ ...ENTRY, ...DESCRIPTION }));
+  expect(described).toEqual({
+    ...desiredWorkload(ENTRY),
+    annotations: {
+      'management.vmcp.dev/registry-server-name': 'com.example/time',
+      'management.vmcp.dev/registry-url': 'https://registry.example/registry.json',
+      'management.vmcp.dev/registry-api-url': 'https://registry.example',
+      'management.vmcp.dev/headers': JSON.stringify(DESCRIPTION.remote_auth_config?.headers),
+    },
+  });
+  const empty = { registry_server_name: '', registry_url: '', remote_auth_config: { headers: [] } };
+  expect(desiredWorkload(config({ ...ENTRY, ...empty }))).toEqual(desiredWorkload(ENTRY));
+});
+
+it.each([['no JSON'], ['{"name": "X-Key"}'], ['[{"name": 1}]']])(
+  'ignores an annotation with headers that is %s',
+  (text) => {
+    const annotations = { 'management.vmcp.dev/headers': text };
+    expect(runConfigOfObject(objectOf({ ...desiredWorkload(ENTRY), annotations }))).toEqual(ENTRY);
+  },
+);
 
 it('exports secrets by the key that is the default of their variable', () => {
   const spec = { image: 'a', secrets: [{ name: 'vmcp-management-secrets', key: 'KEY' }] };
@@ -167,10 +206,8 @@ const UNSUPPORTED: readonly (readonly [member: keyof RunConfig, value: unknown, 
   ['publish', ['80:80']],
   ['rate_limit_config', { shared: { maxTokens: 1 } }],
   ['rate_limit_namespace', 'a'],
-  ['registry_api_url', 'https://registry.example'],
-  ['registry_server_name', 'a/b'],
-  ['registry_url', 'https://registry.example'],
   ['remote_auth_config', { client_id: 'a' }],
+  ['remote_auth_config', { client_id: 'a', headers: [{ name: 'X-Key' }] }],
   ['runtime_config', { builder_image: 'a' }],
   ['scaling_config', { session_kvstore: { address: 'a:1' } }, 'scaling_config.session_kvstore'],
   ['stateless', true],

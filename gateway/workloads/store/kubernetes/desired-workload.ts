@@ -2,6 +2,7 @@ import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { refusalOf } from './api-failure.ts';
+import { splitDescription } from './description.ts';
 import { desiredEntry } from './desired-entry.ts';
 import { desiredServer } from './desired-server.ts';
 import { MANAGED_SECRET } from '../../server-run-config.ts';
@@ -46,8 +47,11 @@ export function desiredWorkload(config: RunConfig, current?: WorkloadObject): De
     const message = 'a workload stays remote or stays a server in the cluster: delete it, and create it again';
     throw refusalOf([{ reason: 'InvalidValue', path: kind === 'MCPServer' ? 'image' : 'url', message }]);
   }
-  if (kind === 'MCPServerEntry') return { kind, spec: specOf(desiredEntry(config)) };
-  return { kind, spec: specOf(desiredServer(config, current?.kind === 'MCPServer' ? current.spec : undefined)) };
+  const { settings, annotations } = splitDescription(config);
+  const described = Object.keys(annotations).length > 0 ? { annotations } : {};
+  if (kind === 'MCPServerEntry') return { kind, spec: specOf(desiredEntry(settings)), ...described };
+  const spec = specOf(desiredServer(settings, current?.kind === 'MCPServer' ? current.spec : undefined));
+  return { kind, spec, ...described };
 }
 
 function specOf<Spec>(converted: { readonly spec: Spec } | { readonly problems: readonly Problem[] }): Spec {

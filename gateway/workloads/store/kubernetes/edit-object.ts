@@ -4,7 +4,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { ApiError, type KubeClient } from '../../../kube/client.ts';
 import { ownType } from '../../../kube/resource.ts';
 import { desiredWorkload } from './desired-workload.ts';
-import { fieldsToApply, keptByOthers } from './field-ownership.ts';
+import { annotationsToApply, fieldsToApply, keptByOthers } from './field-ownership.ts';
 import { runConfigOfObject } from './run-config-of-object.ts';
 import type { Surroundings } from './surroundings.ts';
 import { FIELD_MANAGER, manifestOf, type DesiredWorkload, type WorkloadObject } from './workload-object.ts';
@@ -43,10 +43,14 @@ async function applyOnce(object: WorkloadObject, { change, client, surroundings,
   const stored = runConfigOfObject(object);
   const before = desiredWorkload(stored, object);
   const after = desiredWorkload(change(stored), object);
-  if (isDeepStrictEqual(before.spec, after.spec)) return object;
+  if (isDeepStrictEqual(before, after)) return object;
   const { namespace, name, resourceVersion } = object.metadata;
   await surroundings.require(after, namespace);
-  const metadata = { name, namespace, ...(resourceVersion !== undefined && { resourceVersion }) };
+  const annotations = annotationsToApply(object, before, after);
+  const metadata = {
+    ...{ name, namespace, annotations },
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  };
   const manifest = manifestOf(object.kind, metadata, fieldsToApply(object, before, after));
   const options = { fieldManager: FIELD_MANAGER, force: false, signal };
   rejectLosses(object, after, await client.apply<WorkloadObject>(manifest, { ...options, dryRun: true }));
@@ -54,8 +58,9 @@ async function applyOnce(object: WorkloadObject, { change, client, surroundings,
 }
 
 /** Throws `changed_meanwhile` for a result that lacks a part of the change: others have set the same field. */
-function rejectLosses(object: WorkloadObject, { spec }: DesiredWorkload, result: WorkloadObject): void {
-  const desired = runConfigOfObject({ ...object, spec } as WorkloadObject);
+function rejectLosses({ metadata, ...object }: WorkloadObject, after: DesiredWorkload, result: WorkloadObject): void {
+  const { spec, annotations = {} } = after;
+  const desired = runConfigOfObject({ ...object, spec, metadata: { ...metadata, annotations } } as WorkloadObject);
   const kept = keptByOthers(desired, runConfigOfObject(result));
   if (kept.length === 0) return;
   const message = `another program has set ${kept.join(', ')}, and only that program can remove its part: change it there`;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { failureOf } from './api-failure.ts';
-import { fieldsToApply, keptByOthers } from './field-ownership.ts';
+import { annotationsToApply, fieldsToApply, keptByOthers } from './field-ownership.ts';
 import { ApiError } from '../../../kube/api-error.ts';
 import type { DesiredWorkload, ManagedFields, WorkloadObject } from './workload-object.ts';
 
@@ -37,6 +37,15 @@ it.each<[string, ManagedFields[], object]>([
 it('an edit leaves out what it removes', () => {
   const own = { ...OURS, fieldsV1: { 'f:spec': { 'f:image': {}, 'f:args': {}, 'f:env': {} } } };
   expect(fieldsToApply(objectOwnedBy(own), before, desired({ args: ['a'] }))).toEqual({ image: 'a', args: ['a'] });
+});
+
+it('an edit applies annotations that change, and its own', () => {
+  const own = { ...OURS, fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:example.org/own': {} } } } };
+  const annotations = { 'example.org/own': 'a', 'example.org/other': 'b', 'example.org/old': 'c' };
+  const after = { ...desired({}), annotations: { ...annotations, 'example.org/old': 'd' } };
+  const expected = { 'example.org/own': 'a', 'example.org/old': 'd' };
+  expect(annotationsToApply(objectOwnedBy(own), { ...desired({}), annotations }, after)).toEqual(expected);
+  expect(annotationsToApply(objectOwnedBy(own), after, desired({}))).toEqual({});
 });
 
 it('lists what others have kept', () => {

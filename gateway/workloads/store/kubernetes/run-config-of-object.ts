@@ -1,10 +1,13 @@
 import { SCHEMA_VERSION, type RunConfig } from '../../../contract/run-config/run-config.ts';
+import { descriptionOf } from './description.ts';
 import { secretName, serverRunConfig } from '../../server-run-config.ts';
 import type { EntryObject, WorkloadObject } from './workload-object.ts';
 
 /** Returns the run configuration of a workload, for export. It has no secret values. */
-export const runConfigOfObject = (object: WorkloadObject): RunConfig =>
-  object.kind === 'MCPServer' ? serverRunConfig(object) : entryRunConfig(object);
+export const runConfigOfObject = (object: WorkloadObject): RunConfig => ({
+  ...(object.kind === 'MCPServer' ? serverRunConfig(object) : entryRunConfig(object)),
+  ...descriptionOf(object.metadata.annotations),
+});
 
 function entryRunConfig({ metadata: { name }, spec }: EntryObject): RunConfig {
   const { addPlaintextHeaders: plain = {}, addHeadersFromSecret: secret = [] } = spec.headerForward ?? {};

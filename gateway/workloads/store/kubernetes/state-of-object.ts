@@ -53,7 +53,10 @@ export function stateOf(object: WorkloadObject): WorkloadStatus {
     case 'Terminating':
       return { status: 'removing' };
     default:
-      return { status: 'unknown', status_context: `the phase is "${phase}"` };
+      return {
+        status: 'unknown',
+        status_context: `the operator reports the phase "${phase}", which this vmcp does not know: upgrade vmcp`,
+      };
   }
 }
 

@@ -77,13 +77,18 @@ export interface EntryObject extends StoredObject {
 export type WorkloadObject = ServerObject | EntryObject;
 
 /** Desired object of a workload, without the fields that others set. */
-export type DesiredWorkload =
+export type DesiredWorkload = { readonly annotations?: Readonly<Record<string, string>> } & (
   | { readonly kind: 'MCPServer'; readonly spec: ServerSpec }
-  | { readonly kind: 'MCPServerEntry'; readonly spec: EntrySpec };
+  | { readonly kind: 'MCPServerEntry'; readonly spec: EntrySpec }
+);
 
 /** Returns the object to apply with these fields of the spec. */
 export const manifestOf = (
   kind: WorkloadKind,
   metadata: KubeObject['metadata'],
   spec: Readonly<Record<string, unknown>>,
-): KubeObject => ({ apiVersion: OWN_API_VERSION, kind, metadata, spec });
+): KubeObject => {
+  const { annotations = {}, ...others } = metadata;
+  const isAnnotated = Object.keys(annotations).length > 0;
+  return { apiVersion: OWN_API_VERSION, kind, metadata: { ...others, ...(isAnnotated && { annotations }) }, spec };
+};

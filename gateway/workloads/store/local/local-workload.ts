@@ -9,6 +9,7 @@ import { statusOf } from '../../definition/status.ts';
 import { clientUrlOf } from '../../definition/client-url.ts';
 import type { LogOptions, Workload } from '../../workloads.ts';
 import type { Cached } from '../../remote-login/cached.ts';
+import { faultSentence } from './fault-sentence.ts';
 import { withCopy } from './log-copy.ts';
 import { OutputLog } from './output-log.ts';
 import type { Records, WorkloadRecord } from './records.ts';
@@ -181,9 +182,9 @@ export class LocalWorkload {
         if (this.isRemoved) await this.#removeAll();
         else await this.#step();
       } catch (error) {
-        this.#deps.log.warn('workload not changed', { workload: this.#name, error: sentenceOf(error) });
+        this.#deps.log.warn('workload not changed', { workload: this.#name, error: messageOf(error) });
         // a fault of settings that were replaced meanwhile says nothing about the new ones
-        if (restarts === this.#restarts && isSameConfig(tried, this.config)) this.#fault = sentenceOf(error);
+        if (restarts === this.#restarts && isSameConfig(tried, this.config)) this.#fault = faultSentence(error);
         if (this.#record.desired !== 'running') await sleep(RETRY_MS);
       }
     }
@@ -257,8 +258,8 @@ export class LocalWorkload {
       await this.#publish(this.#endpoint());
     } catch (error) {
       if (!isSameConfig(next, this.config)) return; // a later edit replaces the one that failed
-      this.#undone = `the last edit was undone: ${sentenceOf(error)}`;
-      this.#deps.log.warn('edit of workload undone', { workload: this.#name, error: sentenceOf(error) });
+      this.#undone = `the last edit was undone: ${faultSentence(error)}`;
+      this.#deps.log.warn('edit of workload undone', { workload: this.#name, error: messageOf(error) });
       await this.#update(({ previous, ...record }) =>
         isSameConfig(record.run_config, next) ? { ...record, run_config: previous ?? running.config } : { ...record },
       );
@@ -313,4 +314,4 @@ function withCached(record: WorkloadRecord, cached: Cached): WorkloadRecord {
   return { ...record, run_config: { ...bare, remote_auth_config: { ...bare.remote_auth_config, ...cached } } };
 }
 
-const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -19,6 +19,7 @@ export interface WorkloadLoginDeps {
   readonly onCached: (cached: Cached) => Promise<void>;
   /** Called on every change of the state. */
   readonly onState: () => void;
+  /** Opens a login URL for the user, once per login attempt. */
   readonly openBrowser?: ((url: string) => void) | undefined;
   /** ms since the epoch. */
   readonly now: () => number;

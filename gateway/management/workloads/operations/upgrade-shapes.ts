@@ -1,0 +1,73 @@
+import { Type } from 'typebox';
+import { flag, text } from '../../../contract/optional.ts';
+import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { OperationError } from '../../../http/endpoint/request-error.ts';
+import type { RegistryEntry } from '../../../workloads/definition/registry-entry.ts';
+import {
+  unknownCheck,
+  UPGRADE_STATES,
+  upgradeCheckOf,
+  type UpgradeCheck,
+} from '../../../workloads/definition/upgrade.ts';
+import type { ManagementContext } from '../../context.ts';
+import type { Entries } from '../../registry/document/server-entries.ts';
+import { findServer } from '../../registry/lookup/find-server.ts';
+import { READING_ERRORS } from '../../registry/registry-errors.ts';
+
+const MissingVariable = Type.Object({
+  name: Type.String({ description: 'Name of the variable.' }),
+  description: text('Meaning of the value.'),
+  required: Type.Boolean({ description: 'The server needs a value.' }),
+  secret: flag('The value is a secret.'),
+});
+
+const ConfigDrift = Type.Object({
+  setting: Type.Enum(['url', 'transport', 'target_port'], { description: 'Name of the setting.' }),
+  current: Type.String({ description: 'Value of the workload.' }),
+  candidate: Type.String({ description: 'Value of the registry entry.' }),
+});
+
+/** Comparison of a workload with its registry entry. */
+export const UpgradeCheckBody = Type.Object(
+  {
+    workload_name: Type.String({ description: 'Name of the workload.' }),
+    registry_server: text('Name of the registry entry.'),
+    status: Type.Enum([...UPGRADE_STATES], { description: 'Result of the comparison.' }),
+    current_image: text('Image or package of the workload.'),
+    candidate_image: text('Image or package of the registry entry.'),
+    reason: text('Why there is no comparison, and what to do.'),
+    env_var_drift: Type.Optional(
+      Type.Array(MissingVariable, { description: 'Variables of the entry that the workload does not set.' }),
+    ),
+    config_drift: Type.Optional(
+      Type.Array(ConfigDrift, { description: 'Other settings that differ. An upgrade changes only `url` of these.' }),
+    ),
+  },
+  { description: 'Comparison of a workload with its registry entry.' },
+);
+
+/** Entries of the registry, or the reason why it cannot be read. */
+type ReadRegistry = { readonly entries: Entries } | { readonly reason: string };
+
+/** Reads the registry. A registry that cannot be read is a result, so that a check of many workloads always answers. */
+export async function readRegistry({ registry }: Pick<ManagementContext, 'registry'>): Promise<ReadRegistry> {
+  try {
+    return { entries: await registry.entries() };
+  } catch (error) {
+    if (!(error instanceof OperationError) || !Object.hasOwn(READING_ERRORS, error.code)) throw error;
+    const { message } = READING_ERRORS[error.code as keyof typeof READING_ERRORS];
+    return { reason: error.detail ?? message };
+  }
+}
+
+/** Compares a workload with the registry. */
+export function checkOf(config: RunConfig, read: ReadRegistry): UpgradeCheck {
+  return 'reason' in read ? unknownCheck(config, read.reason) : upgradeCheckOf(config, entryOf(config, read.entries));
+}
+
+/** Returns the registry entry that a workload was created from. */
+export function entryOf({ registry_server_name: name = '' }: RunConfig, entries: Entries): RegistryEntry | undefined {
+  const found = name === '' ? undefined : findServer(entries, name);
+  const entry = found?.server ?? found?.remote_server;
+  return entry && { ...entry, name };
+}

@@ -1,0 +1,58 @@
+import { Type } from 'typebox';
+import { OperationError } from '../../../http/endpoint/request-error.ts';
+import { missingVariables, upgradeSettings } from '../../../workloads/definition/upgrade.ts';
+import { WorkloadSettings } from '../../../workloads/definition/settings.ts';
+import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS } from '../../operation.ts';
+import { checkOf, entryOf, readRegistry } from './upgrade-shapes.ts';
+import { PATH_ERRORS, PlacedAnswer, READ_ERRORS, SETTINGS_ERRORS, WorkloadPath } from './workload-request.ts';
+
+const UNTOUCHED = 422;
+
+const { managed_by_files, invalid_workload, image_not_found, ...others } = SETTINGS_ERRORS;
+
+/** Errors of an upgrade. After those with status 422 the workload is as it was. */
+const ERRORS = {
+  ...READ_ERRORS,
+  ...others,
+  not_upgradable: { status: UNTOUCHED, message: 'the workload cannot be upgraded' },
+  managed_by_files: { ...managed_by_files, status: UNTOUCHED },
+  invalid_workload: { ...invalid_workload, status: UNTOUCHED },
+  image_not_found: { ...image_not_found, status: UNTOUCHED },
+};
+
+export const upgradeWorkload = defineManagementOperation({
+  id: 'upgradeWorkload',
+  method: 'POST',
+  path: `${API_BASE}/workloads/{name}/upgrade`,
+  tag: 'workloads',
+  summary: 'Upgrade a workload to its registry entry',
+  description:
+    'Edits the image, or the URL of a remote server, and adds the defaults of new variables. All other settings stay. ' +
+    'As with an edit, the workload is replaced after the answer. After an answer of 422 it is as it was.',
+  input: {
+    path: WorkloadPath,
+    body: Type.Object({
+      env: Type.Optional(
+        Type.Record(Type.String(), Type.String(), { description: 'Environment variables to add or to replace.' }),
+      ),
+      secrets: WorkloadSettings.properties.secrets,
+    }),
+  },
+  success: { status: 200, body: PlacedAnswer },
+  errors: ERRORS,
+  pathErrors: PATH_ERRORS,
+  timeoutMs: TRANSFER_TIMEOUT_MS,
+  run: async (context, { path: { name }, body }, { signal }) => {
+    const { config } = await context.workloads.get(name);
+    const read = await readRegistry(context);
+    const { reason } = checkOf(config, read);
+    const entry = 'entries' in read ? entryOf(config, read.entries) : undefined;
+    if (reason !== undefined || !entry) throw new OperationError('not_upgradable', reason);
+    const missing = missingVariables(config, entry, body);
+    if (missing.length > 0) {
+      const message = `the new version requires values for ${missing.join(', ')}: set them in "env" or in "secrets"`;
+      throw new OperationError('not_upgradable', message);
+    }
+    return context.workloads.edit(name, upgradeSettings(config, entry, body), signal);
+  },
+});
