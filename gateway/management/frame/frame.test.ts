@@ -71,7 +71,18 @@ it('describes every operation in the OpenAPI document', async () => {
   };
   expect(openapi).toBe('3.1.0');
   const { post } = paths[`${P}/clients/register`] ?? {};
-  expect(Object.keys(post?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '409', '413', '500', '504']);
+  expect(Object.keys(post?.responses ?? {})).toEqual([
+    '200',
+    '400',
+    '401',
+    '403',
+    '404',
+    '409',
+    '413',
+    '500',
+    '503',
+    '504',
+  ]);
 });
 
 it('answers /health with 204 and the version of vmcp', async () => {
