@@ -244,7 +244,7 @@ export class LocalWorkload {
     try {
       await this.#update(change);
     } catch (error) {
-      this.#deps.log.warn('record of workload not stored', { workload: this.#name, error: sentenceOf(error) });
+      this.#deps.log.warn('record of workload not stored', { workload: this.#name, error: faultSentence(error) });
     }
   }
 
