@@ -43,10 +43,23 @@ else if (process.env.PORT === undefined) {
 /** Image of the scripted server. Its first argument is `crash`, `deaf`, `loud` or `closed`. */
 export const SCRIPTED = 'npx://scripted-server';
 
+const PUBLISHED = {
+  name: 'scripted-server',
+  version: '1.0.0',
+  bin: { 'scripted-server': 'server.js' },
+  files: { 'server.js': SOURCE },
+};
+
 /** Publishes the scripted server. Returns the environment of a vmcp that installs it. */
 export async function publishScripted(scope: Scope): Promise<Record<string, string>> {
-  const published = { name: 'scripted-server', version: '1.0.0', bin: { 'scripted-server': 'server.js' } };
-  const registry = await startRegistry([{ ...published, files: { 'server.js': SOURCE } }]);
+  const registry = await startRegistry([PUBLISHED]);
   scope.defer(registry.close);
   return { npm_config_registry: registry.url };
+}
+
+/** Publishes it in a registry whose replies to paths of `stalls` never end. `downloads` lists these paths. */
+export async function publishStalled(scope: Scope, stalls: (path: string) => boolean) {
+  const { url, downloads, close } = await startRegistry([PUBLISHED], stalls);
+  scope.defer(close);
+  return { env: { npm_config_registry: url }, downloads };
 }

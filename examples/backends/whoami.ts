@@ -75,6 +75,6 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 createServer((req, res) => {
   handle(req, res).catch(() => res.destroy());
 }).listen(Number(values.port), '127.0.0.1', () => {
-  const asks = keys === undefined ? 'takes everybody' : `asks for tokens of ${String(issuer)} for ${String(audience)}`;
-  process.stdout.write(`MCP server "${values.name}" at http://127.0.0.1:${values.port}/mcp, ${asks}\n`);
+  const rule = keys === undefined ? 'checks no token' : `requires a token of ${String(issuer)} for ${String(audience)}`;
+  process.stdout.write(`MCP server "${values.name}" at http://127.0.0.1:${values.port}/mcp, ${rule}\n`);
 });

@@ -4,13 +4,18 @@ import { findOnPath } from '../../gateway/workloads/runner/schemes/path.ts';
 
 const ANSWER_TIMEOUT_MS = 15_000;
 
-/** Returns true when a container engine responds. An installed client alone is not enough. */
-export async function engineAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Returns true when a container engine responds. */
+export const engineAnswers = async (env: Environment): Promise<boolean> => (await respondingEngine(env)) !== undefined;
+
+/** Returns the name of the container engine that vmcp uses: the first that responds. An installed client alone is not enough. */
+export async function respondingEngine(env: Environment): Promise<string | undefined> {
   for (const { name, version } of ENGINES) {
     const file = findOnPath(name, env);
-    if (file !== undefined && /^\d/.test(await outputOf(file, ['info', '--format', version]))) return true;
+    if (file !== undefined && /^\d/.test(await outputOf(file, ['info', '--format', version]))) return name;
   }
-  return false;
+  return undefined;
 }
 
 const outputOf = (file: string, args: readonly string[]): Promise<string> =>

@@ -250,7 +250,30 @@ describe('createMonitor', () => {
     await time.elapse(6_000);
     answer.resolve(undefined);
     await time.settle();
-    expect(transitions).toMatchObject([{ from: 'unknown', to: 'healthy' }]);
+    expect(transitions).toMatchObject([{ from: 'starting', to: 'healthy' }]);
+  });
+
+  it('reports a first change from the state that the snapshot showed', async () => {
+    const problem = { reason: 'PackageNotFound', message: 'npm has no package x', permanent: true } as const;
+    let launch: LaunchState = { phase: 'installing' };
+    const answer = Promise.withResolvers<undefined>();
+    const { monitor, transitions, time } = monitored(
+      async () => {
+        await answer.promise;
+        if (launch.problem) await failing('unavailable');
+      },
+      { backends: ['a', 'b'], launchState: (name) => (name === 'a' ? launch : {}) },
+    );
+    monitor.start();
+    await time.settle();
+    expect(monitor.snapshot().backends['a']?.status).toBe('installing');
+    launch = { problem };
+    answer.resolve(undefined);
+    await time.elapse(60_000);
+    expect(transitions).toMatchObject([
+      { backend: 'a', from: 'installing', to: 'unhealthy' },
+      { backend: 'b', from: 'unknown', to: 'unhealthy' },
+    ]);
   });
 
   it('is unhealthy at the first failure when the process can never start', async () => {

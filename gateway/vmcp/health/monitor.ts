@@ -11,6 +11,7 @@ import {
   toTimestamp,
   UNCHECKED,
   type BackendHealth,
+  type BackendState,
   type Health,
   type HealthSnapshot,
   type HealthState,
@@ -19,7 +20,8 @@ import {
 
 export interface Transition {
   readonly backend: string;
-  readonly from: HealthState;
+  /** The state that `/status` showed before, which can be a step of the first start. */
+  readonly from: BackendState;
   readonly to: HealthState;
   /** Sentence for users; undefined when the backend is healthy. */
   readonly reason: string | undefined;
@@ -108,7 +110,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
       backend.cancelTimer = after(pauseMs * (0.9 + 0.2 * random()), () => void check(backend));
       // A probe that waited for the start of a process says nothing about the speed of its answers.
       const counted = outcome.ok && before !== undefined ? { ok: true as const, durationMs: 0 } : outcome;
-      if (!starts) evaluate(backend, counted, options);
+      if (!starts) evaluate(backend, counted, before, options);
     });
     return backend.evaluation;
   };
@@ -150,6 +152,10 @@ function failedAtStart(
   return (before ?? startPhase(backend, options)) !== undefined;
 }
 
+/** Returns the last step of the first start that has ended during a probe. A process that answers had been started. */
+const lastPhase = (outcome: ProbeOutcome, before: StartPhase | undefined): StartPhase | undefined =>
+  before !== undefined && outcome.ok ? 'starting' : before;
+
 /** Returns the time to the next probe. Must be called before the probe is evaluated. */
 function soonestMs(backend: Watched, outcome: ProbeOutcome): number {
   const isBack = outcome.ok && backend.health.consecutiveFailures > 0;
@@ -170,8 +176,15 @@ const newlyWatched = (name: string, health: Health | undefined): Watched => ({
   cancelTimer: () => undefined,
 });
 
-function evaluate(backend: Watched, outcome: ProbeOutcome, options: MonitorOptions): void {
+/** `phase` is the step of the first start when the probe began. */
+function evaluate(
+  backend: Watched,
+  outcome: ProbeOutcome,
+  phase: StartPhase | undefined,
+  options: MonitorOptions,
+): void {
   const { name, health: before } = backend;
+  const from = startPhase(backend, options) ?? lastPhase(outcome, phase) ?? before.state;
   const launch = options.launchState?.(name);
   const policy = {
     unhealthyThreshold: launch?.problem?.permanent === true ? 1 : options.unhealthyThreshold,
@@ -183,7 +196,7 @@ function evaluate(backend: Watched, outcome: ProbeOutcome, options: MonitorOptio
   if (to === before.state) return;
   const advertisementChanged = isAdvertised(to) !== isAdvertised(before.state);
   const reason = reasonOf(backend.health, launch);
-  options.onTransition({ backend: name, from: before.state, to, reason, advertisementChanged });
+  options.onTransition({ backend: name, from, to, reason, advertisementChanged });
 }
 
 /** Never rejects. Resolves when the timeout has passed at the latest. */

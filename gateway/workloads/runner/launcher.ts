@@ -23,10 +23,13 @@ export interface LauncherOptions {
   readonly log: Pick<Logger, 'warn' | 'info'>;
 }
 
-type Start = (command: Command, options: SpawnOptions, listener: LineListener) => Child;
+/** `closeGraceMs` replaces the grace of `close`. */
+type Start = (command: Command, options: SpawnOptions, listener: LineListener, closeGraceMs?: number) => Child;
 
 const STDERR_TAIL_LINES = 200;
 const INSTALL_POLL_MS = 100;
+/** Grace of a tool, such as npm, when vmcp ends. npm obeys a signal only after it has installed everything. */
+const TOOL_GRACE_MS = 500;
 
 /** Returns the scheme of an image. Pure. @throws LaunchError `InvalidImageReference` */
 export const checkImage = (image: string): void => {
@@ -43,7 +46,7 @@ function schemeOf(image: string): Scheme {
 export function createLauncher(options: LauncherOptions): Launcher {
   const { log } = options;
   const children = createChildren(options);
-  const tools = createTools(options, children.start);
+  const tools = createTools(options, children);
   return {
     async prepare(process, name, request = {}) {
       const scheme = schemeOf(process.image);
@@ -62,12 +65,15 @@ const notAContainer = (image: string): LaunchError =>
 
 /** Tracks the running children and their guard, which starts with the first child. */
 function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
-  const running = new Set<Child>();
+  const running = new Map<Child, number | undefined>();
   const leftovers = new Set<Leftover>();
   let guard: Guard | undefined;
   let closed = false;
-  const start: Start = (command, spawnOptions, listener) => {
-    if (closed) throw new LaunchError('LauncherClosed', `${spawnOptions.name} is not started: vmcp is shutting down`);
+  const expectOpen = (name: string): void => {
+    if (closed) throw new LaunchError('LauncherClosed', `${name} is not started: vmcp is shutting down`);
+  };
+  const start: Start = (command, spawnOptions, listener, closeGraceMs) => {
+    expectOpen(spawnOptions.name);
     guard ??= startGuard(engineEnvironment(hostEnv), (error) => {
       log.warn('process guard failed', { error: error.message });
     });
@@ -75,24 +81,30 @@ function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
     const child = isIsolated(command)
       ? startIsolated(command, spawnOptions, table, listener)
       : startProcess(command, spawnOptions, table, listener);
-    running.add(child);
+    running.set(child, closeGraceMs);
     void child.exited.then(() => running.delete(child));
     return child;
   };
   const close = async (graceMs?: number): Promise<void> => {
     closed = true;
-    await Promise.all([...running].map((child) => child.stop(graceMs)));
+    await Promise.all([...running].map(([child, closeGraceMs]) => child.stop(closeGraceMs ?? graceMs)));
     guard?.close();
     guard = undefined;
   };
-  return { start, close, removeLeftovers: () => removeLeftovers({ leftovers, hostEnv }) };
+  return { start, expectOpen, close, removeLeftovers: () => removeLeftovers({ leftovers, hostEnv }) };
 }
 
-function createTools(options: LauncherOptions, start: Start): Tools {
+type Children = ReturnType<typeof createChildren>;
+
+function createTools(options: LauncherOptions, children: Pick<Children, 'start' | 'expectOpen'>): Tools {
   const installs = new Map<string, Promise<void>>();
   return {
     ...options,
-    run: (command, name, timeoutMs) => runToEnd(start, command, name, timeoutMs),
+    async run(command, name, timeoutMs) {
+      const result = await runToEnd(children.start, command, name, timeoutMs);
+      if (result.code !== 0) children.expectOpen(name); // stopped, which is no failure of the tool
+      return result;
+    },
     installOnce(dir, build) {
       const current = installs.get(dir) ?? installOnce(dir, build).finally(() => installs.delete(dir));
       installs.set(dir, current);
@@ -117,6 +129,7 @@ async function runToEnd(
         if (lines.length > STDERR_TAIL_LINES) lines.shift();
       },
     },
+    TOOL_GRACE_MS,
   );
   const timer = setTimeout(() => void child.stop(), timeoutMs);
   const [stdout, exit] = await Promise.all([text(child.stdout).catch(() => ''), child.exited]);

@@ -31,9 +31,9 @@ export const COMMANDS: readonly Command[] = [
   validateCommand,
   renderCommand,
   connectCommand,
+  serveCommand,
   gatewayCommand,
   operatorCommand,
   completionCommand,
   versionCommand,
-  serveCommand,
 ];

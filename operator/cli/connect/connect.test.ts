@@ -152,7 +152,9 @@ describe('vmcp connect CLIENT', () => {
   });
 
   it('rejects wrong usage', () => {
-    expect(run('emacs')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^unknown client "emacs": choose one of roo-code, /u) as unknown }); // prettier-ignore
+    expect(run('emacs')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^unknown client "emacs": choose one of amp-cli, antigravity, /u) as unknown }); // prettier-ignore
+    expect(run('claude').stderr).toBe('unknown client "claude": did you mean claude-code or claude-desktop?\n');
+    expect(run('cursr').stderr).toBe('unknown client "cursr": did you mean cursor?\n');
     expect(run(undefined, { remove: true })).toMatchObject({ code: 2, stderr: 'name a client for --remove, such as vmcp connect cursor\n' }); // prettier-ignore
     expect(run('cursor', { remove: true, print: true }).code).toBe(2);
   });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Client, Endpoint } from '../../../gateway/management/clients/client.ts';
+import { closest } from '../../source/files/closest.ts';
 import { CLIENTS, findClient } from '../../../gateway/management/clients/clients.ts';
 import { configFileOf, installedMarkOf, type UserFolders } from '../../../gateway/management/clients/config-file.ts';
 import { register, registered, snippet, unregister, type Edit } from '../../../gateway/management/clients/register.ts';
@@ -44,10 +45,7 @@ export function connect(clientName: string | undefined, flags: ConnectFlags, hos
       : list(flags, host);
   }
   const client = findClient(clientName);
-  if (!client) {
-    const types = CLIENTS.map(({ type }) => type).join(', ');
-    return fail(`unknown client "${clientName}": choose one of ${types}`, EXIT_INVALID);
-  }
+  if (!client) return fail(`unknown client "${clientName}": ${adviceFor(clientName)}`, EXIT_INVALID);
   if (flags.print && flags.remove) return fail('choose either --print or --remove', EXIT_INVALID);
   try {
     if (flags.remove && flags.url === undefined && flags.name !== undefined && !runningOf(flags, host))
@@ -59,6 +57,14 @@ export function connect(clientName: string | undefined, flags: ConnectFlags, hos
     if (error instanceof UserFileError) return fail(error.message, EXIT_FAILURE);
     throw error;
   }
+}
+
+/** Returns similar clients, or all of them. */
+function adviceFor(clientName: string): string {
+  const types = CLIENTS.map(({ type }) => type).toSorted();
+  const similar = types.filter((type) => clientName !== '' && type.includes(clientName.toLowerCase()));
+  const best = similar.length > 0 ? similar.join(' or ') : closest(clientName, types);
+  return best === undefined ? `choose one of ${types.join(', ')}` : `did you mean ${best}?`;
 }
 
 const stateDirOf = ({ state }: ConnectFlags, { env }: Host): string => resolve(state ?? defaultStateDir(env));

@@ -20,7 +20,8 @@ export interface Programs {
   readonly find: (program: string) => string | undefined;
   /** Runs a program and returns true when it exits with 0. */
   readonly succeeds: (file: string, args: readonly string[]) => Promise<boolean>;
-  readonly engineAnswers: () => Promise<boolean>;
+  /** Returns `docker` or `podman` when it responds. */
+  readonly respondingEngine: () => Promise<string | undefined>;
 }
 
 /** Facts of the machine that the checks read. */

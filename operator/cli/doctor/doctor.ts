@@ -5,7 +5,7 @@ import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { httpGet } from '../probes/http-get.ts';
-import { externalIssuer, type ExternalIssuer } from '../probes/issuer.ts';
+import { externalIssuer, upstreamIssuers, type ExternalIssuer } from '../probes/issuer.ts';
 import { renderTable } from '../table.ts';
 import { examine } from '../validate/examine.ts';
 import { formatProblems } from '../validate/problems-output.ts';
@@ -23,7 +23,9 @@ export async function doctor(paths: readonly string[], flags: DoctorFlags): Prom
   const stateDir = resolve(flags.state ?? defaultStateDir(process.env));
   const { servers, problems } = paths.length > 0 ? await examine(paths, {}, stateDir) : { servers: [], problems: [] };
   process.stderr.write(formatProblems(problems, []));
-  const issuers = servers.flatMap(({ config }) => (config && externalIssuer(config)) ?? []);
+  const issuers = servers.flatMap(({ config }) =>
+    config ? [externalIssuer(config) ?? [], upstreamIssuers(config)].flat() : [],
+  );
   const machine = thisMachine(stateDir, distinct(issuers));
   const findings = await Promise.all(
     CHECKS.map(async (check) => ({ name: check.name, ...(await check.run(machine)) })),

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { findOnPath } from '../../../gateway/workloads/runner/schemes/path.ts';
-import { engineAnswers } from '../../local/container-engine.ts';
+import { respondingEngine } from '../../local/container-engine.ts';
 import type { Programs } from './check.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -14,5 +14,5 @@ export const programsOf = (env: Readonly<Record<string, string | undefined>>): P
         done(error === null);
       });
     }),
-  engineAnswers: () => engineAnswers(env),
+  respondingEngine: () => respondingEngine(env),
 });

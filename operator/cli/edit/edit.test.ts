@@ -28,7 +28,7 @@ const shortened = (text: string): string =>
   text.replaceAll(ownCommandLine(), 'vmcp').replaceAll(`${home}/`, '').replaceAll(/ {2,}/gu, '  ');
 
 /** Machine with every program that servers need. */
-const PROGRAMS = { find: () => '/usr/bin/program', succeeds: async () => true, engineAnswers: async () => true };
+const PROGRAMS = { find: () => '/usr/bin/program', succeeds: async () => true, respondingEngine: async () => 'docker' };
 
 /** Runs a command and returns what it printed, with short paths and two spaces between columns. */
 async function run(command: (host: ServerHost) => Promise<number>, machine: Partial<ServerHost> = {}) {
@@ -127,7 +127,7 @@ fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
   it('names the programs that are missing on this machine, and the servers that need them', async () => {
     const container = { command: 'docker', args: ['run', '-i', 'mcp/fetch'] };
     const uvx = { command: 'uvx', args: ['mcp-server-time'] };
-    const programs = { ...PROGRAMS, find: () => undefined, engineAnswers: async () => false };
+    const programs = { ...PROGRAMS, find: () => undefined, respondingEngine: async () => undefined };
     const servers = { memory: MEMORY, fetch: container, time: uvx, puppeteer: container };
     const { code, stderr } = await importServers(servers, { programs });
     expect({ code, lines: stderr.split('\n').map((line) => line.replace(/,? so .*?: /u, ' ... ')) }).toEqual({

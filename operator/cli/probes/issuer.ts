@@ -23,6 +23,14 @@ export function externalIssuer({
   return { issuer: oidc.issuer, jwksUrl: oidc.jwksurl };
 }
 
+/** Returns the OpenID providers of the embedded authorization server, except those that need certificates of their own. */
+export const upstreamIssuers = ({ embedded_auth_server_config: server }: GatewayConfig): ExternalIssuer[] =>
+  (server?.upstreams ?? []).flatMap(({ oidc_config: oidc }) =>
+    oidc?.issuer_url === undefined || oidc.ca_file !== undefined
+      ? []
+      : [{ issuer: oidc.issuer_url, jwksUrl: undefined }],
+  );
+
 /** Reads the metadata and the keys of an issuer. Returns the reason why tokens could not be validated. */
 export async function issuerFault({ issuer, jwksUrl }: ExternalIssuer, get: Get): Promise<string | undefined> {
   const getJson = jsonOver(get);

@@ -75,6 +75,7 @@ NAME   STATE      TOOLS  CALLS  REASON
 files  healthy    4      4
 gone   unhealthy  -      0      connection failed
 two tools have the same name [ConflictUnresolved]
+The log of the gateway has the errors of: gone
 `,
     );
   });

@@ -16,6 +16,12 @@ const row = (prefix: string, { name, state, tools, calls, reason }: BackendStatu
 const otherProblems = ({ problems }: ServerStatus) =>
   problems.filter(({ path }) => path?.startsWith('vmcp.backends.') !== true);
 
+/** Reasons have no text of a backend: only the log does. */
+function logHint({ backends }: ServerStatus): string[] {
+  const failed = backends.filter(({ state }) => state === 'unhealthy').map(({ name }) => name);
+  return failed.length === 0 ? [] : [`The log of the gateway has the errors of: ${failed.join(', ')}`];
+}
+
 const title = ({ namespace, name }: ServerStatus): string => (namespace === undefined ? name : `${namespace}/${name}`);
 
 /** Renders a heading and a table for each virtual server. `mcpUrlOf` returns the URL of a server if it is known. */
@@ -29,6 +35,7 @@ export function statusTables(
       .join('  '),
     ...renderTable([HEADER, ...server.backends.map((backend) => row('', backend))]),
     ...otherProblems(server).map(({ message, reason }) => `${message} [${reason}]`),
+    ...logHint(server),
   ]);
   return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }

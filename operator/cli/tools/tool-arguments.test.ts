@@ -55,7 +55,7 @@ describe('--arg', () => {
 
   it('names the arguments that the tool requires and that are missing', () => {
     const inputSchema = { ...schema, required: ['text', 'count', 'deep'] };
-    const problem = 'the tool requires text, deep: add --arg NAME=VALUE for each';
+    const problem = 'the tool requires text, deep: add --arg text=VALUE --arg deep=VALUE';
     expect(addArguments({}, ['count=1'], inputSchema)).toEqual({ problem });
     expect(addArguments({ text: '' }, ['count=1', 'deep=false'], inputSchema)).toHaveProperty('args');
   });

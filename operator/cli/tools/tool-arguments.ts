@@ -32,9 +32,10 @@ export function addArguments(base: JsonObject, texts: readonly string[], inputSc
   }
   const args = Object.fromEntries([...Object.entries(base), ...added]);
   const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
-  const missing = required.filter((name) => typeof name === 'string' && !Object.hasOwn(args, name));
+  const missing = required.filter((name): name is string => typeof name === 'string' && !Object.hasOwn(args, name));
   if (missing.length === 0) return { args };
-  return { problem: `the tool requires ${missing.join(', ')}: add --arg NAME=VALUE for each` };
+  const options = missing.map((name) => `--arg ${name}=VALUE`).join(' ');
+  return { problem: `the tool requires ${missing.join(', ')}: add ${options}` };
 }
 
 function unknownName(name: string, names: readonly string[]): string {

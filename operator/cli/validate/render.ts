@@ -2,20 +2,25 @@ import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts'
 import { distinct, type ObjectProblem } from '../../resolve/problems.ts';
 import { allProblems, type ResolvedServer } from '../../resolve/resolve-all.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
+import { yamlText } from '../../source/edit/yaml-text.ts';
 import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, summarize, type Io } from './problems-output.ts';
+
+export type RenderFormat = 'json' | 'yaml';
 
 export interface RenderOptions extends LoadOptions {
   /** Name or namespace/name of the VirtualMCPServer, required when there are several. */
   readonly name?: string;
   /** State folder in the rendered paths of secret files; `$STATE` when absent. */
   readonly stateDir?: string;
+  /** `json` when absent. */
+  readonly output?: RenderFormat;
 }
 
-/** `vmcp render PATH... [--name NAME]`: prints one GatewayConfig as JSON; 0, or 2 with the problems on stderr. */
+/** `vmcp render PATH... [--name NAME] [-o FORMAT]`: prints one GatewayConfig; 0, or 2 with the problems on stderr. */
 export async function render(
   paths: readonly string[],
-  { stateDir = '$STATE', name, ...options }: RenderOptions,
+  { stateDir = '$STATE', name, output = 'json', ...options }: RenderOptions,
   io: Io,
 ): Promise<number> {
   const examination = await examine(paths, options, stateDir);
@@ -32,7 +37,7 @@ export async function render(
   const warnings = [...chosen.warnings, ...needUp(chosen.config, chosen.namespace)];
   const { manifests } = examination;
   io.stderr.write(formatProblems([], [...manifests.warnings, ...locateProblems(manifests, warnings)]));
-  io.stdout.write(`${JSON.stringify(chosen.config, null, 2)}\n`);
+  io.stdout.write(output === 'yaml' ? yamlText(chosen.config) : `${JSON.stringify(chosen.config, null, 2)}\n`);
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { examine } from './examine.ts';
 import { render, type RenderOptions } from './render.ts';
 import { validate } from './validate.ts';
@@ -154,6 +155,14 @@ describe('vmcp render', () => {
     const config = JSON.parse(stdout) as Record<string, unknown>;
     expect(Object.keys(config)).toEqual(['group', 'name', 'schema_version', 'vmcp']);
     expect((await renderFolder()).stdout).toBe(stdout);
+  });
+
+  it('prints the same configuration as YAML with -o yaml', async () => {
+    await write('a.yaml', `${TOOLS}---\n${vmcp('desk')}`);
+    const { code, stdout, stderr } = await renderFolder({ output: 'yaml' });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^group: tools\nname: desk\n/u);
+    expect(parse(stdout)).toEqual(JSON.parse((await renderFolder({ output: 'json' })).stdout));
   });
 
   it('prints paths of secrets, not their values', async () => {

@@ -46,7 +46,8 @@ export function reportClusterFields(object: Resource, report: Report): void {
   );
   const [first] = paths;
   if (first === undefined) return;
-  report.warning('ClusterOnly', first, `no effect outside a cluster: ${paths.join(', ')}`);
+  const others = paths.length > 1 ? `, like ${paths.slice(1).join(', ')}` : '';
+  report.warning('ClusterOnly', first, `no effect outside a cluster${others}`);
 }
 
 /** Returns true for a field that has an effect only in a cluster. */

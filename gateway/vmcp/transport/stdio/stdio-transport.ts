@@ -39,7 +39,7 @@ export interface StdioTransport extends Transport {
 export function stdioTransport(options: StdioTransportOptions): StdioTransport {
   const { launcher, name } = options;
   let prepared: Promise<Command> | undefined;
-  let isPreparing = false;
+  let isPreparing = true; // the gateway starts a process as soon as it has the backend
   const prepare = async (): Promise<Command> => {
     isPreparing = true;
     try {

@@ -14,15 +14,18 @@ export interface Published {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** Starts an npm registry. `downloads` lists the fetched tarballs. */
-export async function startRegistry(packages: readonly Published[]) {
+/** Starts an npm registry. `downloads` lists the fetched tarballs. Replies to paths of `stalls` stop after their first bytes. */
+export async function startRegistry(packages: readonly Published[], stalls: (path: string) => boolean = () => false) {
   const tarballs = new Map(packages.map((one) => [`/${one.name}-${one.version}.tgz`, pack(one)]));
   const downloads: string[] = [];
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '');
     const tarball = tarballs.get(path);
     const versions = packages.filter(({ name }) => path === `/${name}`);
-    if (tarball) {
+    if (stalls(path)) {
+      downloads.push(path);
+      response.write(tarball?.subarray(0, 100) ?? '{');
+    } else if (tarball) {
       downloads.push(path);
       response.end(tarball);
     } else if (versions.length > 0) {
@@ -36,7 +39,10 @@ export async function startRegistry(packages: readonly Published[]) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     downloads,
-    close: () => server.close(),
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
   };
 }
 

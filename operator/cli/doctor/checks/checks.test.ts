@@ -1,3 +1,5 @@
+import type { GatewayConfig } from '../../../../gateway/contract/gateway-config.ts';
+import { upstreamIssuers } from '../../probes/issuer.ts';
 import { expect, it } from 'vitest';
 import { NoReply, type Get, type Reply } from '../../probes/http-get.ts';
 import type { Machine } from '../check.ts';
@@ -38,7 +40,7 @@ const healthy: Machine = {
   issuers: [{ issuer: ISSUER, jwksUrl: undefined }],
   find: (program) => `/usr/bin/${program}`,
   succeeds: async () => true,
-  engineAnswers: async () => true,
+  respondingEngine: async () => 'podman',
   isPortFree: async () => true,
   writeFault: async () => undefined,
   get: issuerAt(),
@@ -54,6 +56,10 @@ it('passes on a healthy machine', async () => {
   expect(findings).toEqual(CHECKS.map(({ name }) => [name, 'ok']));
 });
 
+it('names the container engine that vmcp uses', async () => {
+  expect(await check('container engine', {})).toEqual({ state: 'ok', message: 'podman responds' });
+});
+
 it.each<[string, Partial<Machine>, 'warn' | 'fail', RegExp]>([
   ['Node.js', { nodeVersion: '20.11.0' }, 'fail', /install version 22.15/u],
   ['npm', { find: () => undefined }, 'warn', /install Node.js with npm/u],
@@ -64,7 +70,7 @@ it.each<[string, Partial<Machine>, 'warn' | 'fail', RegExp]>([
     'warn',
     /python3 has no venv module.*install uv/u,
   ],
-  ['container engine', { engineAnswers: async () => false }, 'warn', /start one of them/u],
+  ['container engine', { respondingEngine: async () => undefined }, 'warn', /start one of them/u],
   ['port 4483', { isPortFree: async () => false }, 'warn', /--port/u],
   ['port 8080', { isPortFree: async () => false }, 'warn', /--management-port/u],
   ['state folder', { writeFault: async () => 'EACCES' }, 'fail', /\/state cannot be written \(EACCES\): .*--state/u],
@@ -94,4 +100,16 @@ it('accepts ports of the running gateway', async () => {
   const busy = { running, isPortFree: async () => false };
   expect(await check('port 4483', busy)).toEqual({ state: 'ok', message: 'used by vmcp up (process 12)' });
   expect(await check('port 8080', busy)).toMatchObject({ state: 'ok' });
+});
+
+it('knows the OpenID providers of the embedded authorization server, apart from those with certificates of their own', () => {
+  const provider = (name: string, oidc: object) => ({
+    name,
+    type: 'oidc',
+    oidc_config: { issuer_url: `https://${name}`, ...oidc },
+  });
+  const upstreams = [provider('corp', {}), provider('inner', { ca_file: '/ca.pem' }), { name: 'chat', type: 'oauth2' }];
+  const config = { embedded_auth_server_config: { upstreams } } as unknown as GatewayConfig;
+  expect(upstreamIssuers(config)).toEqual([{ issuer: 'https://corp', jwksUrl: undefined }]);
+  expect(upstreamIssuers({} as GatewayConfig)).toEqual([]);
 });

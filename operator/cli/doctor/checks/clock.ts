@@ -8,7 +8,7 @@ export const clock: Check = {
   name: 'clock',
   run: async ({ issuers, get, now }) => {
     const [first] = issuers;
-    if (!first) return ok('not checked: no file with an external issuer was named');
+    if (!first) return ok('not checked: no file that names another issuer was given');
     const date = await get(first.issuer, { method: 'HEAD' }).then(
       ({ header }) => Date.parse(header('date') ?? ''),
       (error: unknown) => {
