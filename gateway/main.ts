@@ -37,6 +37,7 @@ import { statusOf } from './workloads/definition/status.ts';
 import type { WorkloadServices } from './workloads/services.ts';
 import { LocalWorkloads } from './workloads/store/local/local-workloads.ts';
 import type { FileWorkload, Workloads, WorkloadStatus } from './workloads/workloads.ts';
+import { WORKLOAD_RESTARTS } from './workloads/runner/restarts.ts';
 import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
 import { servedState, servedWorkload } from './served-workload.ts';
@@ -328,7 +329,7 @@ export class Gateway {
     const server = await this.#startServer(spec, {
       log,
       authenticator,
-      createTransport: createTransports({ log, version, launcher, now: Date.now }),
+      createTransport: createTransports({ log, version, launcher, now: Date.now, restarts: WORKLOAD_RESTARTS }),
       unserved: { launchState },
       strategies: { now: Date.now, log, upstreamTokens, readSecret, postForm: this.#postForm },
     });

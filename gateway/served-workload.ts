@@ -18,11 +18,14 @@ export function servedWorkload(server: PublicServer, onStopped: () => void): Ser
 /** Returns the state of a backend. */
 export function servedState({ virtual: { fleet } }: PublicServer, name: string): ServedState {
   const health = fleet.health().backends[name];
-  const reason = health?.reason;
+  const { problem, restart } = fleet.launchState(name);
+  const final = [problem, restart?.problem].find((one) => one?.permanent);
+  const reason = final?.message ?? health?.reason;
   return {
     status: health?.status ?? 'unknown',
     ...(reason !== null && reason !== undefined && { reason }),
     failedProbes: health?.consecutive_failures ?? 0,
-    isPermanent: fleet.launchState(name).problem?.permanent === true,
+    isPermanent: final !== undefined,
+    restart,
   };
 }

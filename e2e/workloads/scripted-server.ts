@@ -4,10 +4,11 @@ import type { Scope } from '../harness/scope.ts';
 /** MCP server without dependencies. Its first argument is its fault; it serves HTTP when PORT is set, else stdio. */
 const SOURCE = `#!/usr/bin/env node
 const [fault = ''] = process.argv.slice(2);
+console.error('pid ' + process.pid);
 const tools = [{ name: 'echo', inputSchema: { type: 'object' } }];
 const result = ({ method, params }) => {
   if (method === 'initialize') return { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } };
-  return method === 'tools/list' ? { tools } : {};
+  return method === 'tools/list' ? { tools } : method === 'tools/call' ? { content: [] } : {};
 };
 const answer = (text) => {
   const message = JSON.parse(text);

@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
-import type { Launcher, LaunchState } from './runner/runner.ts';
+import type { Launcher, LaunchState, Restart } from './runner/runner.ts';
 
 /** A configuration to serve, with what its backend needs. */
 export interface ServeRequest {
@@ -28,6 +28,8 @@ export interface ServedState {
   readonly isPermanent: boolean;
   /** Probes that failed since the last good one. */
   readonly failedProbes: number;
+  /** Present after its process has ended, until it has run for some time again. */
+  readonly restart?: Restart | undefined;
 }
 
 /** A workload that clients can reach. */

@@ -23,7 +23,7 @@ import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { Logger } from '../../contract/logger.ts';
-import type { StartPhase } from '../../workloads/runner/runner.ts';
+import type { Restart, StartPhase } from '../../workloads/runner/runner.ts';
 
 export interface BackendRuntimeOptions {
   readonly config: Backend;
@@ -129,6 +129,11 @@ export class BackendRuntime {
   /** Returns the step of the backend's process while it was never ready. */
   get startPhase(): StartPhase | undefined {
     return this.#options.transport.phase?.();
+  }
+
+  /** Returns the restart of the backend's process, until it has run for some time again. */
+  get restart(): Restart | undefined {
+    return this.#options.transport.restart?.();
   }
 
   dropOwn(): void {

@@ -79,7 +79,11 @@ export class Fleet implements CatalogSource {
   launchState(name: string): LaunchState {
     const entry = this.#entries.get(name);
     const other = this.#options.launchState?.(name);
-    return { phase: entry?.runtime.startPhase ?? other?.phase, problem: entry?.launch ?? other?.problem };
+    return {
+      phase: entry?.runtime.startPhase ?? other?.phase,
+      problem: entry?.launch ?? other?.problem,
+      restart: entry?.runtime.restart ?? other?.restart,
+    };
   }
 
   checkNow(name: string): void {

@@ -2,7 +2,7 @@ import type { Envelope } from '../../http/json-scan.ts';
 import type { Account } from '../budgets/account.ts';
 import type { Budget } from '../budgets/limits.ts';
 import type { CredentialFault, CredentialHeaders } from '../../outgoing/authenticator.ts';
-import type { LaunchProblem, StartPhase } from '../../workloads/runner/runner.ts';
+import type { LaunchProblem, Restart, StartPhase } from '../../workloads/runner/runner.ts';
 
 /**
  * Kinds of failures of the gateway on the way to a backend. A JSON-RPC error of a backend is a reply, not a failure.
@@ -158,6 +158,8 @@ export interface Transport {
   open(owner: ChannelOwner, signal: AbortSignal): Promise<Channel>;
   /** Returns the step of a process that was never ready; undefined for a remote backend. */
   phase?(): StartPhase | undefined;
+  /** Returns the restart of a process that ended, until it has run for some time again. */
+  restart?(): Restart | undefined;
   /** Closes all channels and frees sockets and processes. */
   close(): Promise<void>;
 }

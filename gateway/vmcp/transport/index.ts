@@ -1,6 +1,7 @@
 import { Agent } from 'undici';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import type { Connection } from '../../kube/connection.ts';
+import type { RestartPolicy } from '../../workloads/runner/restarts.ts';
 import type { Launcher } from '../../workloads/runner/runner.ts';
 import { guardedConnector } from '../../outbound/connector.ts';
 import { policyFor } from '../../outbound/policy.ts';
@@ -21,6 +22,8 @@ export interface TransportsOptions {
   /** Returns the connection to the API server, for attaching to pods. Called on first use. */
   readonly connection?: (() => Connection) | undefined;
   readonly now: () => number;
+  /** Rules for the restarts of stdio processes; those of `vmcp up` when absent. */
+  readonly restarts?: RestartPolicy;
 }
 
 const MAX_REPLY_BYTES = 32 * 1024 * 1024;
@@ -30,7 +33,7 @@ const DEFAULT_PROCESSES = 16;
 
 /** Creates the transport of each backend. A new transport is a file and a case below. */
 export const createTransports =
-  ({ log, version, launcher, connection, now }: TransportsOptions) =>
+  ({ log, version, launcher, connection, now, restarts }: TransportsOptions) =>
   (backend: Backend, operational: Operational, namespace?: string): Transport => {
     const shared = {
       name: backend.name,
@@ -65,6 +68,7 @@ export const createTransports =
           maxProcesses: backend.max_processes ?? DEFAULT_PROCESSES,
           idleMs: CHILD_IDLE_MS,
           maxMessageBytes: MAX_REPLY_BYTES,
+          restarts,
         });
       }
     }

@@ -18,6 +18,17 @@ it('replaces values of secrets by references, and keeps references', () => {
   expect(extractSecrets(config)).toEqual({ config, values: new Map() });
 });
 
+it('keeps a secret of a middleware whose keys another program wrote', () => {
+  const oidc_config = { Issuer: 'https://i', ClientSecret: 'canary', Scopes: null };
+  const chain = [{ type: 'auth', parameters: { oidc_config } }];
+  const { config, values } = extractSecrets({ schema_version: SCHEMA_VERSION, middleware_configs: chain });
+  const [name = ''] = values.keys();
+  expect([...values.values()]).toEqual(['canary']);
+  expect(config.middleware_configs?.[0]?.parameters).toEqual({
+    oidc_config: { issuer: 'https://i', clientSecret: `${name},target=clientSecret` },
+  });
+});
+
 it('has nothing to keep without secrets', () => {
   const config = { schema_version: SCHEMA_VERSION, oidc_config: { clientSecret: '' } } as const;
   expect(extractSecrets(config)).toEqual({ config, values: new Map() });

@@ -1,6 +1,7 @@
 import { isObject } from '../../contract/json.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { withoutSecretValues } from './middleware-secrets.ts';
+import { withParameterNames } from './middlewares.ts';
 import { readReference } from './run-config-of.ts';
 
 /** Members that may hold a secret as a value, with the name under which vmcp keeps it. */
@@ -56,7 +57,10 @@ export function extractSecrets(config: RunConfig, inUse: readonly RunConfig[] = 
   for (const member of fresh) extracted = extractFrom(extracted, member, values) as RunConfig;
   const { middleware_configs: middlewares } = extracted;
   if (middlewares)
-    extracted = { ...extracted, middleware_configs: withoutSecretValues(referring(middlewares, fresh, values)) };
+    extracted = {
+      ...extracted,
+      middleware_configs: withoutSecretValues(referring(withParameterNames(middlewares), fresh, values)),
+    };
   return { config: extracted, values };
 }
 

@@ -14,6 +14,27 @@ describe('middlewares', () => {
       [{ type: 'auth', parameters: { oidc_config: { issuer: 'https://i' } } }],
       { oidc_config: { issuer: 'https://i' } },
     ],
+    [
+      'auth as other programs write it',
+      [
+        {
+          type: 'auth',
+          parameters: {
+            oidc_config: {
+              ...{ Issuer: 'https://i', Audience: 'a', JWKSURL: 'https://i/k', ClientID: '', ClientSecret: '' },
+              ...{ CACertPath: '/ca', AuthTokenFile: '', AllowPrivateIP: true, InsecureAllowHTTP: false },
+              ...{ IntrospectionURL: '', ResourceURL: 'https://r', Scopes: null },
+            },
+          },
+        },
+      ],
+      {
+        oidc_config: {
+          ...{ issuer: 'https://i', audience: 'a', jwksurl: 'https://i/k', cacertPath: '/ca', allowPrivateIP: true },
+          resourceURL: 'https://r',
+        },
+      },
+    ],
     ['auth without a login', [{ type: 'auth', parameters: { oidc_config: null } }], {}],
     [
       'tokenexchange',
@@ -41,6 +62,14 @@ describe('middlewares', () => {
     ['the default limit of bodies', [{ type: 'bodylimit', parameters: { max_bytes: 8_388_608 } }], {}],
   ])('mean typed members: %s', (_, chain, members) => {
     expect(read(chain)).toEqual({ config: { ...base, ...members }, problems: [] });
+  });
+
+  it('accept a login that equals the typed one except for case and empty members', () => {
+    const typed = { oidc_config: { issuer: 'https://i', jwksurl: '', scopes: [] } };
+    const chain = [{ type: 'auth', parameters: { oidc_config: { Issuer: 'https://i', JWKSURL: '', Scopes: null } } }];
+    expect(read(chain, typed)).toEqual({ config: { ...base, ...typed }, problems: [] });
+    const other = [{ type: 'auth', parameters: { oidc_config: { Issuer: 'https://j' } } }];
+    expect(read(other, typed).problems).toMatchObject([{ reason: 'Conflict' }]);
   });
 
   it.each<[string, Chain, Partial<RunConfig>, string]>([

@@ -1,17 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
+import { withDeclaredNames, type NamedNode } from '../../contract/declared-names.ts';
 import { isObject } from '../../contract/json.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { importRunConfig } from '../../contract/run-config/document.ts';
-import type { RunConfig } from '../../contract/run-config/run-config.ts';
+import { RunConfig } from '../../contract/run-config/run-config.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
+type Chain = NonNullable<RunConfig['middleware_configs']>;
 type Members = Readonly<Record<string, unknown>>;
 
 const BODY_LIMIT = 8 * 1024 * 1024;
 
 /** Typed members that mean the same as a middleware of each type, or undefined where vmcp has no equivalent. */
 const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members | undefined>> = {
-  auth: ({ oidc_config }) => (isObject(oidc_config) ? { oidc_config } : {}),
+  auth: ({ oidc_config }) => (isObject(oidc_config) ? { oidc_config: withoutEmptyMembers(oidc_config) } : {}),
   tokenexchange: ({ token_exchange_config }) => ({ token_exchange_config }),
   upstreamswap: ({ config }) => ({ upstream_swap_config: config }),
   'tool-filter': toolMembers,
@@ -22,6 +24,30 @@ const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members |
   recovery: () => ({}),
   usagemetrics: () => ({}),
 };
+
+/** Declared names of the parameters: other programs write those of a login in another case, and its empty members too. */
+const PARAMETERS: Readonly<Record<string, NamedNode>> = {
+  auth: { properties: { oidc_config: RunConfig.properties.oidc_config } },
+  tokenexchange: { properties: { token_exchange_config: RunConfig.properties.token_exchange_config } },
+  upstreamswap: { properties: { config: RunConfig.properties.upstream_swap_config } },
+};
+
+/** Returns middlewares with the declared names of their parameters. Pure. */
+export const withParameterNames = (middlewares: Chain): Chain =>
+  middlewares.map((middleware) => {
+    const { type = '', parameters } = middleware;
+    const shape = Object.hasOwn(PARAMETERS, type) ? PARAMETERS[type] : undefined;
+    if (shape === undefined || parameters === undefined) return middleware;
+    return { ...middleware, parameters: withDeclaredNames(parameters, shape) as object };
+  });
+
+/** Removes the members of a block that mean the same as absent ones. */
+function withoutEmptyMembers(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const isEmpty = (member: unknown): boolean =>
+    member === '' || member === false || (Array.isArray(member) && member.length === 0);
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => !isEmpty(member)));
+}
 
 function toolMembers({ filter_tools, tools_override }: Parameters): Members {
   return { tools_filter: filter_tools ?? undefined, tools_override: tools_override ?? undefined };
@@ -35,7 +61,7 @@ export function withoutMiddlewares(config: RunConfig): { readonly config: RunCon
   const { middleware_configs: middlewares = [], ...typed } = config;
   const problems: Problem[] = [];
   let merged: Record<string, unknown> = { ...typed };
-  middlewares.forEach(({ type = '', parameters = {} }, index) => {
+  withParameterNames(middlewares).forEach(({ type = '', parameters = {} }, index) => {
     const path = `middleware_configs[${String(index)}]`;
     const members = Object.hasOwn(EQUIVALENTS, type) ? EQUIVALENTS[type]?.(parameters as Parameters) : undefined;
     if (members === undefined) {
@@ -46,7 +72,7 @@ export function withoutMiddlewares(config: RunConfig): { readonly config: RunCon
     const added = Object.entries(members).filter(([, value]) => value !== undefined);
     for (const [name, value] of added) {
       const present = merged[name];
-      if (present !== undefined && !isDeepStrictEqual(present, value))
+      if (present !== undefined && !isDeepStrictEqual(withoutEmptyMembers(present), withoutEmptyMembers(value)))
         problems.push({ reason: 'Conflict', path, message: `differs from ${name}: remove one of them` });
     }
     merged = { ...Object.fromEntries(added), ...merged };

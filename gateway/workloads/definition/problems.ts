@@ -2,9 +2,9 @@ import { headerNameProblems, isHeaderValue } from '../../contract/header-names.t
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
 import { readReference } from './run-config-of.ts';
 import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
+import { workloadUrlProblems } from './url-problems.ts';
 
 /** Members that no store can apply yet. A workload with one of them does not start. Building one removes its name. */
 const UNBUILT = [
@@ -70,7 +70,7 @@ function sourceProblems({ image = '', remote_url: url = '', transport }: RunConf
     problems.push({ reason: 'NotSupportedYet', path: 'image', message });
   }
   if (url !== '') {
-    problems.push(...urlProblems(url, 'url', false));
+    problems.push(...workloadUrlProblems(url, 'url'));
     if (transport === 'stdio')
       problems.push(invalid('transport', 'a remote server has the transport sse or streamable-http'));
   }
@@ -177,7 +177,7 @@ function loginProblems({ remote_auth_config: login, remote_url: url }: RunConfig
   }
   for (const member of ['issuer', 'authorize_url', 'token_url'] as const) {
     const text = login[member];
-    if (text) problems.push(...urlProblems(text, `oauth_config.${member}`, false));
+    if (text) problems.push(...workloadUrlProblems(text, `oauth_config.${member}`));
   }
   return problems;
 }

@@ -1,4 +1,5 @@
 import type { ServedState } from '../host.ts';
+import { restartSentence } from '../runner/restarts.ts';
 import type { WorkloadStatus } from '../workloads.ts';
 
 /** State of the login at a remote server, as far as it decides on the status. */
@@ -39,7 +40,10 @@ function loginStatus(login: LoginState | undefined): WorkloadStatus | undefined 
   return { status: kind === 'auth_retrying' ? 'auth_retrying' : 'unauthenticated', ...context(advice) };
 }
 
-function servedStatus({ status, reason, isPermanent }: ServedState, undone: string | undefined): WorkloadStatus {
+function servedStatus(served: ServedState, undone: string | undefined): WorkloadStatus {
+  const { status, reason, isPermanent, restart } = served;
+  if (isPermanent) return { status: 'error', ...context(reason) };
+  if (restart && !hasRestarted(served)) return { status: 'starting', status_context: restartSentence(restart) };
   switch (status) {
     case 'healthy':
       return { status: 'running', ...context(undone) };
@@ -48,13 +52,17 @@ function servedStatus({ status, reason, isPermanent }: ServedState, undone: stri
     case 'unauthenticated':
       return { status: 'unauthenticated', ...context(reason) };
     case 'unhealthy':
-      return { status: isPermanent ? 'error' : 'unhealthy', ...context(reason) };
+      return { status: 'unhealthy', ...context(reason) };
     case 'installing':
     case 'starting':
     case 'unknown':
-      return isPermanent ? { status: 'error', ...context(reason) } : { status: 'starting', ...context(reason) };
+      return { status: 'starting', ...context(reason) };
   }
 }
+
+/** Returns true when a process that ended accepts requests again, and has answered one. */
+const hasRestarted = ({ status, failedProbes, restart }: ServedState): boolean =>
+  restart?.isOpen === true && failedProbes === 0 && status !== 'unhealthy';
 
 const context = (text: string | undefined): { readonly status_context?: string } =>
   text === undefined ? {} : { status_context: text };

@@ -141,11 +141,26 @@ export interface LaunchProblem {
 /** Step of a process that was never ready: its package or image is being installed, or it was just started. */
 export type StartPhase = 'installing' | 'starting';
 
+/** A process that ended, or could not be started, and is started again. */
+export interface Restart {
+  /** Number of the restart in a row, from 1. 0 when the process could not be started because its engine is down. */
+  readonly number: number;
+  /** Number of the last restart in a row. */
+  readonly last: number;
+  readonly exit?: Exit | undefined;
+  /** Reason why it could not be started last. */
+  readonly problem?: LaunchProblem | undefined;
+  /** True once it accepts requests again. It counts as restarted only after an answer. */
+  readonly isOpen: boolean;
+}
+
 /** State of a process that vmcp starts. Both absent: it runs, or ended after it was ready. */
 export interface LaunchState {
   readonly phase?: StartPhase | undefined;
   /** Reason why it could not be started last. */
   readonly problem?: LaunchProblem | undefined;
+  /** Present after a managed process has ended, until it has run for some time again. */
+  readonly restart?: Restart | undefined;
 }
 
 /** A workload cannot be started. The message has advice and never an environment value. */

@@ -64,7 +64,7 @@ const pidOf = async (workload: Workload) => Number(await (await fetch(`http://12
 describe('supervise', () => {
   it('starts the server on its port and stops it completely', async () => {
     const workload = await start(LISTEN);
-    expect(workload.state()).toEqual({ status: 'installing', restarts: 0 });
+    expect(workload.state()).toMatchObject({ status: 'installing', restarts: 0 });
     await until(() => workload.state().status === 'running');
     const pid = await pidOf(workload);
     await workload.stop();
@@ -93,6 +93,18 @@ describe('supervise', () => {
     expect(workload.state().lastExit).toEqual({ code: 9, signal: null });
     await workload.stop();
     expect(crashes().length).toBe(counts.length);
+  });
+
+  it('gives up after ten restarts in a row, with the exit code', async () => {
+    const seen: number[] = [];
+    const pauseMs = (restarts: number) => seen.push(restarts) * 0;
+    const workload = await start(`process.exit(9);`, { pauseMs, maxRestarts: 10 });
+    await until(() => workload.state().status === 'failed');
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(workload.state()).toMatchObject({
+      lastExit: { code: 9 },
+      problem: { reason: 'CrashLoop', message: expect.stringMatching(/^it ended with exit code 9 after/u) as string },
+    });
   });
 
   it('resets the restart count after a minute of uptime', async () => {

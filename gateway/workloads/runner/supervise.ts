@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 import { backoffMs, countRestart } from './backoff.ts';
 import { logLines, readLines } from './lines.ts';
+import { crashLoop } from './restarts.ts';
 import { LaunchError, type Child, type Exit, type LaunchProblem, type Launcher } from './runner.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -27,6 +28,10 @@ export interface WorkloadState {
   readonly lastExit?: Exit;
   /** Reason why it could not be started. */
   readonly problem?: LaunchProblem;
+  /** Restarts in a row, of which the last may still be to come. Absent before the first end. */
+  readonly inARow?: number;
+  /** Time on the clock of the supervision at which it was started last. */
+  readonly startedAt?: number;
 }
 
 export interface SuperviseOptions {
@@ -46,6 +51,8 @@ export interface SuperviseOptions {
   readonly stableMs?: number;
   /** Gets each line of the server's output, besides the log. */
   readonly onLine?: (line: string) => void;
+  /** Called when the server has ended, and when its port has opened. */
+  readonly onChange?: () => void;
   /** Time until the log warns about a closed port. */
   readonly openWithinMs?: number;
 }
@@ -82,21 +89,22 @@ interface Observer {
 }
 
 /** End of a run and its reason. */
-type End = Pick<WorkloadState, 'lastExit' | 'problem'>;
+type End = Pick<WorkloadState, 'lastExit' | 'problem' | 'inARow'>;
 
 async function keepRunning(options: SuperviseOptions, signal: AbortSignal, observer: Observer): Promise<void> {
-  const { now, log, name, pauseMs = backoffMs } = options;
+  const { now, log, name, pauseMs = backoffMs, maxRestarts, onChange } = options;
   const stopped = () => signal.aborted;
   let inARow = 0;
   let end: End = {};
   for (let restarts = 0; !stopped(); restarts += 1) {
     const startedAt = now();
     const enter = (status: WorkloadState['status']) => {
-      observer.state({ status, restarts, ...end });
+      observer.state({ status, restarts, startedAt, ...end });
+      if (status === 'running' || status === 'backoff' || status === 'failed') onChange?.();
     };
     enter('installing');
     const { message, fields, ...next } = await runOnce(options, signal, observer.started, enter);
-    end = next.end;
+    end = { ...next.end, inARow };
     const over = stopped() || end.problem?.reason === 'LauncherClosed';
     if (over || end.problem?.permanent === true) {
       enter(over ? 'stopped' : 'failed');
@@ -104,24 +112,19 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
       return;
     }
     inARow = countRestart(inARow, now() - startedAt, options.stableMs);
-    if (options.maxRestarts !== undefined && inARow > options.maxRestarts) {
-      end = { ...end, problem: crashLoop(options.maxRestarts) };
+    if (maxRestarts !== undefined && inARow > maxRestarts) {
+      end = { ...end, problem: crashLoop(maxRestarts, end.lastExit) };
       enter('failed');
       log.warn('workload ends again and again: it is not restarted', { workload: name, ...fields });
       return;
     }
+    end = { ...end, inARow };
     enter('backoff');
     const restartInMs = pauseMs(inARow);
     log.warn(message, { workload: name, ...fields, restartInMs });
     await sleep(restartInMs, undefined, { signal }).catch(() => undefined);
   }
 }
-
-const crashLoop = (restarts: number): LaunchProblem => ({
-  reason: 'CrashLoop',
-  message: `it ended after each of ${String(restarts)} restarts: read its log, correct it, then restart it`,
-  permanent: true,
-});
 
 interface Outcome {
   readonly message: string;

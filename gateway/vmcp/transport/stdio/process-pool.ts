@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { BackendError } from '../channel.ts';
-import { createRestartPauses, type RestartPauses } from './restart-pauses.ts';
+import { createRestartPauses, type PauseRules, type RestartPauses } from './restart-pauses.ts';
 
 export interface PooledProcess {
   readonly alive: boolean;
@@ -21,8 +21,8 @@ export interface PoolOptions<Process extends PooledProcess, Owner> {
   readonly uncounted: string;
   /** Time without a call (a ping is one) after which a process is stopped, even with open channels. */
   readonly idleMs: number;
-  /** Longest pause before a start after a crash; the usual one when undefined. */
-  readonly longestPauseMs?: number | undefined;
+  /** Pauses before a start after a crash. */
+  readonly pauses?: PauseRules;
   readonly clock: Clock;
   /** Starts a process; a rejection is a failed start. `closing` is aborted when the pool is closed. */
   readonly start: (owner: Owner, closing: AbortSignal) => Promise<Process>;
@@ -46,7 +46,7 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
 
   constructor(options: PoolOptions<Process, Owner>) {
     this.#options = options;
-    this.#pauses = createRestartPauses(() => options.clock.now(), options.longestPauseMs);
+    this.#pauses = createRestartPauses(() => options.clock.now(), options.pauses);
   }
 
   /**

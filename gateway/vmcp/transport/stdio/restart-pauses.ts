@@ -1,4 +1,5 @@
 import { backoffMs, countRestart } from '../../../workloads/runner/backoff.ts';
+import type { RestartPolicy } from '../../../workloads/runner/restarts.ts';
 import { BackendError } from '../channel.ts';
 
 /**
@@ -19,13 +20,20 @@ export interface RestartPauses {
   crashed(key: string, aliveMs: number): void;
 }
 
-/** @param longestMs longest pause, where something else limits restarts too */
-export function createRestartPauses(now: () => number, longestMs = Infinity): RestartPauses {
+/** Rules for the pauses. Those of `vmcp up` when absent. */
+export interface PauseRules {
+  /** Longest pause, where something else limits restarts too. */
+  readonly longestMs?: number | undefined;
+  readonly policy?: Pick<RestartPolicy, 'pauseMs' | 'stableMs'> | undefined;
+}
+
+export function createRestartPauses(now: () => number, rules: PauseRules = {}): RestartPauses {
+  const { longestMs = Infinity, policy: { pauseMs = backoffMs, stableMs } = {} } = rules;
   const crashes = new Map<string, { count: number; until: number }>();
   const add = (key: string, aliveMs: number) => {
     for (const [old, { until }] of crashes) if (until + FORGET_AFTER_MS < now()) crashes.delete(old);
-    const count = countRestart(crashes.get(key)?.count ?? 0, aliveMs);
-    crashes.set(key, { count, until: now() + Math.min(backoffMs(count), longestMs) });
+    const count = countRestart(crashes.get(key)?.count ?? 0, aliveMs, stableMs);
+    crashes.set(key, { count, until: now() + Math.min(pauseMs(count), longestMs) });
   };
   return {
     check(key) {

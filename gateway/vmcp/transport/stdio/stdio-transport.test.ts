@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createLogger } from 'winston';
 import { Writable } from 'node:stream';
+import { DISCOVERY } from '../channel.ts';
 import { createLauncher } from '../../../workloads/runner/launcher.ts';
 import type { Launcher } from '../../../workloads/runner/runner.ts';
 import { stdioTransport, type StdioTransport, type StdioTransportOptions } from './stdio-transport.ts';
@@ -303,6 +304,43 @@ describe('a channel to a faulty server', () => {
     await callTool(channel, 'crash');
     await sleep(0);
     expect((await failureOf(transport.open(ownerOf('s1'), never))).retryAfterSeconds).toBe(1);
+  });
+
+  describe('with a limit of restarts', () => {
+    const restarts = { maxRestarts: 10, stableMs: 30_000, pauseMs: () => 0 };
+    const discovery = ownerOf(DISCOVERY);
+
+    it('counts a process that ends before it is ready, with its exit code, and gives up after ten restarts', async () => {
+      const transport = bad('die', { restarts });
+      expect(transport.restart?.()).toBeUndefined();
+      for (let number = 1; number <= 10; number += 1) {
+        await failureOf(transport.open(discovery, never));
+        const exit = { code: 7, signal: null };
+        expect(transport.restart?.()).toEqual({ number, last: 10, exit, problem: undefined, isOpen: false });
+      }
+      await failureOf(transport.open(discovery, never));
+      const problem = { reason: 'CrashLoop', permanent: true };
+      expect(transport.restart?.()).toMatchObject({ problem });
+      const started = pids.length;
+      expect((await failureOf(transport.open(discovery, never))).launch).toMatchObject(problem);
+      expect(pids).toHaveLength(started);
+    });
+
+    it('shows a restart until the process has run for 30 s, and does not count processes of clients', async () => {
+      const transport = bad('well', { restarts });
+      const client = await transport.open(ownerOf('s1'), never);
+      await callTool(client, 'crash');
+      expect(transport.restart?.()).toBeUndefined();
+      const own = await transport.open(discovery, never);
+      await callTool(own, 'crash');
+      await vi.waitFor(() =>
+        expect(transport.restart?.()).toMatchObject({ number: 1, exit: { code: 3 }, isOpen: false }),
+      );
+      await transport.open(discovery, never);
+      expect(transport.restart?.()).toMatchObject({ number: 1, isOpen: true });
+      nowMs += 30_000;
+      expect(transport.restart?.()).toBeUndefined();
+    });
   });
 
   it('delivers a reply that is written just before the exit', async () => {

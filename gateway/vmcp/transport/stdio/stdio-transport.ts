@@ -1,7 +1,9 @@
+import type { RestartPolicy } from '../../../workloads/runner/restarts.ts';
 import { LaunchError, type Command, type Launcher, type StartPhase } from '../../../workloads/runner/runner.ts';
 import { afterTimeout } from '../../clock.ts';
 import { failureOfAbort } from '../abort.ts';
 import { BackendError, type Channel, type Transport } from '../channel.ts';
+import { ownRestarts, type RestartCount } from './restart-count.ts';
 import { isShared, offeredCapabilities, OWN_PROCESS, processKey, type PrincipalOwner } from '../isolation.ts';
 import { ProcessPool } from './process-pool.ts';
 import {
@@ -16,6 +18,8 @@ export interface ProcessesOptions extends StdioProcessOptions {
   readonly maxProcesses: number;
   readonly idleMs: number;
   readonly longestPauseMs?: number;
+  /** Rules for the restarts of the gateway's own process; without them there is no limit. */
+  readonly restarts?: RestartPolicy | undefined;
 }
 
 export interface StdioTransportOptions extends ProcessesOptions {
@@ -68,15 +72,18 @@ export function processTransport(
   options: ProcessesOptions,
   startProcess: (closing: AbortSignal) => Promise<ProcessStreams>,
 ): StdioTransport {
-  const { isolation, now, after = afterTimeout, maxProcesses, idleMs, longestPauseMs } = options;
+  const { isolation, now, after = afterTimeout, maxProcesses, idleMs, restarts } = options;
   const shared = isShared(isolation);
   // The gateway starts a process of its own as soon as it has the backend.
   let firstStartEnded = false;
+  const own = ownRestarts(restarts, isolation, now);
   const start = async (owner: PrincipalOwner, closing: AbortSignal): Promise<StdioProcess> => {
+    const counted = own.countOf(owner);
     try {
       const capabilities = offeredCapabilities(owner.capabilities, shared);
-      const streams = await startProcess(closing);
-      return await startStdioProcess(streams, { ...owner, capabilities }, options, closing);
+      const streams = await startProcess(closing).catch((error: unknown) => countFailure(error, counted));
+      const process = startStdioProcess(streams, { ...owner, capabilities }, options, closing);
+      return counted && !closing.aborted ? await countEnds(process, streams, counted, closing) : await process;
     } finally {
       firstStartEnded = true;
     }
@@ -85,7 +92,7 @@ export function processTransport(
     maxProcesses,
     uncounted: OWN_PROCESS,
     idleMs,
-    longestPauseMs,
+    pauses: { longestMs: options.longestPauseMs, policy: restarts },
     clock: { now, after },
     start,
   });
@@ -99,8 +106,37 @@ export function processTransport(
       return unlessAborted(opening, signal, (late) => void late.close());
     },
     phase: () => (firstStartEnded ? undefined : 'starting'),
+    restart: () => own.current(),
     close: () => pool.close(),
   };
+}
+
+/** Notes that a process could not be started, and throws `error`. */
+function countFailure(error: unknown, count: RestartCount | undefined): never {
+  const problem = error instanceof BackendError ? error.failure.launch : undefined;
+  if (problem) count?.failed(problem);
+  throw error;
+}
+
+/** Counts the ends of a process that are not deliberate, also before its handshake has ended. */
+async function countEnds(
+  starting: Promise<StdioProcess>,
+  { exited }: ProcessStreams,
+  count: RestartCount,
+  closing: AbortSignal,
+): Promise<StdioProcess> {
+  try {
+    const process = await starting;
+    count.started();
+    void process.ended.then(async ({ deliberate, aliveMs }) => {
+      if (!deliberate) count.ended(await exited, aliveMs);
+    });
+    return process;
+  } catch (error) {
+    const hasEnded = error instanceof BackendError && error.failure.kind === 'unavailable';
+    if (!closing.aborted) count.ended(hasEnded ? await exited : undefined);
+    throw error;
+  }
 }
 
 function refuseLaunch(error: unknown): never {

@@ -10,6 +10,7 @@ import type { LoginState } from '../../definition/status.ts';
 import type { Authenticator } from '../../../outgoing/authenticator.ts';
 import type { Served, ServedState, WorkloadHost } from '../../host.ts';
 import type { PortBook } from '../../runner/ports.ts';
+import { endSentence } from '../../runner/restarts.ts';
 import type { Launcher, LaunchState } from '../../runner/runner.ts';
 import type { OutputLog } from './output-log.ts';
 import { secretReader } from './secret-values.ts';
@@ -101,7 +102,7 @@ export class RunningWorkload {
     const next = await this.#open(config, otherKey(before), keepsLogin ? before.login : undefined);
     try {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
-        throw new SwapFailed(next.server.launchState().problem?.message ?? 'the new server does not open its port');
+        throw new SwapFailed(unopened(next.server.launchState()));
       // probes fail until a slow issuer has answered the login, which says nothing about the settings
       await Promise.race([next.login?.tried, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
       await this.#adopt(next);
@@ -151,8 +152,9 @@ export class RunningWorkload {
     const end = performance.now() + ANSWER_WITHIN_MS;
     for (;;) {
       await this.#served.probe(); // until then the state is that of the old settings
-      const { status, isPermanent, reason, failedProbes } = this.state();
+      const { status, isPermanent, reason, failedProbes, restart } = this.state();
       if (status === 'unauthenticated') return;
+      if (restart && !restart.isOpen) throw new SwapFailed(endSentence(restart));
       if (failedProbes === 0 && (status === 'healthy' || status === 'degraded')) return;
       if (isPermanent || status === 'unhealthy' || performance.now() >= end)
         throw new SwapFailed(reason ?? 'the server does not answer');
@@ -181,15 +183,22 @@ export class RunningWorkload {
           onLine: (line) => {
             this.#output.append(line);
           },
+          onChange: () => {
+            this.#probe();
+          },
         })
       : undefined;
     return { config, server, portKey, process, values, login: login ?? this.#logIn(effective) };
   }
 
+  #probe(): void {
+    void (this.#served as Served | undefined)?.probe(); // the server or the login may be faster than the listener
+  }
+
   #logIn(config: RunConfig): WorkloadLogin | undefined {
     if (!hasLogin(config)) return undefined;
     const onState = (): void => {
-      void (this.#served as Served | undefined)?.probe(); // the login may be faster than the listener
+      this.#probe();
     };
     return new WorkloadLogin(config, { ...this.#deps, onState });
   }
@@ -214,6 +223,12 @@ export class RunningWorkload {
 function isExclusive({ config, server }: Backing, next: RunConfig): boolean {
   const isFixed = isPackage(next.image ?? '') && next.target_port !== undefined && next.target_port > 0;
   return server !== undefined && isFixed && config.target_port === next.target_port;
+}
+
+/** Returns the reason why a server has not opened its port. */
+function unopened({ problem, restart }: LaunchState): string {
+  if (problem) return problem.message;
+  return restart ? endSentence(restart) : 'the new server does not open its port';
 }
 
 function otherKey({ config, portKey }: Backing): string {

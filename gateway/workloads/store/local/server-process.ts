@@ -1,8 +1,9 @@
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import type { PortBook } from '../../runner/ports.ts';
-import type { Launcher, LaunchState } from '../../runner/runner.ts';
-import { supervise, type Workload as Supervised } from '../../runner/supervise.ts';
+import type { Launcher, LaunchState, Restart } from '../../runner/runner.ts';
+import { WORKLOAD_RESTARTS } from '../../runner/restarts.ts';
+import { supervise, type Workload as Supervision, type WorkloadState as Supervised } from '../../runner/supervise.ts';
 
 /** The HTTP server of a workload: one process or container on a loopback port. */
 export interface ServerProcess {
@@ -23,43 +24,47 @@ export interface ServerProcessOptions {
   readonly portKey: string;
   readonly log: Logger;
   readonly onLine: (line: string) => void;
+  /** Called when the server has ended, and when its port has opened. */
+  readonly onChange: () => void;
 }
 
-const MAX_RESTARTS = 10;
-const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 60_000;
-const STABLE_MS = 30_000;
 const POLL_MS = 50;
-
-/** Returns the pause before a restart: 5 s, 10 s, 20 s ... 60 s. */
-const pauseMs = (restarts: number): number => Math.min(FIRST_PAUSE_MS * 2 ** (restarts - 1), LONGEST_PAUSE_MS);
 
 /** Starts the server in the background. It is restarted when it ends, up to ten times in a row. */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
-  const { launcher, process, name, transport, ports, portKey, log, onLine } = options;
+  const { launcher, process, name, transport, ports, portKey, log, onLine, onChange } = options;
   const port = await ports.portFor(portKey, process.target_port);
   const supervised = supervise({
-    ...{ launcher, process, name, port, transport, log, onLine, pauseMs },
+    ...{ launcher, process, name, port, transport, log, onLine, onChange, ...WORKLOAD_RESTARTS },
     now: () => performance.now(),
-    maxRestarts: MAX_RESTARTS,
-    stableMs: STABLE_MS,
   });
   return {
     url: `http://127.0.0.1:${String(port)}/${transport === 'sse' ? 'sse' : 'mcp'}`,
-    launchState: () => launchStateOf(supervised),
+    launchState: () => launchStateOf(supervised.state(), performance.now()),
     isOpenWithin: (timeoutMs) => opens(supervised, timeoutMs),
     stop: () => supervised.stop(),
   };
 }
 
-function launchStateOf(supervised: Supervised): LaunchState {
-  const { status, restarts, problem } = supervised.state();
-  if (status === 'running') return {};
+/** Returns the state of a supervised server at a time on its clock. Pure. */
+export function launchStateOf(state: Supervised, now: number): LaunchState {
+  const { status, restarts, problem } = state;
+  const restart = restartOf(state, now);
+  if (status === 'running') return { restart };
   const isFirst = restarts === 0 && (status === 'installing' || status === 'starting');
-  return isFirst ? { phase: status, problem } : { problem };
+  return isFirst ? { phase: status, problem } : { problem, restart };
 }
 
-async function opens(supervised: Supervised, timeoutMs: number): Promise<boolean> {
+/** Returns the restart of a server that ended, until it has run for some time again. */
+function restartOf(state: Supervised, now: number): Restart | undefined {
+  const { status, inARow = 0, lastExit: exit, problem, startedAt = 0 } = state;
+  if (status === 'failed' || status === 'stopped' || status === 'late' || (!exit && !problem)) return undefined;
+  const isOpen = status === 'running';
+  if (isOpen && now - startedAt >= WORKLOAD_RESTARTS.stableMs) return undefined;
+  return { number: inARow, last: WORKLOAD_RESTARTS.maxRestarts, exit, problem, isOpen };
+}
+
+async function opens(supervised: Supervision, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const { status } = supervised.state();
