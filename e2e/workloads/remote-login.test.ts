@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { startAuthorizationServer } from '../../gateway/workloads/remote-login/testdata/authorization-server.ts';
 import { answer, startRemote } from '../../gateway/workloads/remote-login/testdata/remote.ts';
 import { startCredentialBackend } from '../scenarios/credential-backend.ts';
+import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { temporaryFolder } from '../harness/vmcp.ts';
@@ -206,3 +207,25 @@ it('requires a login again after a restart when no secrets provider stores it', 
   await later.reaches('docs', 'running');
   expect(await callTool((await later.find('docs')).url, 'echo', { text: 'one' })).toBe('one');
 });
+
+it(
+  'names the workload whose remote server is down, and how to get a secrets provider',
+  { timeout: 60_000 },
+  async () => {
+    const scope = testScope();
+    const serve = await serveWorkloads(scope, await temporaryFolder(scope));
+    const url = `http://127.0.0.1:${String(await freePort())}/mcp`;
+    expect((await serve.send('POST', '/workloads', { name: 'down', url })).status).toBe(201);
+    await serve.reaches('down', 'unauthenticated');
+    const line = serve
+      .output()
+      .split('\n')
+      .find((text) => text.includes('login at remote server not started'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ workload: 'down' });
+    const secrets = [{ name: 'token', target: 'TOKEN' }];
+    expect(await serve.send('POST', '/workloads', { name: 'other', image: 'npx://other', secrets })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('set one up first with POST /api/v1beta/secrets') as unknown,
+    });
+  },
+);

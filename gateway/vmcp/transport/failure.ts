@@ -16,7 +16,8 @@ export function failureOfError(thrown: unknown): BackendFailure {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_'))
     return { kind: 'garbage', detail: `the reply is not HTTP (${code})` };
-  return { kind: 'unavailable', detail: `${code}: ${error.message}` };
+  const detail = error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+  return { kind: 'unavailable', detail };
 }
 
 /** Returns the failure for an HTTP response without a JSON-RPC reply. */

@@ -34,7 +34,7 @@ export class SecretValues {
       await this.kept.set(keptName(workload, name), value).catch((error: unknown) => {
         if (!(error instanceof OperationError)) throw error;
         const message =
-          'the settings hold a secret, and there is no writable secrets provider to keep it: set one up first';
+          'the settings hold a secret, and there is no writable secrets provider to keep it: set one up first with POST /api/v1beta/secrets';
         throw new OperationError('invalid_workload', message);
       });
     }
@@ -69,7 +69,7 @@ export class SecretValues {
     if (!(error instanceof OperationError)) return error as Error;
     return new OperationError(
       'invalid_workload',
-      `${path} needs a secret, but there is no secrets provider: set one up first`,
+      `${path} needs a secret, but there is no secrets provider: set one up first with POST /api/v1beta/secrets`,
     );
   }
 }

@@ -87,7 +87,7 @@ export class WorkloadLogin {
         return;
       } catch (error) {
         this.#fault = error instanceof RemoteLoginError ? error.message : 'the login failed unexpectedly';
-        this.#deps.log.warn('login at remote server not started', { error: this.#fault });
+        this.#deps.log.warn('login at remote server not started', { workload: this.config.name, error: this.#fault });
         this.#tried.resolve(undefined);
         if (!(error instanceof RemoteLoginError) || !error.isTemporary) return;
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
