@@ -2,7 +2,7 @@ import { startRegistry } from '../../gateway/workloads/runner/testdata/npm-regis
 import type { Scope } from '../harness/scope.ts';
 
 /** MCP server without dependencies. Its first argument is its fault; it serves HTTP when PORT is set, else stdio. */
-const SOURCE = `#!/usr/bin/env node
+export const SCRIPTED_SOURCE = `#!/usr/bin/env node
 const [fault = ''] = process.argv.slice(2);
 console.error('pid ' + process.pid);
 const tools = [{ name: 'echo', inputSchema: { type: 'object' } }];
@@ -48,7 +48,7 @@ const PUBLISHED = {
   name: 'scripted-server',
   version: '1.0.0',
   bin: { 'scripted-server': 'server.js' },
-  files: { 'server.js': SOURCE },
+  files: { 'server.js': SCRIPTED_SOURCE },
 };
 
 /** Publishes the scripted server. Returns the environment of a vmcp that installs it. */

@@ -59,6 +59,10 @@ function parseAccess(text: string, readOnly: boolean, path: string): Parsed {
 function checkMount(mount: Mount, path: string): Parsed {
   const fault = pathFault('host', mount.host) ?? pathFault('container', mount.container);
   if (fault !== undefined) return { path, problem: invalid(path, fault) };
+  if (tidyPath(mount.host) === '/') {
+    const message = 'mounts the whole file system of this machine: mount the folder that the server needs';
+    return { path, problem: invalid(path, message) };
+  }
   if (mount.container === '/') return { path, problem: invalid(path, 'cannot replace the root of the container') };
   return { path, mount };
 }

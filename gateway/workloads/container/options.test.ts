@@ -92,6 +92,8 @@ describe('problems of a container', () => {
     ['/srv/../etc:/data', 'the host path must not contain ".."'],
     ['/srv:data', 'the container path must be absolute'],
     ['/srv:/data/..', 'the container path must not contain ".."'],
+    ['/:/host', 'mounts the whole file system of this machine: mount the folder that the server needs'],
+    ['///:/host:ro', 'mounts the whole file system of this machine: mount the folder that the server needs'],
     ['/srv:/', 'cannot replace the root of the container'],
     ['/srv', 'must be host:container or host:container:ro'],
     ['/srv:/data:z', 'must be host:container or host:container:ro'],

@@ -9,8 +9,10 @@ const login = (kind: LoginState['kind'], more: Partial<LoginState> = {}) => ({ l
 const reason = 'it ended';
 
 it.each<[Observed | Omit<Observed, 'desired'>, string, string?]>([
-  [{ desired: 'removed', ...served('healthy'), fault: reason }, 'removing'],
+  [{ desired: 'removed', ...served('healthy') }, 'removing'],
   [{ desired: 'stopped', ...served('healthy') }, 'stopping'],
+  [{ desired: 'removed', fault: reason }, 'removing', reason],
+  [{ desired: 'stopped', isEnding: true, fault: reason }, 'stopping', reason],
   [{ desired: 'stopped' }, 'stopped'],
   [{ desired: 'stopped', fault: reason }, 'stopped', reason],
   [{}, 'starting'],

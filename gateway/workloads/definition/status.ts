@@ -14,6 +14,8 @@ export interface Observed {
   readonly desired: 'running' | 'stopped' | 'removed';
   /** State of its listener and server; absent while there is none. */
   readonly served?: ServedState;
+  /** True while its server is being stopped, or its container removed. */
+  readonly isEnding?: boolean;
   readonly login?: LoginState;
   /** Reason why it could not be started at all. */
   readonly fault?: string;
@@ -22,10 +24,10 @@ export interface Observed {
 }
 
 /** Returns the status that users see. Pure. */
-export function statusOf({ desired, served, login, fault, undone }: Observed): WorkloadStatus {
-  if (desired === 'removed') return { status: 'removing' };
+export function statusOf({ desired, served, login, fault, undone, isEnding = false }: Observed): WorkloadStatus {
+  if (desired === 'removed') return { status: 'removing', ...context(fault) };
   if (desired === 'stopped') {
-    if (served) return { status: 'stopping' };
+    if (served || isEnding) return { status: 'stopping', ...context(fault) };
     return { status: 'stopped', ...context(fault) };
   }
   if (fault !== undefined) return { status: 'error', status_context: fault };

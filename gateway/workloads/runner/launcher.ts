@@ -9,7 +9,7 @@ import { SCHEMES } from './schemes/index.ts';
 import { logLines, type LineListener } from './lines.ts';
 import { tryLock } from './process/process-lock.ts';
 import { isIsolated, startIsolated } from './process/isolated.ts';
-import { removeLeftovers, startProcess, type Leftover } from './process/process.ts';
+import { readLeftovers, removeLeftovers, startProcess, type Leftover } from './process/process.ts';
 import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions } from './runner.ts';
 import type { RunResult, Scheme, Tools } from './schemes/scheme.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -56,6 +56,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
     },
     spawn: (command, spawnOptions) =>
       children.start(command, spawnOptions, logLines(log, spawnOptions.name, spawnOptions.onLine)),
+    removeContainers: (name) => children.removeLeftovers(name),
     close: (graceMs) => children.close(graceMs),
   };
 }
@@ -66,7 +67,7 @@ const notAContainer = (image: string): LaunchError =>
 /** Tracks the running children and their guard, which starts with the first child. */
 function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
   const running = new Map<Child, number | undefined>();
-  const leftovers = new Set<Leftover>();
+  const leftovers = new Set<Leftover>(readLeftovers(stateDir));
   let guard: Guard | undefined;
   let closed = false;
   const expectOpen = (name: string): void => {
@@ -91,7 +92,8 @@ function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
     guard?.close();
     guard = undefined;
   };
-  return { start, expectOpen, close, removeLeftovers: () => removeLeftovers({ leftovers, hostEnv }) };
+  const removeOwn = (workload?: string) => removeLeftovers({ leftovers, hostEnv }, workload);
+  return { start, expectOpen, close, removeLeftovers: removeOwn };
 }
 
 type Children = ReturnType<typeof createChildren>;

@@ -19,6 +19,8 @@ export interface Launcher {
    * `EnvironmentUnsupported` when a container engine does not support a variable
    */
   spawn(command: Command, options: SpawnOptions): Child;
+  /** Removes what an outage of the engine has left of a workload's containers. Returns false while one may still exist. */
+  removeContainers(name: string): Promise<boolean>;
   /** Stops every running child. Nothing can be spawned afterwards. */
   close(graceMs?: number): Promise<void>;
 }
@@ -113,6 +115,7 @@ export type LaunchReason =
   | 'ImagePullFailed'
   | 'IsolationUnavailable'
   | 'MountNotFound'
+  | 'MountRefused'
   | 'EnvironmentUnsupported'
   | 'EnvironmentFileUnreadable'
   | 'CrashLoop'
@@ -126,6 +129,7 @@ const PERMANENT: ReadonlySet<LaunchReason> = new Set([
   'CrashLoop',
   'ImageNotFound',
   'IsolationUnavailable',
+  'MountRefused',
 ]);
 
 /** Reasons whose messages quote a tool. Its output can contain credentials of a registry. */

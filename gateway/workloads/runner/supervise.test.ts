@@ -131,7 +131,6 @@ describe('supervise', () => {
       return Promise.reject(failure);
     },
     spawn: () => fail(),
-    close: () => Promise.resolve(),
   });
   const refusals = () => logged.filter(({ message }) => message === 'workload not started');
 
@@ -165,6 +164,16 @@ describe('supervise', () => {
     },
   );
 
+  it('waits for a container engine for ever, and counts no restarts meanwhile', async () => {
+    const pauses: number[] = [];
+    const failure = new LaunchError('NoContainerEngine', 'neither docker nor podman responds');
+    const pauseMs = (restarts: number) => pauses.push(restarts) * 0;
+    const workload = await start('', { launcher: failsToPrepare(failure, () => undefined), pauseMs, maxRestarts: 2 });
+    await until(() => pauses.length >= 5);
+    expect(new Set(pauses)).toEqual(new Set([1]));
+    expect(workload.state()).toMatchObject({ problem: { reason: 'NoContainerEngine', permanent: false } });
+  });
+
   it('ends when the launcher is closed', async () => {
     const workload = await start(LISTEN, { launcher: fixture.launcher, process: { image: EVERYTHING } });
     await fixture.launcher.close(500);
@@ -174,7 +183,7 @@ describe('supervise', () => {
 
   it('stops at once during an install', async () => {
     const workload = await start('', {
-      launcher: { prepare: () => new Promise(() => undefined), spawn: () => fail(), close: () => Promise.resolve() },
+      launcher: { prepare: () => new Promise(() => undefined), spawn: () => fail() },
     });
     await workload.stop();
     expect(workload.state().status).toBe('stopped');

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 import { backoffMs, countRestart } from './backoff.ts';
 import { logLines, readLines } from './lines.ts';
+import { isOutage, outageOf } from './engine-outage.ts';
 import { crashLoop } from './restarts.ts';
 import { LaunchError, type Child, type Exit, type LaunchProblem, type Launcher } from './runner.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -35,7 +36,7 @@ export interface WorkloadState {
 }
 
 export interface SuperviseOptions {
-  readonly launcher: Launcher;
+  readonly launcher: Pick<Launcher, 'prepare' | 'spawn'>;
   readonly process: BackendProcess;
   readonly name: string;
   /** Free loopback port, see `openPortBook`. */
@@ -111,7 +112,8 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
       if (!over) log.warn(message, { workload: name, ...fields });
       return;
     }
-    inARow = countRestart(inARow, now() - startedAt, options.stableMs);
+    const waits = maxRestarts !== undefined && isOutage(end.problem);
+    if (!waits) inARow = countRestart(inARow, now() - startedAt, options.stableMs);
     if (maxRestarts !== undefined && inARow > maxRestarts) {
       end = { ...end, problem: crashLoop(maxRestarts, end.lastExit) };
       enter('failed');
@@ -120,7 +122,7 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
     }
     end = { ...end, inARow };
     enter('backoff');
-    const restartInMs = pauseMs(inARow);
+    const restartInMs = pauseMs(waits ? 1 : inARow);
     log.warn(message, { workload: name, ...fields, restartInMs });
     await sleep(restartInMs, undefined, { signal }).catch(() => undefined);
   }
@@ -149,10 +151,11 @@ async function runOnce(
     readLines(child.stdout, logLines(log, name, options.onLine));
     void announceOpen(options, child, enter);
     const lastExit = await child.exited;
+    const problem = command.container && outageOf(lastExit, child.lastStderr());
     return {
       message: 'workload ended',
       fields: { exitCode: lastExit.code, signal: lastExit.signal, lastLine: child.lastStderr() },
-      end: { lastExit },
+      end: { lastExit, ...(problem && { problem }) },
     };
   } catch (error) {
     const failure = error instanceof LaunchError ? error : new LaunchError('InstallFailed', String(error));

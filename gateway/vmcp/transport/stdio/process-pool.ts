@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import { isOutage } from '../../../workloads/runner/engine-outage.ts';
 import { BackendError } from '../channel.ts';
 import { createRestartPauses, type PauseRules, type RestartPauses } from './restart-pauses.ts';
 
@@ -94,9 +95,10 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
       (process) => {
         this.#started(key, entry, process);
       },
-      () => {
+      (error: unknown) => {
         this.#remove(key, entry);
-        if (!this.#closing.signal.aborted) this.#pauses.startFailed();
+        const waits = error instanceof BackendError && isOutage(error.failure.launch);
+        if (!this.#closing.signal.aborted) this.#pauses.startFailed(waits);
       },
     );
     return entry;

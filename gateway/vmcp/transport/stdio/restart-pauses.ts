@@ -15,7 +15,8 @@ const FORGET_AFTER_MS = 60_000;
 export interface RestartPauses {
   /** @throws BackendError `unavailable` with `retryAfterSeconds` during the pause of `key` */
   check(key: string): void;
-  startFailed(): void;
+  /** `waits` is true when the start waits for something else, such as a container engine: the pause does not grow. */
+  startFailed(waits?: boolean): void;
   started(): void;
   crashed(key: string, aliveMs: number): void;
 }
@@ -30,9 +31,9 @@ export interface PauseRules {
 export function createRestartPauses(now: () => number, rules: PauseRules = {}): RestartPauses {
   const { longestMs = Infinity, policy: { pauseMs = backoffMs, stableMs } = {} } = rules;
   const crashes = new Map<string, { count: number; until: number }>();
-  const add = (key: string, aliveMs: number) => {
+  const add = (key: string, aliveMs: number, waits = false) => {
     for (const [old, { until }] of crashes) if (until + FORGET_AFTER_MS < now()) crashes.delete(old);
-    const count = countRestart(crashes.get(key)?.count ?? 0, aliveMs, stableMs);
+    const count = waits && rules.policy ? 1 : countRestart(crashes.get(key)?.count ?? 0, aliveMs, stableMs);
     crashes.set(key, { count, until: now() + Math.min(pauseMs(count), longestMs) });
   };
   return {
@@ -44,12 +45,14 @@ export function createRestartPauses(now: () => number, rules: PauseRules = {}): 
       const detail = `the process ended or could not be started; the next start is in ${retryAfterSeconds} s`;
       throw new BackendError({ kind: 'unavailable', detail, retryAfterSeconds });
     },
-    startFailed: () => {
-      add(EVERY_KEY, 0);
+    startFailed: (waits) => {
+      add(EVERY_KEY, 0, waits);
     },
     started: () => {
       crashes.delete(EVERY_KEY);
     },
-    crashed: add,
+    crashed: (key, aliveMs) => {
+      add(key, aliveMs);
+    },
   };
 }

@@ -1,4 +1,4 @@
-import type { Child, Exit } from '../../../workloads/runner/runner.ts';
+import type { Child, Exit, LaunchProblem } from '../../../workloads/runner/runner.ts';
 import { afterTimeout, type After } from '../../clock.ts';
 import type {
   BackendFailure,
@@ -38,7 +38,7 @@ export interface ProcessStreams extends Pick<Child, 'stdin' | 'stdout' | 'stop'>
   /** Last line of stderr. Absent for a process with its own log, as the line may contain a secret. */
   readonly lastStderr?: Child['lastStderr'];
   /** `how` describes the end where there is neither a code nor a signal. */
-  readonly exited: Promise<Exit & { readonly how?: string }>;
+  readonly exited: Promise<Exit & { readonly how?: string; readonly problem?: LaunchProblem }>;
 }
 
 /** Time to wait for output after the process has ended: a grandchild can keep the pipe open for ever. */

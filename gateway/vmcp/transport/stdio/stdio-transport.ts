@@ -1,5 +1,14 @@
+import { outageOf } from '../../../workloads/runner/engine-outage.ts';
 import type { RestartPolicy } from '../../../workloads/runner/restarts.ts';
-import { LaunchError, type Command, type Launcher, type StartPhase } from '../../../workloads/runner/runner.ts';
+import {
+  LaunchError,
+  type Child,
+  type Command,
+  type Exit,
+  type LaunchProblem,
+  type Launcher,
+  type StartPhase,
+} from '../../../workloads/runner/runner.ts';
 import { afterTimeout } from '../../clock.ts';
 import { failureOfAbort } from '../abort.ts';
 import { BackendError, type Channel, type Transport } from '../channel.ts';
@@ -58,7 +67,10 @@ export function stdioTransport(options: StdioTransportOptions): StdioTransport {
   const command = () => (prepared ??= prepare());
   const transport = processTransport(options, (closing) =>
     unlessAborted(command(), closing, () => undefined)
-      .then((ready) => launcher.spawn(ready, { name, stdin: true }))
+      .then((ready) => {
+        const child = launcher.spawn(ready, { name, stdin: true });
+        return ready.container ? withOutage(child, () => (prepared = undefined)) : child;
+      })
       .catch(refuseLaunch),
   );
   return { ...transport, phase: () => (isPreparing ? 'installing' : transport.phase()) };
@@ -111,6 +123,17 @@ export function processTransport(
   };
 }
 
+/** Returns a container whose end has the problem of its engine. Calls `onOutage` when the engine has stopped. */
+function withOutage(child: Child, onOutage: () => void): ProcessStreams {
+  const exited = child.exited.then((exit) => {
+    const problem = outageOf(exit, child.lastStderr());
+    if (problem) onOutage();
+    return { ...exit, ...(problem && { problem }) };
+  });
+  const { stdin, stdout } = child;
+  return { stdin, stdout, exited, lastStderr: () => child.lastStderr(), stop: (graceMs) => child.stop(graceMs) };
+}
+
 /** Notes that a process could not be started, and throws `error`. */
 function countFailure(error: unknown, count: RestartCount | undefined): never {
   const problem = error instanceof BackendError ? error.failure.launch : undefined;
@@ -129,14 +152,21 @@ async function countEnds(
     const process = await starting;
     count.started();
     void process.ended.then(async ({ deliberate, aliveMs }) => {
-      if (!deliberate) count.ended(await exited, aliveMs);
+      if (!deliberate) countEnd(await exited, count, aliveMs);
     });
     return process;
   } catch (error) {
-    const hasEnded = error instanceof BackendError && error.failure.kind === 'unavailable';
-    if (!closing.aborted) count.ended(hasEnded ? await exited : undefined);
-    throw error;
+    if (closing.aborted || !(error instanceof BackendError)) throw error;
+    const exit = error.failure.kind === 'unavailable' ? await exited : undefined;
+    countEnd(exit, count);
+    throw exit?.problem ? new BackendError({ ...error.failure, launch: exit.problem }) : error;
   }
+}
+
+/** A container that ended with its engine is no crash of its server. */
+function countEnd(exit: (Exit & { problem?: LaunchProblem }) | undefined, count: RestartCount, aliveMs?: number): void {
+  if (exit?.problem) count.failed(exit.problem);
+  else count.ended(exit, aliveMs);
 }
 
 function refuseLaunch(error: unknown): never {

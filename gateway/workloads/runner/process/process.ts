@@ -6,11 +6,12 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeEnvFile, writeEnvFile } from './env-file.ts';
 import { readEnvironmentFiles, type Environment } from '../environment.ts';
+import { isEngineOutage } from '../engine-outage.ts';
 import { guardEntry, type Guard } from './guard.ts';
 import { readLines, type LineListener } from '../lines.ts';
-import { identityOf } from './process-lock.ts';
+import { identityOf, isAlive } from './process-lock.ts';
 import { removeContainerByName, signalGroup } from './reaper.ts';
-import { removeRecord, writeRecord } from './records.ts';
+import { readRecords, removeRecord, writeRecord } from './records.ts';
 import type { Child, Command, Exit, SpawnOptions } from '../runner.ts';
 import { startTime } from './start-time.ts';
 
@@ -23,6 +24,8 @@ export interface ProcessTable {
 }
 
 export interface Leftover {
+  /** Workload whose container it is. */
+  readonly workload: string;
   readonly engine: string;
   readonly name: string;
   /** Removes the process record, which the reaper needs until then. */
@@ -51,13 +54,13 @@ export function startProcess(
   const pid = spawned.pid ?? -1;
   const { endGuard, forget } =
     pid === -1 ? NOT_STARTED : remember(pid, name, [command.file, ...args], container, table);
-  const last = keepLastLine(spawned.stderr, listener);
+  const last = keepLastLine(spawned.stderr, listener, container !== undefined);
   const exited = watchExit(spawned, pid, last).then(async (exit) => {
     if (container) removeEnvFile(container.envFile);
     const gone = !container || (await removeContainerByName(container, table.hostEnv));
     endGuard();
     if (gone) forget();
-    else table.leftovers.add({ ...container, forget });
+    else table.leftovers.add({ ...container, workload: name, forget });
     return exit;
   });
   return {
@@ -71,13 +74,28 @@ export function startProcess(
   };
 }
 
-/** Tries again to remove containers, such as relays whose server existed still. */
-export async function removeLeftovers({ leftovers, hostEnv }: Pick<ProcessTable, 'leftovers' | 'hostEnv'>) {
-  for (const leftover of [...leftovers]) {
+/** Returns the containers that an earlier process has left, because their engine did not respond to the reaper. */
+export const readLeftovers = (stateDir: string): Leftover[] =>
+  readRecords(stateDir).flatMap(({ pid, name, owner, container }) => {
+    if (!container || isAlive(owner)) return [];
+    return [{ ...container, workload: name, forget: () => removeRecord(stateDir, pid) }];
+  });
+
+/**
+ * Tries again to remove containers, such as relays whose server existed still: those of one workload, or all. Returns false
+ * when one may still exist.
+ */
+export async function removeLeftovers(
+  { leftovers, hostEnv }: Pick<ProcessTable, 'leftovers' | 'hostEnv'>,
+  workload?: string,
+): Promise<boolean> {
+  const concerned = [...leftovers].filter((one) => workload === undefined || one.workload === workload);
+  for (const leftover of concerned) {
     if (!(await removeContainerByName(leftover, hostEnv))) continue;
     leftover.forget();
     leftovers.delete(leftover);
   }
+  return concerned.every((one) => !leftovers.has(one));
 }
 
 interface StartedContainer {
@@ -156,11 +174,12 @@ function remember(
   };
 }
 
-function keepLastLine(stderr: Readable, listener: LineListener): { text: string | undefined } {
+/** A client of a container engine writes advice after the line about an engine that has stopped: that line stays. */
+function keepLastLine(stderr: Readable, listener: LineListener, isClient: boolean): { text: string | undefined } {
   const last: { text: string | undefined } = { text: undefined };
   readLines(stderr, {
     line(text) {
-      last.text = text.slice(0, LAST_LINE_LENGTH);
+      if (!isClient || !isEngineOutage(last.text)) last.text = text.slice(0, LAST_LINE_LENGTH);
       listener.line(text);
     },
     dropped: (count) => listener.dropped?.(count),

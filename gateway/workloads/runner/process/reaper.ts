@@ -17,14 +17,15 @@ export interface ReapOptions {
 
 /**
  * Ends processes that an earlier vmcp process left running in this state folder, and returns their records. Pid and start
- * time must both match; records and env files of a running vmcp process are kept. Call it before the first spawn.
+ * time must both match; records and env files of a running vmcp process are kept, and records of containers whose engine
+ * does not respond. Call it before the first spawn.
  */
 export async function reapOrphans({ stateDir, hostEnv, graceMs = 2_000 }: ReapOptions): Promise<ProcessRecord[]> {
   const orphaned = readRecords(stateDir).filter(({ owner }) => !isAlive(owner));
   const alive = orphaned.filter(({ pid, startTime: started }) => startTime(pid) === started);
   await endGroups(alive, graceMs);
-  await removeContainers(orphaned, hostEnv);
-  for (const { pid } of orphaned) removeRecord(stateDir, pid);
+  const left = await removeContainers(orphaned, hostEnv);
+  for (const { pid, container } of orphaned) if (!container || !left.has(container.name)) removeRecord(stateDir, pid);
   removeOrphanedEnvFiles(stateDir);
   removeOrphanedNetworks(stateDir);
   return alive;
@@ -50,13 +51,22 @@ export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
 /** Returns true while the group has a member that is not a zombie. */
 const groupExists = (pgid: number): boolean => signalGroup(pgid, 0);
 
-/** Removes the containers of records: servers first, because podman keeps a relay that a server depends on. */
-async function removeContainers(records: readonly ProcessRecord[], hostEnv: Environment): Promise<void> {
+/**
+ * Removes the containers of records: servers first, because podman keeps a relay that a server depends on. Returns the names
+ * of those that may still exist.
+ */
+async function removeContainers(records: readonly ProcessRecord[], hostEnv: Environment): Promise<Set<string>> {
+  const left = new Set<string>();
   const containers = records.flatMap(({ container }) => (container ? [container] : []));
   for (const relays of [false, true]) {
     const batch = containers.filter(({ isRelay }) => (isRelay ?? false) === relays);
-    await Promise.all(batch.map((container) => removeContainerByName(container, hostEnv)));
+    await Promise.all(
+      batch.map(async (container) => {
+        if (!(await removeContainerByName(container, hostEnv))) left.add(container.name);
+      }),
+    );
   }
+  return left;
 }
 
 /** Removes a container. Returns false when it may still exist, because the engine does not respond. */

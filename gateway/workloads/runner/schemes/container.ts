@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
-import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import { engineEnvironment } from '../environment.ts';
 import { containerCommand } from './container-command.ts';
 import { proveIsolation } from './isolation-probe.ts';
+import { checkMounts } from './mounts.ts';
 import { findOnPath } from './path.ts';
 import { ANSWER_TIMEOUT_MS, pullImage } from './pull.ts';
 import { LaunchError } from '../runner.ts';
@@ -27,8 +26,8 @@ export const container: Scheme = {
   check: checkReference,
   async prepare(process, request, tools) {
     checkReference(process.image);
+    checkMounts(process, tools);
     const engine = await findEngine(request.name, tools);
-    checkMounts(process);
     await pullImage(engine, process.image, request.name, tools);
     const command = containerCommand(engine, process, request, tools);
     if (command.container?.network) await proveIsolation(engine, process.image, request.name, tools);
@@ -52,13 +51,4 @@ async function findEngine(workload: string, tools: Tools): Promise<string> {
   }
   const message = 'neither docker nor podman responds: start one of them, or use an npx:// or uvx:// reference';
   throw new LaunchError('NoContainerEngine', message);
-}
-
-/** Checks that host paths exist: docker would create them as folders of root. */
-function checkMounts({ container }: BackendProcess): void {
-  for (const volume of container?.volumes ?? []) {
-    const [path = ''] = volume.split(':');
-    if (existsSync(path)) continue;
-    throw new LaunchError('MountNotFound', `"${path}" of the volume "${volume}" does not exist: create it`);
-  }
 }

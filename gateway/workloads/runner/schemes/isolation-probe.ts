@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { programFiles, relayArguments, RELAY_ENVIRONMENT } from '../../container/relay/command.ts';
 import { openRelaySockets } from '../../container/relay/sockets.ts';
 import { engineEnvironment } from '../environment.ts';
+import { engineStopped, isEngineOutage } from '../engine-outage.ts';
 import { networkFolder } from '../process/network-folders.ts';
 import { LaunchError } from '../runner.ts';
 import { ownLabels } from './container-command.ts';
@@ -15,7 +16,7 @@ const proven = new WeakMap<Tools, Set<string>>();
 
 /**
  * Proves that an isolated network works: runs its relay once, which must reach this process.
- * @throws LaunchError `IsolationUnavailable`
+ * @throws LaunchError `IsolationUnavailable`, or `NoContainerEngine` when the engine has stopped
  */
 export async function proveIsolation(file: string, image: string, workload: string, tools: Tools): Promise<void> {
   const key = `${file} ${image}`;
@@ -43,6 +44,7 @@ async function probe(file: string, image: string, workload: string, tools: Tools
     const env = engineEnvironment(tools.hostEnv);
     const end = await tools.run({ file, args: ['run', ...cleared, ...args], env }, workload, PROBE_TIMEOUT_MS);
     if (end.code === 0 && isReached()) return undefined;
+    if (end.stderr.split('\n').some((line) => isEngineOutage(line))) throw engineStopped();
     const reason = end.stderr.trim().split('\n').at(-1) ?? '';
     return reason === '' ? 'its relay does not reach vmcp' : reason;
   } finally {

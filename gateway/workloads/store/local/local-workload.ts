@@ -50,6 +50,8 @@ export class LocalWorkload {
   #applied = 0;
   #loop: Promise<void> | undefined;
   #isLooping = false;
+  /** True from a stop until the server, and its container, are gone. */
+  #isEnding = false;
   #closed = false;
   /** True once its record belongs to another workload, or to none. */
   #isGone = false;
@@ -99,6 +101,7 @@ export class LocalWorkload {
     const login = this.#running?.login();
     const status = statusOf({
       desired,
+      isEnding: this.#isEnding,
       ...(this.#running && { served: this.#running.state() }),
       ...(login && { login }),
       ...(this.#fault !== undefined && { fault: this.#fault }),
@@ -182,9 +185,11 @@ export class LocalWorkload {
         if (this.isRemoved) await this.#removeAll();
         else await this.#step();
       } catch (error) {
-        this.#deps.log.warn('workload not changed', { workload: this.#name, error: messageOf(error) });
+        const sentence = faultSentence(error);
+        if (sentence !== this.#fault)
+          this.#deps.log.warn('workload not changed', { workload: this.#name, error: messageOf(error) });
         // a fault of settings that were replaced meanwhile says nothing about the new ones
-        if (restarts === this.#restarts && isSameConfig(tried, this.config)) this.#fault = faultSentence(error);
+        if (restarts === this.#restarts && isSameConfig(tried, this.config)) this.#fault = sentence;
         if (this.#record.desired !== 'running') await sleep(RETRY_MS);
       }
     }
@@ -194,7 +199,7 @@ export class LocalWorkload {
   #isSettled(): boolean {
     const { desired, run_config } = this.#record;
     if (desired === 'removed') return false;
-    if (desired === 'stopped') return this.#running === undefined;
+    if (desired === 'stopped') return this.#running === undefined && !this.#isEnding;
     if (this.#fault !== undefined) return true;
     return (
       this.#running !== undefined && this.#applied === this.#restarts && isSameConfig(this.#running.config, run_config)
@@ -203,11 +208,23 @@ export class LocalWorkload {
 
   async #step(): Promise<void> {
     const running = this.#running;
-    if (this.#record.desired === 'stopped' || (running && this.#applied !== this.#restarts)) {
-      await running?.stop();
+    if (this.#record.desired === 'stopped') await this.#stop();
+    else if (running && this.#applied !== this.#restarts) {
+      await running.stop();
       this.#running = undefined;
     } else if (running) await this.#swap(running);
     else await this.#start();
+  }
+
+  /** Stops the listener and the server. Throws while a container of it may still exist. */
+  async #stop(): Promise<void> {
+    this.#isEnding = true;
+    await this.#running?.stop();
+    this.#running = undefined;
+    if (!(await this.#deps.launcher.removeContainers(this.#name)))
+      throw new Error('the container engine does not respond: start it, and the container is removed');
+    this.#isEnding = false;
+    this.#fault = undefined;
   }
 
   async #start(): Promise<void> {
@@ -215,6 +232,7 @@ export class LocalWorkload {
     const unbuilt = unsupported(config);
     if (unbuilt !== undefined) throw new Error(unbuilt);
     this.#applied = this.#restarts;
+    this.#isEnding = false;
     this.#running = await RunningWorkload.start(config, this.#outputs.server, this.#deps);
     const startedAt = new Date(this.#deps.now()).toISOString();
     await this.#note((record) => ({ ...confirmed(record, config), started_at: startedAt }));
@@ -269,8 +287,7 @@ export class LocalWorkload {
   async #removeAll(): Promise<void> {
     this.#published ??= this.#endpoint(); // an earlier process may have written the entry
     await this.#publish(undefined);
-    await this.#running?.stop();
-    this.#running = undefined;
+    await this.#stop();
     for (const output of Object.values(this.#outputs)) output.remove();
     await this.#deps.secrets.forget(this.#name);
     for (const key of ['a', 'b']) this.#deps.ports.forget(`workloads/${this.#name}/${key}`);

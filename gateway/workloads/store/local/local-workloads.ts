@@ -182,10 +182,21 @@ export class LocalWorkloads implements Workloads {
     const same = [...this.#workloads.keys(), ...this.#reserved.keys()].find(
       (other) => other.toLowerCase() === name.toLowerCase(), // as file systems compare names
     );
-    if (same === undefined && !this.#fileWorkload(name)) return;
+    if (same === undefined && !this.#fileWorkload(name)) {
+      this.#refuseDamaged(name);
+      return;
+    }
     if (same === undefined) throw new OperationError('workload_exists');
     const present = this.#workloads.get(same);
     if (same !== name || present?.view().status !== 'error') throw new OperationError('workload_exists');
+  }
+
+  /** Throws `workload_exists` when there is a record that could not be read: it may be all that is left of a workload. */
+  #refuseDamaged(name: string): void {
+    const path = this.#records.fileOf(name);
+    if (path === undefined) return;
+    const message = `the record of "${name}" in ${path} is damaged: correct it and restart vmcp, or delete it`;
+    throw new OperationError('workload_exists', message);
   }
 
   /** Ports of the other workloads, also of those that are stopped. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
@@ -41,6 +42,12 @@ export class Records {
       if (record) records.set(file.slice(0, -SUFFIX.length), record);
     }
     return records;
+  }
+
+  /** Returns the path of the file of a name, if there is one. */
+  fileOf(name: string): string | undefined {
+    const path = this.#path(name);
+    return existsSync(path) ? path : undefined;
   }
 
   async write(name: string, record: WorkloadRecord): Promise<void> {

@@ -283,5 +283,6 @@ const withOutput = (launcher: Launcher, name: string, output: OutputLog): Launch
         output.append(line);
       },
     }),
+  removeContainers: () => launcher.removeContainers(name),
   close: () => Promise.resolve(),
 });

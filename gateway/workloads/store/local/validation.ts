@@ -38,6 +38,7 @@ const FAILURES: Partial<Record<LaunchReason, string>> = {
   ImageNotFound: 'image_not_found',
   IsolationUnavailable: 'engine_unavailable',
   MountNotFound: 'invalid_workload',
+  MountRefused: 'invalid_workload',
   ImagePullFailed: 'image_unavailable',
   InstallFailed: 'image_unavailable',
   InvalidImageReference: 'invalid_workload',

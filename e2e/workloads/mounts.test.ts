@@ -1,0 +1,33 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { testScope } from '../harness/scope.ts';
+import { temporaryFolder } from '../harness/vmcp.ts';
+import { installFakeEngine } from './fake-engine.ts';
+import { serveWorkloads } from './serve-workloads.ts';
+
+it('answers 400 for a mount that gives a container the machine or the state of vmcp', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const state = await temporaryFolder(scope);
+  const folder = await temporaryFolder(scope);
+  const { env } = await installFakeEngine(scope);
+  const { send, reaches } = await serveWorkloads(scope, state, env);
+  await symlink(state, join(folder, 'link'));
+  const box = { name: 'box', image: 'example/server:1', network_isolation: false };
+  const refused = [
+    ['/', 'whole file system'],
+    [state, 'state folder of vmcp'],
+    [join(folder, 'link', 'workloads'), 'state folder of vmcp'],
+    [join(folder, '..', 'etc'), 'does not exist'],
+    ['notes', 'must be absolute'],
+    [`${folder}/../..`, 'must not contain ".."'],
+  ] as const;
+  for (const [host, reason] of refused) {
+    const { status, text } = await send('POST', '/workloads', { ...box, volumes: [`${host}:/data`] });
+    expect(`${host}: ${String(status)} ${text}`).toContain(`${host}: 400`);
+    expect(text).toContain(reason);
+  }
+  expect((await send('POST', '/workloads', { ...box, volumes: [`${folder}:/data`] })).status).toBe(201);
+  await reaches('box', 'running');
+  expect((await send('POST', '/workloads/box/edit', { volumes: [`${state}:/data`] })).status).toBe(400);
+});
