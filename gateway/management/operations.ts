@@ -40,8 +40,8 @@ import { listSkills } from './skills/operations/list-skills.ts';
 import { uninstallSkill } from './skills/operations/uninstall-skill.ts';
 import { upgradeSkills } from './skills/operations/upgrade-skills.ts';
 import { validateSkill } from './skills/operations/validate-skill.ts';
-import { checkWorkloadUpgrade } from './workloads/operations/check-workload-upgrade.ts';
-import { checkWorkloadUpgrades } from './workloads/operations/check-workload-upgrades.ts';
+import { checkWorkloadUpgrade } from './workloads/operations/upgrade/check-workload-upgrade.ts';
+import { checkWorkloadUpgrades } from './workloads/operations/upgrade/check-workload-upgrades.ts';
 import { createWorkload } from './workloads/operations/create-workload.ts';
 import { deleteWorkload } from './workloads/operations/delete-workload.ts';
 import { deleteWorkloads } from './workloads/operations/delete-workloads.ts';
@@ -59,7 +59,7 @@ import { startWorkload } from './workloads/operations/start-workload.ts';
 import { startWorkloads } from './workloads/operations/start-workloads.ts';
 import { stopWorkload } from './workloads/operations/stop-workload.ts';
 import { stopWorkloads } from './workloads/operations/stop-workloads.ts';
-import { upgradeWorkload } from './workloads/operations/upgrade-workload.ts';
+import { upgradeWorkload } from './workloads/operations/upgrade/upgrade-workload.ts';
 
 /** Operations of the management API, in the order of the documentation. A new operation is one file and one line here. */
 export const OPERATIONS: readonly ManagementOperation[] = [

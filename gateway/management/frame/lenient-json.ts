@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { withDeclaredNames } from '../../contract/declared-names.ts';
+import { withDeclaredNames } from '../../http/declared-names.ts';
 import { skipValue, skipWhitespace } from '../../http/json-walk.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withDeclaredNames, type NamedNode } from '../../contract/declared-names.ts';
+import { withDeclaredNames, type NamedNode } from '../../http/declared-names.ts';
 import { isObject } from '../../contract/json.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { importRunConfig } from '../../contract/run-config/document.ts';

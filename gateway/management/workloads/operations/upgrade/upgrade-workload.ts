@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { missingVariables, upgradeSettings } from '../../../workloads/definition/upgrade.ts';
-import { WorkloadSettings } from '../../../workloads/definition/settings.ts';
-import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS } from '../../operation.ts';
+import { OperationError } from '../../../../http/endpoint/request-error.ts';
+import { missingVariables, upgradeSettings } from '../../../../workloads/definition/upgrade/upgrade.ts';
+import { WorkloadSettings } from '../../../../workloads/definition/settings.ts';
+import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS } from '../../../operation.ts';
 import { checkOf, entryOf, readRegistry } from './upgrade-shapes.ts';
-import { PATH_ERRORS, PlacedAnswer, READ_ERRORS, SETTINGS_ERRORS, WorkloadPath } from './workload-request.ts';
+import { PATH_ERRORS, PlacedAnswer, READ_ERRORS, SETTINGS_ERRORS, WorkloadPath } from '../workload-request.ts';
 
 const UNTOUCHED = 422;
 

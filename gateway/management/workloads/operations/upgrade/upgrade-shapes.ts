@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
-import { flag, text } from '../../../contract/optional.ts';
-import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import { OperationError } from '../../../http/endpoint/request-error.ts';
-import type { RegistryEntry } from '../../../workloads/definition/registry-entry.ts';
+import { flag, text } from '../../../../contract/optional.ts';
+import type { RunConfig } from '../../../../contract/run-config/run-config.ts';
+import { OperationError } from '../../../../http/endpoint/request-error.ts';
+import type { RegistryEntry } from '../../../../workloads/definition/registry-entry.ts';
 import {
   unknownCheck,
   UPGRADE_STATES,
   upgradeCheckOf,
   type UpgradeCheck,
-} from '../../../workloads/definition/upgrade.ts';
-import type { ManagementContext } from '../../context.ts';
-import type { Entries } from '../../registry/document/server-entries.ts';
-import { findServer } from '../../registry/lookup/find-server.ts';
-import { READING_ERRORS } from '../../registry/registry-errors.ts';
+} from '../../../../workloads/definition/upgrade/upgrade.ts';
+import type { ManagementContext } from '../../../context.ts';
+import type { Entries } from '../../../registry/document/server-entries.ts';
+import { findServer } from '../../../registry/lookup/find-server.ts';
+import { READING_ERRORS } from '../../../registry/registry-errors.ts';
 
 const MissingVariable = Type.Object({
   name: Type.String({ description: 'Name of the variable.' }),

@@ -1,7 +1,7 @@
-import type { RunConfig } from '../../contract/run-config/run-config.ts';
-import { readReference } from './run-config-of.ts';
-import type { RegistryEntry } from './registry-entry.ts';
-import type { WorkloadSettings } from './settings.ts';
+import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { readReference } from '../run-config-of.ts';
+import type { RegistryEntry } from '../registry-entry.ts';
+import type { WorkloadSettings } from '../settings.ts';
 
 export const UPGRADE_STATES = [
   'up-to-date',

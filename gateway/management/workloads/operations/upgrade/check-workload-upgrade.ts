@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { API_BASE, defineManagementOperation } from '../../operation.ts';
+import { API_BASE, defineManagementOperation } from '../../../operation.ts';
 import { checkOf, readRegistry, UpgradeCheckBody } from './upgrade-shapes.ts';
-import { PATH_ERRORS, READ_ERRORS, WorkloadPath } from './workload-request.ts';
+import { PATH_ERRORS, READ_ERRORS, WorkloadPath } from '../workload-request.ts';
 
 export const checkWorkloadUpgrade = defineManagementOperation({
   id: 'checkWorkloadUpgrade',

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
-import { API_BASE, defineManagementOperation } from '../../operation.ts';
+import { WORKLOAD_ERRORS } from '../../../../workloads/workloads.ts';
+import { API_BASE, defineManagementOperation } from '../../../operation.ts';
 import { checkOf, readRegistry, UpgradeCheckBody } from './upgrade-shapes.ts';
 
 const { engine_unavailable } = WORKLOAD_ERRORS;
