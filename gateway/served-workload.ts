@@ -26,6 +26,7 @@ export function servedState({ virtual: { fleet } }: PublicServer, name: string):
     ...(reason !== null && reason !== undefined && { reason }),
     failedProbes: health?.consecutive_failures ?? 0,
     isPermanent: final !== undefined,
+    isListed: fleet.isListed(name),
     restart,
   };
 }

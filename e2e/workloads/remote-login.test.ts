@@ -6,12 +6,20 @@ import { startAuthorizationServer } from '../../gateway/workloads/remote-login/t
 import { answer, startRemote } from '../../gateway/workloads/remote-login/testdata/remote.ts';
 import { startCredentialBackend } from '../scenarios/credential-backend.ts';
 import { freePort } from '../harness/free-port.ts';
+import { connectV1 } from '../harness/clients/sdk-v1.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { temporaryFolder } from '../harness/vmcp.ts';
 import { callTool, serveWorkloads } from './serve-workloads.ts';
 
 const loginUrlIn = (context: string): string => /https?:\S+/u.exec(context)?.[0] ?? '';
+
+async function toolsAt(url: string): Promise<string[]> {
+  const { client, close } = await connectV1({ transport: 'streamable-http', url });
+  const { tools } = await client.listTools();
+  await close();
+  return tools.map(({ name }) => name);
+}
 
 /** Starts an authorization server and an MCP server that requires its tokens. `secrets` lists what they have issued. */
 async function startGuarded() {
@@ -147,10 +155,24 @@ it('follows the edit of a remote URL to a server with a slow login', { timeout: 
   await serve.send('POST', '/workloads', { name: 'docs', url: open.url });
   await serve.reaches('docs', 'running');
   expect((await serve.send('POST', '/workloads/docs/edit', { url: remote.url })).status).toBe(200);
-  expect(await answer(loginUrlIn(await serve.reaches('docs', 'unauthenticated')))).toBe(200);
+  const loginUrl = loginUrlIn(await serve.reaches('docs', 'unauthenticated'));
+  remote.delayMs = 500; // tools are listed some time after the login
+  expect(await answer(loginUrl)).toBe(200);
   await serve.reaches('docs', 'running');
   const { url } = await serve.find('docs');
-  await eventually('its tools are listed', async () => (await callTool(url, 'echo', { text: 'one' })) === 'one');
+  expect(await toolsAt(url)).toContain('echo');
+  expect(await callTool(url, 'echo', { text: 'one' })).toBe('one');
+});
+
+it('runs after a login only once its tools are listed', { timeout: 60_000 }, async () => {
+  const { remote } = await startGuarded();
+  const serve = await serveWorkloads(testScope(), await temporaryFolder(testScope()));
+  await serve.send('POST', '/workloads', { name: 'docs', url: remote.url });
+  const loginUrl = loginUrlIn(await serve.reaches('docs', 'unauthenticated'));
+  remote.delayMs = 500;
+  expect(await answer(loginUrl)).toBe(200);
+  await serve.reaches('docs', 'running');
+  expect(await toolsAt((await serve.find('docs')).url)).toContain('echo');
 });
 
 it('sends a bearer token from a secret, and shows it nowhere', { timeout: 60_000 }, async () => {

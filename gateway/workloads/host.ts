@@ -28,6 +28,8 @@ export interface ServedState {
   readonly isPermanent: boolean;
   /** Probes that failed since the last good one. */
   readonly failedProbes: number;
+  /** True when its tools were read, or are read for each user. Until then clients get empty lists. */
+  readonly isListed: boolean;
   /** Present after its process has ended, until it has run for some time again. */
   readonly restart?: Restart | undefined;
 }

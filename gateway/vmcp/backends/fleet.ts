@@ -65,6 +65,12 @@ export class Fleet implements CatalogSource {
     );
   }
 
+  /** Returns true when the items of a backend were read, or are read for each user. */
+  isListed(name: string): boolean {
+    const entry = this.#entries.get(name);
+    return entry !== undefined && (entry.runtime.credentials.perUser || entry.catalog !== undefined);
+  }
+
   health(): HealthSnapshot {
     if (!this.#monitor) throw new Error('the fleet has no backends yet');
     return this.#monitor.snapshot();

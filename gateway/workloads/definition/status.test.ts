@@ -3,8 +3,9 @@ import type { ServedState } from '../host.ts';
 import { statusOf, type LoginState, type Observed } from './status.ts';
 
 const served = (status: ServedState['status'], isPermanent = false, reason?: string) => ({
-  served: { status, isPermanent, failedProbes: 0, ...(reason !== undefined && { reason }) },
+  served: { status, isPermanent, failedProbes: 0, isListed: true, ...(reason !== undefined && { reason }) },
 });
+const unlisted = (status: ServedState['status']) => ({ served: { ...served(status).served, isListed: false } });
 const login = (kind: LoginState['kind'], more: Partial<LoginState> = {}) => ({ login: { kind, ...more } });
 const reason = 'it ended';
 
@@ -30,6 +31,10 @@ it.each<[Observed | Omit<Observed, 'desired'>, string, string?]>([
   [served('starting', true, reason), 'error', reason],
   [served('unknown'), 'starting'],
   [{ ...served('healthy'), ...login('authenticated') }, 'running'],
+  // the health of a backend outlives an edit that replaces its catalog
+  [{ ...unlisted('healthy'), ...login('authenticated') }, 'starting', 'its tools are being listed'],
+  [unlisted('degraded'), 'starting', 'its tools are being listed'],
+  [unlisted('unhealthy'), 'unhealthy'],
   [{ ...served('healthy'), ...login('not_required') }, 'running'],
   [{ ...served('healthy'), ...login('auth_retrying', { reason }) }, 'auth_retrying', reason],
   [{ ...served('unhealthy'), ...login('unauthenticated', { reason }) }, 'unauthenticated', reason],

@@ -46,6 +46,8 @@ function servedStatus(served: ServedState, undone: string | undefined): Workload
   const { status, reason, isPermanent, restart } = served;
   if (isPermanent) return { status: 'error', ...context(reason) };
   if (restart && !hasRestarted(served)) return { status: 'starting', status_context: restartSentence(restart) };
+  const isGood = status === 'healthy' || status === 'degraded';
+  if (isGood && !served.isListed) return { status: 'starting', status_context: 'its tools are being listed' };
   switch (status) {
     case 'healthy':
       return { status: 'running', ...context(undone) };

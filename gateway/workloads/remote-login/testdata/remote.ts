@@ -22,6 +22,8 @@ export interface Remote {
   isOpen: boolean;
   /** Chooses tokens that get 401 besides those that the authorization server does not know. */
   rejects: (token: string) => boolean;
+  /** Time before it answers a request that it accepts. */
+  delayMs: number;
   /** `Authorization` headers of its requests. */
   readonly tokens: (string | undefined)[];
 }
@@ -29,7 +31,7 @@ export interface Remote {
 /** @param metadata false for a server without RFC 9728 metadata */
 export async function startRemote(server: AuthorizationServer, { metadata = true } = {}): Promise<Remote> {
   const handle = HTTP_KINDS['sdk-1-stateless'].create('remote');
-  const remote = { url: '', isOpen: false, tokens: [] as (string | undefined)[], rejects: (_: string) => false };
+  const remote = { url: '', isOpen: false, tokens: [] as (string | undefined)[], rejects: (_: string) => false, delayMs: 0 };
   const guarded: Handle = async (req, res, body) => {
     const { origin } = new URL(remote.url);
     const document = `${origin}/.well-known/oauth-protected-resource/mcp`;
@@ -46,6 +48,7 @@ export async function startRemote(server: AuthorizationServer, { metadata = true
     remote.tokens.push(authorization);
     const token = /^Bearer (.+)$/u.exec(authorization ?? '')?.[1] ?? '';
     const isAccepted = token !== '' && !remote.rejects(token) && (await server.accepts(token, remote.url));
+    if (isAccepted) await new Promise((resolve) => setTimeout(resolve, remote.delayMs));
     if (isAccepted || remote.isOpen) await handle(req, res, body);
     else res.writeHead(401, { 'www-authenticate': `Bearer error="invalid_token"${metadata ? `, resource_metadata="${document}"` : ''}` }).end(); // prettier-ignore
   };

@@ -12,7 +12,10 @@ function shown(state: WorkloadState, now = 0, health: 'healthy' | 'unhealthy' = 
   const isPermanent = problem?.permanent === true;
   const failedProbes = health === 'healthy' ? 0 : 3;
   const reason = problem?.message ?? 'it cannot be reached';
-  return statusOf({ desired: 'running', served: { status: health, reason, isPermanent, failedProbes, restart } });
+  return statusOf({
+    desired: 'running',
+    served: { status: health, reason, isPermanent, failedProbes, isListed: true, restart },
+  });
 }
 
 describe('a server that ends again and again', () => {

@@ -144,7 +144,7 @@ export class RunningWorkload {
     const earlier = isStopped ? await this.#open(before.config, before.portKey) : before;
     if (this.#backing === earlier) return;
     await this.#adopt(earlier);
-    void this.#served.probe();
+    await this.#served.probe(); // its tools are listed again when the edit counts as undone
   }
 
   /** Waits for the first answer to the new settings. A server that rejects the credential does answer. */
