@@ -238,7 +238,7 @@ it(
     const serve = await serveWorkloads(scope, await temporaryFolder(scope));
     const url = `http://127.0.0.1:${String(await freePort())}/mcp`;
     expect((await serve.send('POST', '/workloads', { name: 'down', url })).status).toBe(201);
-    await serve.reaches('down', 'unauthenticated');
+    await serve.reaches('down', 'unhealthy');
     const line = serve
       .output()
       .split('\n')

@@ -36,6 +36,7 @@ it.each<[Observed | Omit<Observed, 'desired'>, string, string?]>([
   [unlisted('degraded'), 'starting', 'its tools are being listed'],
   [unlisted('unhealthy'), 'unhealthy'],
   [{ ...served('healthy'), ...login('not_required') }, 'running'],
+  [{ ...served('unhealthy'), ...login('unreachable', { reason }) }, 'unhealthy', reason],
   [{ ...served('healthy'), ...login('auth_retrying', { reason }) }, 'auth_retrying', reason],
   [{ ...served('unhealthy'), ...login('unauthenticated', { reason }) }, 'unauthenticated', reason],
   [

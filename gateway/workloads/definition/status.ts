@@ -2,9 +2,20 @@ import type { ServedState } from '../host.ts';
 import { restartSentence } from '../runner/restarts.ts';
 import type { WorkloadStatus } from '../workloads.ts';
 
+/** Status of a workload by the state of its login; undefined: that of its server. */
+const LOGIN_STATUS = {
+  authenticated: undefined,
+  not_required: undefined,
+  login_required: 'unauthenticated',
+  unauthenticated: 'unauthenticated',
+  auth_retrying: 'auth_retrying',
+  /** The server or its issuer does not answer, so that it is unknown whether a login is required. */
+  unreachable: 'unhealthy',
+} as const;
+
 /** State of the login at a remote server, as far as it decides on the status. */
 export interface LoginState {
-  readonly kind: 'authenticated' | 'not_required' | 'login_required' | 'auth_retrying' | 'unauthenticated';
+  readonly kind: keyof typeof LOGIN_STATUS;
   readonly reason?: string;
   readonly loginUrl?: string;
 }
@@ -36,10 +47,11 @@ export function statusOf({ desired, served, login, fault, undone, isEnding = fal
 }
 
 function loginStatus(login: LoginState | undefined): WorkloadStatus | undefined {
-  if (!login || login.kind === 'authenticated' || login.kind === 'not_required') return undefined;
-  const { kind, reason, loginUrl } = login;
+  const status = login && LOGIN_STATUS[login.kind];
+  if (!status) return undefined;
+  const { reason, loginUrl } = login;
   const advice = loginUrl === undefined ? reason : `${reason ?? 'a login is required'}: open ${loginUrl}`;
-  return { status: kind === 'auth_retrying' ? 'auth_retrying' : 'unauthenticated', ...context(advice) };
+  return { status, ...context(advice) };
 }
 
 function servedStatus(served: ServedState, undone: string | undefined): WorkloadStatus {

@@ -285,7 +285,7 @@ async function reload(site: Site, gateway: Gateway): Promise<void> {
     const changes = describeChanges(before, plan.servers).map((line) => `applied: ${line}\n`);
     stdout.write(changes.join(''));
     if (!hasSameServers(before, plan.servers)) stdout.write(tableOf(gateway, options));
-    else if (changes.length === 0) stdout.write('applied: the same settings (values of Secrets are not compared)\n');
+    else if (changes.length === 0) stdout.write('applied: no setting has changed, values of Secrets were read again\n');
   } catch (error) {
     if (!(error instanceof PortInUse || error instanceof ListenError)) throw error;
     stderr.write(`${error.message}\n`);

@@ -40,6 +40,8 @@ export class WorkloadLogin {
   readonly #tried = Promise.withResolvers<undefined>();
   #login: RemoteLogin | undefined;
   #fault: string | undefined;
+  /** True while the fault is temporary. */
+  #isRetrying = false;
 
   constructor(config: RunConfig, deps: WorkloadLoginDeps) {
     this.config = config;
@@ -55,7 +57,8 @@ export class WorkloadLogin {
   /** Undefined until the server was asked for the first time. */
   state(): LoginState | undefined {
     if (this.#login) return this.#login.state();
-    return this.#fault === undefined ? undefined : { kind: 'unauthenticated', reason: this.#fault };
+    if (this.#fault === undefined) return undefined;
+    return { kind: this.#isRetrying ? 'unreachable' : 'unauthenticated', reason: this.#fault };
   }
 
   /** Waits for the first try: requests that arrive right after a start do not fail. */
@@ -88,8 +91,9 @@ export class WorkloadLogin {
       } catch (error) {
         this.#fault = error instanceof RemoteLoginError ? error.message : 'the login failed unexpectedly';
         this.#deps.log.warn('login at remote server not started', { workload: this.config.name, error: this.#fault });
+        this.#isRetrying = error instanceof RemoteLoginError && error.isTemporary;
         this.#tried.resolve(undefined);
-        if (!(error instanceof RemoteLoginError) || !error.isTemporary) return;
+        if (!this.#isRetrying) return;
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       }
     }
