@@ -159,6 +159,7 @@ export class LocalWorkload {
   /** Stops the listener and the server. The record stays, for the next start of vmcp. */
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#running?.interrupt();
     await this.#loop;
     await this.#running?.stop();
     this.#running = undefined;
@@ -275,6 +276,7 @@ export class LocalWorkload {
       await this.#note((record) => confirmed(record, next));
       await this.#publish(this.#endpoint());
     } catch (error) {
+      if (this.#closed) return; // the next start of vmcp continues with the edit
       if (!isSameConfig(next, this.config)) return; // a later edit replaces the one that failed
       this.#undone = `the last edit was undone: ${faultSentence(error)}`;
       this.#deps.log.warn('edit of workload undone', { workload: this.#name, error: messageOf(error) });

@@ -29,6 +29,7 @@ export class LocalWorkloads implements Workloads {
   readonly #reserved = new Map<string, number>();
   readonly #loaded: Promise<void>;
   #placing: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(deps: LocalWorkloadsDeps) {
     this.#deps = deps;
@@ -114,6 +115,7 @@ export class LocalWorkloads implements Workloads {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#loaded.catch(() => undefined);
     await Promise.all([...this.#workloads.values()].map((workload) => workload.close()));
   }
@@ -174,7 +176,7 @@ export class LocalWorkloads implements Workloads {
       if (replaced) this.#open(name, replaced).resume();
       throw error;
     }
-    this.#open(name, record).resume();
+    if (!this.#closed) this.#open(name, record).resume(); // else the next start of vmcp starts it
   }
 
   /** Throws `workload_exists`. A workload with the status `error` can be replaced. */

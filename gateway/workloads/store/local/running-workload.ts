@@ -54,6 +54,9 @@ export class RunningWorkload {
   #backing!: Backing;
   #values: ReadonlyMap<string, string> = new Map();
   #served!: Served;
+  /** Server of new settings that has not replaced the old one yet. */
+  #next: ServerProcess | undefined;
+  #isInterrupted = false;
 
   /** Throws `OperationError`, `ListenError` or `BoundaryImpossible`. */
   static async start(config: RunConfig, output: OutputLog, deps: RunningDeps): Promise<RunningWorkload> {
@@ -100,6 +103,7 @@ export class RunningWorkload {
     const keepsLogin = before.login !== undefined && hasLogin(config) && isSameLogin(before.config, config);
     if (!keepsLogin) await before.login?.close();
     const next = await this.#open(config, otherKey(before), keepsLogin ? before.login : undefined);
+    this.#next = next.server;
     try {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
         throw new SwapFailed(unopened(next.server.launchState()));
@@ -109,14 +113,22 @@ export class RunningWorkload {
       await this.#answers();
     } catch (error) {
       await next.server?.stop();
+      if (this.#isInterrupted) this.#backing = before;
       if (!keepsLogin) await next.login?.close();
       await this.#restore(before, config, keepsLogin);
       throw error instanceof SwapFailed
         ? error
         : new SwapFailed(error instanceof Error ? error.message : String(error));
     }
+    this.#next = undefined;
     await before.server?.stop();
     this.#deps.ports.forget(before.portKey);
+  }
+
+  /** Ends a running `swap`, before `stop`. */
+  async interrupt(): Promise<void> {
+    this.#isInterrupted = true;
+    await this.#next?.stop();
   }
 
   async stop(graceMs = DRAIN_MS): Promise<void> {
@@ -140,6 +152,7 @@ export class RunningWorkload {
 
   /** Returns to settings that ran before. */
   async #restore(before: Backing, failed: RunConfig, keepsLogin: boolean): Promise<void> {
+    if (this.#isInterrupted) return;
     const isStopped = isExclusive(before, failed) || (before.login !== undefined && !keepsLogin);
     const earlier = isStopped ? await this.#open(before.config, before.portKey) : before;
     if (this.#backing === earlier) return;
@@ -153,6 +166,7 @@ export class RunningWorkload {
     for (;;) {
       await this.#served.probe(); // until then the state is that of the old settings
       const { status, isPermanent, reason, failedProbes, restart } = this.state();
+      if (this.#isInterrupted) throw new SwapFailed('vmcp is stopping');
       if (status === 'unauthenticated') return;
       if (restart && !restart.isOpen) throw new SwapFailed(endSentence(restart));
       if (failedProbes === 0 && (status === 'healthy' || status === 'degraded')) return;
