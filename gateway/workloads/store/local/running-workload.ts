@@ -56,7 +56,7 @@ export class RunningWorkload {
   #served!: Served;
   /** Server of new settings that has not replaced the old one yet. */
   #next: ServerProcess | undefined;
-  #isInterrupted = false;
+  readonly #interrupted = new AbortController();
 
   /** Throws `OperationError`, `ListenError` or `BoundaryImpossible`. */
   static async start(config: RunConfig, output: OutputLog, deps: RunningDeps): Promise<RunningWorkload> {
@@ -108,12 +108,15 @@ export class RunningWorkload {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
         throw new SwapFailed(unopened(next.server.launchState()));
       // probes fail until a slow issuer has answered the login, which says nothing about the settings
-      await Promise.race([next.login?.tried, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
+      await Promise.race([
+        next.login?.tried,
+        sleep(ANSWER_WITHIN_MS, undefined, { ref: false, signal: this.#interrupted.signal }),
+      ]);
       await this.#adopt(next);
       await this.#answers();
     } catch (error) {
       await next.server?.stop();
-      if (this.#isInterrupted) this.#backing = before;
+      if (this.#interrupted.signal.aborted) this.#backing = before;
       if (!keepsLogin) await next.login?.close();
       await this.#restore(before, config, keepsLogin);
       throw error instanceof SwapFailed
@@ -127,7 +130,7 @@ export class RunningWorkload {
 
   /** Ends a running `swap`, before `stop`. */
   async interrupt(): Promise<void> {
-    this.#isInterrupted = true;
+    this.#interrupted.abort();
     await this.#next?.stop();
   }
 
@@ -152,7 +155,7 @@ export class RunningWorkload {
 
   /** Returns to settings that ran before. */
   async #restore(before: Backing, failed: RunConfig, keepsLogin: boolean): Promise<void> {
-    if (this.#isInterrupted) return;
+    if (this.#interrupted.signal.aborted) return;
     const isStopped = isExclusive(before, failed) || (before.login !== undefined && !keepsLogin);
     const earlier = isStopped ? await this.#open(before.config, before.portKey) : before;
     if (this.#backing === earlier) return;
@@ -166,7 +169,7 @@ export class RunningWorkload {
     for (;;) {
       await this.#served.probe(); // until then the state is that of the old settings
       const { status, isPermanent, reason, failedProbes, restart } = this.state();
-      if (this.#isInterrupted) throw new SwapFailed('vmcp is stopping');
+      if (this.#interrupted.signal.aborted) throw new SwapFailed('vmcp is stopping');
       if (status === 'unauthenticated') return;
       if (restart && !restart.isOpen) throw new SwapFailed(endSentence(restart));
       if (failedProbes === 0 && (status === 'healthy' || status === 'degraded')) return;
