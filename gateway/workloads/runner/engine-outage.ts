@@ -5,7 +5,7 @@ const OUTAGES = [
   /cannot connect to (?:the docker daemon|podman)/iu,
   /is the docker daemon running/iu,
   /error during connect/iu,
-  /error waiting for container: .*EOF/u,
+  /error waiting for container: unexpected EOF/u,
 ];
 
 /** Exit code of a client of an engine whose own request failed. Other codes are those of the server in the container. */

@@ -278,11 +278,11 @@ export class LocalWorkload {
     } catch (error) {
       if (this.#closed) return; // the next start of vmcp continues with the edit
       if (!isSameConfig(next, this.config)) return; // a later edit replaces the one that failed
-      this.#undone = `the last edit was undone: ${faultSentence(error)}`;
       this.#deps.log.warn('edit of workload undone', { workload: this.#name, error: messageOf(error) });
       await this.#update(({ previous, ...record }) =>
         isSameConfig(record.run_config, next) ? { ...record, run_config: previous ?? running.config } : { ...record },
       );
+      this.#undone = `the last edit was undone: ${faultSentence(error)}`; // once the record says so, too
     }
   }
 
