@@ -11,8 +11,8 @@ const OUTAGES = [
 /** Exit code of a client of an engine whose own request failed. Other codes are those of the server in the container. */
 const CLIENT_FAILED = 125;
 
-/** Returns true when a line of a client says that the engine does not respond. */
-export const isEngineOutage = (line = ''): boolean => OUTAGES.some((pattern) => pattern.test(line));
+/** Returns true when a client's output says that the engine does not respond. */
+export const isEngineOutage = (output = ''): boolean => OUTAGES.some((pattern) => pattern.test(output));
 
 export const engineStopped = (): LaunchError =>
   new LaunchError('NoContainerEngine', 'the container engine has stopped: start it, and the workload continues');

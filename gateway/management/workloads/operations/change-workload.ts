@@ -2,7 +2,7 @@ import { API_BASE, defineManagementOperation, type ManagementOperation } from '.
 import { Selection, SELECTION_ERRORS, selectedNames } from './selection.ts';
 import { CHANGE_ERRORS, PATH_ERRORS, READ_ERRORS, WorkloadPath } from './workload-request.ts';
 
-/** What distinguishes the operations that change the state of workloads. */
+/** Members that differ between the operations that change the state of workloads. */
 interface Change extends Required<Pick<ManagementOperation, 'id' | 'summary' | 'description'>> {
   /** Last segment of the path; absent for the path of the workload itself. */
   readonly verb?: string;

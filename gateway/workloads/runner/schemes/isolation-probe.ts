@@ -44,7 +44,7 @@ async function probe(file: string, image: string, workload: string, tools: Tools
     const env = engineEnvironment(tools.hostEnv);
     const end = await tools.run({ file, args: ['run', ...cleared, ...args], env }, workload, PROBE_TIMEOUT_MS);
     if (end.code === 0 && isReached()) return undefined;
-    if (end.stderr.split('\n').some((line) => isEngineOutage(line))) throw engineStopped();
+    if (isEngineOutage(end.stderr)) throw engineStopped();
     const reason = end.stderr.trim().split('\n').at(-1) ?? '';
     return reason === '' ? 'its relay does not reach vmcp' : reason;
   } finally {

@@ -43,7 +43,7 @@ export function pullError(image: string, { code, stderr }: Pick<RunResult, 'code
     const message = `${image} does not exist, or needs a login at its registry: check its name and tag`;
     return new LaunchError('ImageNotFound', message);
   }
-  if (stderr.split('\n').some((line) => isEngineOutage(line))) return engineStopped();
+  if (isEngineOutage(stderr)) return engineStopped();
   const reason = stderr.trim().split('\n').at(-1) ?? '';
   return new LaunchError(
     'ImagePullFailed',
