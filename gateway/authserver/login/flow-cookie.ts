@@ -50,13 +50,6 @@ export function carryInCookie(
   return true;
 }
 
-/** Returns the sealed login attempts of this browser, each with the hash of its cookie. */
-export const carriedInCookies = (
-  req: Request,
-  context: AuthServerContext,
-): readonly { readonly hash: string; readonly sealed: string }[] =>
-  flowCookies(req, context).flatMap(({ hash, sealed }) => (sealed === undefined ? [] : [{ hash, sealed }]));
-
 function setFlowCookie(
   req: Request,
   res: Response,
@@ -97,23 +90,20 @@ export function flowCookieOf(
   return value === undefined ? undefined : { value, hash: cookieHash };
 }
 
-/** Returns the cookie hashes of all login attempts of this browser. */
-export const flowCookieHashes = (req: Request, context: AuthServerContext): readonly string[] =>
-  flowCookies(req, context).map(({ hash }) => hash);
-
 function splitValue(text: string): { readonly value: string; readonly sealed?: string } {
   const [value = '', sealed] = text.split(MARK, 2);
   return sealed === undefined ? { value } : { value, sealed };
 }
 
-const flowCookies = (
+/** Returns the cookies of all login attempts of this browser. */
+export const flowCookies = (
   req: Request,
   { secrets, settings }: AuthServerContext,
-): readonly { readonly hash: string; readonly sealed?: string }[] =>
+): readonly (FlowCookie & { readonly sealed?: string })[] =>
   cookiesLike(req, cookieName(NAME, settings))
     .map(([name, text]) => ({ name, ...splitValue(text) }))
     .filter(({ value }) => isGenuine('cookie', value, secrets()))
-    .map(({ value, ...others }) => ({ ...others, hash: storageKeyOf(value) }))
+    .map((cookie) => ({ ...cookie, hash: storageKeyOf(cookie.value) }))
     .filter(({ name, hash }) => name === nameOf(hash, settings));
 
 const isSame = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other);

@@ -5,7 +5,7 @@ import type { RequestParameters } from '../../core/request-parameters.ts';
 import { PageRefused } from '../../http/refused.ts';
 import { queryOf } from '../../http/parameters.ts';
 import { redirectBrowser } from '../../login/approval.ts';
-import { carriedInCookies, flowCookieHashes, flowCookieOf, type FlowCookie } from '../../login/flow-cookie.ts';
+import { flowCookies, type FlowCookie } from '../../login/flow-cookie.ts';
 import { isState, legHandle } from '../../login/leg-handle.ts';
 import { completeLeg } from '../../login/legs.ts';
 import { markAnswered, openLeg } from '../../login/sealed-attempt.ts';
@@ -49,11 +49,15 @@ function stateOf(asked: RequestParameters): string {
 /** Removes the login attempt from the store. Of concurrent callbacks one succeeds. Throws for a callback in another browser. */
 async function take(req: Request, handle: string, context: AuthServerContext): Promise<TakenAttempt> {
   const { store, emit } = context;
-  const found = await store.loginAttempts.takeOwn(handle, flowCookieHashes(req, context));
-  const attempt = found.kind === 'unknown' ? await openCarried(req, handle, context) : found.attempt;
+  const cookies = flowCookies(req, context);
+  const found = await store.loginAttempts.takeOwn(
+    handle,
+    cookies.map(({ hash }) => hash),
+  );
+  const attempt = found.kind === 'unknown' ? await openCarried(cookies, handle, context) : found.attempt;
   if (!attempt?.leg || attempt.cookieHash === undefined) throw new PageRefused('sign_in_over');
   const { leg } = attempt;
-  const cookie = flowCookieOf(req, attempt, context);
+  const cookie = cookies.find(({ hash }) => hash === attempt.cookieHash);
   if (found.kind !== 'foreign' && cookie) return { attempt, leg, cookie };
   const facts = { client_id: attempt.clientId, provider: leg.provider };
   emit('login_foreign_browser', { endpoint: 'callback', ...facts });
@@ -62,12 +66,12 @@ async function take(req: Request, handle: string, context: AuthServerContext): P
 
 /** Opens a login attempt that a cookie carries, because the store had no room. Returns undefined the second time. */
 async function openCarried(
-  req: Request,
+  cookies: ReturnType<typeof flowCookies>,
   handle: string,
   context: AuthServerContext,
 ): Promise<LoginAttempt | undefined> {
-  const carried = carriedInCookies(req, context)
-    .map(({ hash, sealed }) => ({ hash, attempt: openLeg(handle, sealed, context) }))
+  const carried = cookies
+    .map(({ hash, sealed }) => ({ hash, attempt: sealed === undefined ? undefined : openLeg(handle, sealed, context) }))
     .find(({ hash, attempt }) => attempt?.cookieHash === hash);
   return carried && (await markAnswered(handle, context)) ? carried.attempt : undefined;
 }
