@@ -19,6 +19,7 @@ import {
   type ChannelOwner,
   type Transport,
 } from '../transport/channel.ts';
+import { withinTime } from '../transport/abort.ts';
 import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
@@ -294,8 +295,8 @@ export class BackendRuntime {
         else if (early.length < MAX_EARLY_MESSAGES) early.push([message, envelope]);
       },
     };
-    const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#initTimeoutMs)]);
-    const channel = await transport.open(owner, signal);
+    const open = (signal: AbortSignal): Promise<Channel> => transport.open(owner, signal);
+    const channel = await withinTime(this.#closed.signal, this.#initTimeoutMs, open);
     opened.channel = channel;
     for (const [message, envelope] of early) this.#onOwnMessage(session, channel, message, envelope);
     if (session ? session.streams.main.connected : listens(operational, this.name)) channel.listen();
