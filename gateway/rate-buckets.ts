@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Logger } from './contract/logger.ts';
@@ -9,6 +10,9 @@ import { openSharedStore, sharedStoreOf } from './shared-store.ts';
 
 /** Longest wait for the store. A slower store counts as unavailable. */
 const REPLY_TIMEOUT_MS = 500;
+/** Longest wait for the connection at the start. */
+const REACH_MS = 500;
+const REACH_STEP_MS = 10;
 
 export interface RateBucketsDeps {
   readonly log: Logger;
@@ -54,23 +58,41 @@ export class RateBuckets {
         if (!isDeepStrictEqual(config.rate_limit_config, this.#limits)) next?.buckets.reset();
         this.#limits = config.rate_limit_config;
         // calls that already wait for it get their answer within this time
-        if (before && before !== next) setTimeout(() => before.store.close(), REPLY_TIMEOUT_MS).unref();
+        if (before && before !== next) setTimeout(() => closeStore(before), REPLY_TIMEOUT_MS).unref();
       },
       discard: () => {
-        if (next !== before) next?.store.close();
+        if (next && next !== before) closeStore(next);
       },
     };
   }
 
   close(): void {
-    this.#opened?.store.close();
+    if (this.#opened) closeStore(this.#opened);
   }
 
   async #open(place: NonNullable<ReturnType<typeof placeOf>>): Promise<Opened> {
     const { log, observer, env } = this.#deps;
     const store = await openSharedStore(place.shared, place.section, { log, env, replyTimeoutMs: REPLY_TIMEOUT_MS });
+    await waitFor(store);
     return { place, store, buckets: new StoreBuckets({ store, observer, log, clock: () => performance.now() }) };
   }
+}
+
+/** Waits for the connection, so that the first calls find the store. A store that is down does not prevent the start. */
+async function waitFor(store: KeyValueStore): Promise<void> {
+  for (let waitedMs = 0; waitedMs < REACH_MS; waitedMs += REACH_STEP_MS) {
+    const isReached = await store.command('EXISTS', store.key('shared')).then(
+      () => true,
+      () => false,
+    );
+    if (isReached) return;
+    await sleep(REACH_STEP_MS);
+  }
+}
+
+function closeStore({ buckets, store }: Opened): void {
+  buckets.close();
+  store.close();
 }
 
 /** Returns the store of a configuration with rate limits and the section of its keys; undefined without one. */

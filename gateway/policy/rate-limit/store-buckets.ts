@@ -18,6 +18,9 @@ const LOG_EVERY_MS = 30_000;
 const MAX_REMEMBERED = 10_000;
 /** Most calls in one request to the store. */
 const MAX_BATCH = 1_000;
+/** Most tokens of one lease, and the time in which they are used or put back. */
+const MAX_LEASE = 64;
+const LEASE_MS = 20;
 
 export interface StoreBucketsDeps {
   readonly store: BucketStore;
@@ -27,21 +30,33 @@ export interface StoreBucketsDeps {
   readonly log: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** Calls that need the same buckets and wait for the store. */
-interface Batch {
+type Settle = (taken: Taken) => void;
+
+/** Calls that need the same buckets. */
+interface Line {
   readonly uses: readonly BucketUse[];
-  waiting: ((taken: Taken) => void)[];
+  /** Calls for the next request. */
+  waiting: Settle[];
+  isAsking: boolean;
+  askedAt: number;
+  /** Tokens of each bucket that calls may use until `leasedUntil`. */
+  leased: number;
+  leasedUntil: number;
+  /** Size of the last lease. */
+  lease: number;
 }
 
 /**
- * Token buckets in a key-value store, which replicas share exactly. Calls that need the same buckets share a request: while
- * one runs, the next ones gather. A bucket that is empty is not asked for again until it has a token.
+ * Token buckets in a key-value store, which replicas share. Calls that need the same buckets share a request: while one
+ * runs, the next ones gather. Where calls follow each other within 20 ms and the buckets have plenty, a request also leases
+ * tokens for the next calls. A bucket that is empty is not asked for again until it has a token.
  */
 export class StoreBuckets implements Buckets {
   readonly #deps: StoreBucketsDeps;
-  readonly #batches = new Map<string, Batch>();
+  readonly #lines = new Map<string, Line>();
   /** Time at which each empty bucket gets a token. */
   readonly #emptyUntil = new Map<string, number>();
+  #sweeper: NodeJS.Timeout | undefined;
   #askAgainAt = -Infinity;
   #loggedAt = -Infinity;
   #isDown = false;
@@ -52,21 +67,18 @@ export class StoreBuckets implements Buckets {
 
   take(plan: BucketPlan, principal: string): Taken | Promise<Taken> {
     const now = this.#deps.clock();
-    if (now < this.#askAgainAt) return UNAVAILABLE;
-    if (this.#emptyUntil.size > 0) {
-      const empty = this.#remembered(plan.usesOf(principal), now);
-      if (empty) return empty;
-    }
     const id = plan.idOf(principal);
+    const line = this.#lines.get(id);
+    if (line !== undefined && line.leased > 0 && now < line.leasedUntil) {
+      line.leased -= 1;
+      return TAKEN;
+    }
+    const known = this.#known(() => line?.uses ?? plan.usesOf(principal), now);
+    if (known) return known;
     return new Promise((resolve) => {
-      const gathering = this.#batches.get(id);
-      if (gathering) {
-        gathering.waiting.push(resolve);
-        return;
-      }
-      const batch = { uses: plan.usesOf(principal), waiting: [resolve] };
-      this.#batches.set(id, batch);
-      void this.#askFor(id, batch);
+      const asking = line ?? this.#newLine(id, plan.usesOf(principal));
+      asking.waiting.push(resolve);
+      if (!asking.isAsking) void this.#askFor(asking);
     });
   }
 
@@ -75,25 +87,49 @@ export class StoreBuckets implements Buckets {
     this.#emptyUntil.clear();
   }
 
-  /** Asks the store for a batch until none of its calls wait. */
-  async #askFor(id: string, batch: Batch): Promise<void> {
-    while (batch.waiting.length > 0) {
-      const asking = batch.waiting.slice(0, MAX_BATCH);
-      batch.waiting = batch.waiting.slice(MAX_BATCH);
-      await this.#ask(batch.uses, asking);
-      if (batch.waiting.length > 0) this.#settleKnown(batch);
-    }
-    this.#batches.delete(id);
+  /** Stops to put leases back. */
+  close(): void {
+    clearInterval(this.#sweeper);
+    this.#lines.clear();
   }
 
-  async #ask(uses: readonly BucketUse[], asking: readonly ((taken: Taken) => void)[]): Promise<void> {
+  #newLine(id: string, uses: readonly BucketUse[]): Line {
+    const line = { uses, waiting: [], isAsking: false, askedAt: -Infinity, leased: 0, leasedUntil: 0, lease: 0 };
+    this.#lines.set(id, line);
+    this.#sweeper ??= setInterval(() => {
+      this.#sweep();
+    }, LEASE_MS).unref();
+    return line;
+  }
+
+  /** Asks the store until no call of the line waits. */
+  async #askFor(line: Line): Promise<void> {
+    line.isAsking = true;
+    while (line.waiting.length > 0) {
+      const asking = line.waiting.slice(0, MAX_BATCH);
+      line.waiting = line.waiting.slice(MAX_BATCH);
+      await this.#ask(line, asking);
+      this.#settleWaiting(line);
+    }
+    line.isAsking = false;
+  }
+
+  async #ask(line: Line, asking: readonly Settle[]): Promise<void> {
     const { store, clock, observer } = this.#deps;
     const startedAt = clock();
+    const isBusy = startedAt - line.askedAt < LEASE_MS;
+    const lease = isBusy ? Math.min(2 * line.lease + 1, MAX_LEASE) : 0;
+    const request = { calls: asking.length, lease, back: line.leased };
+    line.askedAt = startedAt;
+    line.leased = 0;
     try {
-      const grant = await takeFrom(store, uses, asking.length);
+      const grant = await takeFrom(store, line.uses, request);
       const now = clock();
       observer.storeAnswered(now - startedAt);
       this.#succeeded();
+      line.lease = grant.leased;
+      line.leased = grant.leased;
+      line.leasedUntil = now + LEASE_MS;
       this.#grant(grant, asking, now);
     } catch (error) {
       this.#failed(error);
@@ -101,7 +137,7 @@ export class StoreBuckets implements Buckets {
     }
   }
 
-  #grant({ granted, empty }: Grant, asking: readonly ((taken: Taken) => void)[], now: number): void {
+  #grant({ granted, empty }: Grant, asking: readonly Settle[], now: number): void {
     if (empty) this.#remember(empty.use.key, now + empty.waitMs, now);
     const refused: Taken = empty ? { kind: 'empty', scope: empty.use.scope, waitMs: empty.waitMs } : UNAVAILABLE;
     asking.forEach((settle, index) => {
@@ -109,18 +145,21 @@ export class StoreBuckets implements Buckets {
     });
   }
 
-  /** Answers the calls that gathered during a request which has shown that there is nothing to ask for. */
-  #settleKnown(batch: Batch): void {
-    const now = this.#deps.clock();
-    const known = now < this.#askAgainAt ? UNAVAILABLE : this.#remembered(batch.uses, now);
-    if (!known) return;
-    const { waiting } = batch;
-    batch.waiting = [];
-    for (const settle of waiting) settle(known);
+  /** Answers the calls that gathered during a request, as far as its result answers them. */
+  #settleWaiting(line: Line): void {
+    if (line.waiting.length === 0) return;
+    const served = Math.min(line.leased, line.waiting.length);
+    line.leased -= served;
+    for (const settle of line.waiting.splice(0, served)) settle(TAKEN);
+    const known = this.#known(() => line.uses, this.#deps.clock());
+    if (known) for (const settle of line.waiting.splice(0)) settle(known);
   }
 
-  #remembered(uses: readonly BucketUse[], now: number): Taken | undefined {
-    for (const { key, scope } of uses) {
+  /** Returns the outcome of a call that does not need to ask the store. */
+  #known(usesOf: () => readonly BucketUse[], now: number): Taken | undefined {
+    if (now < this.#askAgainAt) return UNAVAILABLE;
+    if (this.#emptyUntil.size === 0) return undefined;
+    for (const { key, scope } of usesOf()) {
       const until = this.#emptyUntil.get(key);
       if (until === undefined) continue;
       if (until > now) return { kind: 'empty', scope, waitMs: until - now };
@@ -133,6 +172,23 @@ export class StoreBuckets implements Buckets {
     if (this.#emptyUntil.size >= MAX_REMEMBERED)
       for (const [other, end] of this.#emptyUntil) if (end <= now) this.#emptyUntil.delete(other);
     if (this.#emptyUntil.size < MAX_REMEMBERED) this.#emptyUntil.set(key, until);
+  }
+
+  /** Puts back the tokens of leases that have ended, and forgets lines without calls. */
+  #sweep(): void {
+    const now = this.#deps.clock();
+    for (const [id, line] of this.#lines) {
+      if (line.isAsking || now < line.leasedUntil || now - line.askedAt < LEASE_MS) continue;
+      this.#lines.delete(id);
+      if (line.leased === 0) continue;
+      const putBack = { calls: 0, lease: 0, back: line.leased };
+      takeFrom(this.#deps.store, line.uses, putBack).catch((error: unknown) => {
+        this.#failed(error);
+      });
+    }
+    if (this.#lines.size > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
   }
 
   #succeeded(): void {
