@@ -9,6 +9,7 @@ const needRedis = [
   'gateway/authserver/endpoints/{assertion,browser/replicas,replicas}.test.ts',
   'gateway/authserver/sessions/{upstream-tokens-conformance,embedded-boundary,two-processes}.test.ts',
   'gateway/kvstore/open.test.ts',
+  'gateway/policy/rate-limit/store-buckets.test.ts',
 ];
 /** They start load generators: `make bench` runs them before it measures. */
 const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];

@@ -15,6 +15,8 @@ import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
 import type { Authenticator, StrategyDeps } from './outgoing/authenticator.ts';
 import { createPolicies } from './policy/index.ts';
+import type { RateLimitObserver } from './policy/rate-limit/buckets.ts';
+import { RateBuckets } from './rate-buckets.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-observer.ts';
@@ -45,6 +47,7 @@ export interface PublicServerDeps {
   readonly onAuthentication: (outcome: string) => void;
   readonly onAuthServerEvent: (event: string) => void;
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
+  readonly rateLimits: RateLimitObserver;
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** API server; undefined outside of a cluster. */
@@ -75,6 +78,7 @@ export class PublicServer {
   readonly #deps: PublicServerDeps;
   readonly #origins: { current: OriginGuardOptions };
   readonly #gate: CurrentGate;
+  readonly #buckets: RateBuckets;
   readonly #listener: Listener;
   readonly #heartbeat: NodeJS.Timeout;
 
@@ -88,7 +92,11 @@ export class PublicServer {
       clientUrl: () => undefined,
     };
     gate.authServer.current = await openAuthServer(spec.config, deps, gate);
-    const virtual = virtualServer(spec.config, deps, gate);
+    const buckets = await openBuckets(spec.config, deps).catch(async (error: unknown) => {
+      await gate.authServer.current?.close();
+      throw error;
+    });
+    const virtual = virtualServer(spec.config, deps, gate, buckets);
     const options: AppOptions = {
       log: deps.log,
       origins,
@@ -104,8 +112,9 @@ export class PublicServer {
           deps.onOverBudget('connections');
         },
       });
-      return new PublicServer(spec, deps, { virtual, origins, gate, listener });
+      return new PublicServer(spec, deps, { virtual, origins, gate, buckets, listener });
     } catch (error) {
+      buckets.close();
       await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close()]);
       throw error;
     }
@@ -118,6 +127,7 @@ export class PublicServer {
       virtual: VirtualServer;
       origins: { current: OriginGuardOptions };
       gate: CurrentGate;
+      buckets: RateBuckets;
       listener: Listener;
     },
   ) {
@@ -126,6 +136,7 @@ export class PublicServer {
     this.virtual = parts.virtual;
     this.#origins = parts.origins;
     this.#gate = parts.gate;
+    this.#buckets = parts.buckets;
     this.#listener = parts.listener;
     this.#gate.boundary.current = this.#newBoundary(spec.config, parts.gate.authServer.current);
     this.#gate.onLoginEnded = (tsid) => {
@@ -166,7 +177,12 @@ export class PublicServer {
   async swap(spec: ServerSpec): Promise<void> {
     const before = this.virtual.config;
     const { config } = spec;
-    await this.#swapGate(config, !isDeepStrictEqual(incomingOf(before), incomingOf(config)));
+    const buckets = await this.#buckets.prepare(config).catch(impossible);
+    await this.#swapGate(config, !isDeepStrictEqual(incomingOf(before), incomingOf(config))).catch((error: unknown) => {
+      buckets.discard();
+      throw error;
+    });
+    buckets.apply();
     this.#origins.current = originsOf({ ...spec, host: this.spec.host });
     // the new rules may reject clients that the old rules accepted
     if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
@@ -189,6 +205,7 @@ export class PublicServer {
     await this.#listener.close();
     this.#gate.boundary.current.close();
     await this.#gate.authServer.current?.close();
+    this.#buckets.close();
   }
 
   #isBusy(): boolean {
@@ -265,6 +282,13 @@ async function openAuthServer(
   return Server.open(config, deps).catch(impossible);
 }
 
+/** Rejects with `BoundaryImpossible`. */
+async function openBuckets(config: GatewayConfig, { log, env, rateLimits }: PublicServerDeps): Promise<RateBuckets> {
+  const buckets = new RateBuckets({ log: withFields(log, { server: config.name }), env, observer: rateLimits });
+  (await buckets.prepare(config).catch(impossible)).apply();
+  return buckets;
+}
+
 function impossible(error: unknown): never {
   throw new BoundaryImpossible(error);
 }
@@ -303,8 +327,10 @@ function virtualServer(
   config: GatewayConfig,
   deps: PublicServerDeps,
   { boundary, authServer }: CurrentGate,
+  buckets: RateBuckets,
 ): VirtualServer {
   const { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
+  const { rateLimits } = deps;
   return new VirtualServer(config, {
     log: withFields(log, { server: config.name }),
     now: strategies.now,
@@ -322,7 +348,7 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
-    createPolicies: (current) => createPolicies(current, { now: strategies.now }),
+    createPolicies: (current) => createPolicies(current, { now: strategies.now, buckets: buckets.current, rateLimits }),
     budgets,
     onOverBudget,
     onForeignSession: () => {

@@ -80,8 +80,8 @@ describe('a member of the Run configuration', () => {
     'stateless',
     'trust_proxy_headers',
   ];
-  /** Acted on by the tests below. */
-  const CHECKED = ['oidc_config', 'embedded_auth_server_config'];
+  /** Acted on by other tests. */
+  const CHECKED = ['oidc_config', 'embedded_auth_server_config', 'rate_limit_config'];
   const valueOf = (name: string): unknown => sample(RunConfig.properties[name as keyof typeof RunConfig.properties]);
 
   it.each(Object.keys(RunConfig.properties).filter((name) => !CHECKED.includes(name)))(

@@ -10,6 +10,7 @@ import { hasUsers, incomingProblems } from './incoming/index.ts';
 import { readOutgoingEntry, STRATEGIES } from './outgoing/index.ts';
 import { fileType } from './outgoing/registry.ts';
 import { policyMembers, policyProblems } from './policy/index.ts';
+import { sharedStoreProblems } from './shared-store.ts';
 
 type Read = { readonly config: GatewayConfig } | { readonly problems: Problem[] };
 
@@ -57,12 +58,13 @@ export function checkGatewayConfig(json: unknown): Read {
   if ('problems' in read) return read;
   const strategies = readStrategies(read.config);
   const problems = [
-    ...gatewayConfigProblems(read.config, policyMembers),
+    ...gatewayConfigProblems(read.config, policyMembers(read.config)),
     ...incomingProblems(read.config),
     ...strategies.problems,
     ...outgoingProblems(read.config, NEEDS, hasUsers(read.config.vmcp.incoming.type)),
     ...authServerProblems(read.config),
-    ...policyProblems(read.config),
+    ...policyProblems(read.config, { hasUsers: hasUsers(read.config.vmcp.incoming.type) }),
+    ...sharedStoreProblems(read.config),
     ...mountProblems(read.config),
   ];
   if (problems.length > 0) return { problems };

@@ -7,7 +7,7 @@ import { authzFields, authzRules, telemetryConfigRef } from './fields/authz.ts';
 import { defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
 import { workloadFields, workloadRules } from './mcp-server-workload.ts';
 import { oidcConfigRef } from './fields/oidc.ts';
-import { limitsUsers, limitsUsersCel, rateLimiting, rateLimitingRules } from './fields/rate-limiting.ts';
+import { limitsUsers, limitsUsersCel, rateLimitRules, rateLimitSpec } from '../../gateway/policy/rate-limit/spec.ts';
 import { sessionStorage, sessionStorageRules } from './fields/session-storage.ts';
 
 const authServerRef = Type.Optional(
@@ -101,7 +101,7 @@ export const MCPServer = defineKind({
       audit: block('Audit log of this server.', {
         enabled: flag('Write audit events.', { default: false }),
       }),
-      rateLimiting: rateLimiting(),
+      rateLimiting: Type.Optional(rateLimitSpec),
       sessionStorage: sessionStorage(),
       telemetryConfigRef: telemetryConfigRef(),
       toolConfigRef: nameRef('Shared tool configuration.'),
@@ -114,7 +114,7 @@ export const MCPServer = defineKind({
     ...workloadRules,
     ...userRules,
     ...authzRules,
-    ...rateLimitingRules('rateLimiting'),
+    ...rateLimitRules('rateLimiting'),
     ...sessionStorageRules('sessionStorage'),
   ],
   objectRules: [...workloadName(), stdioName],

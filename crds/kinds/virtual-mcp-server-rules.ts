@@ -4,7 +4,7 @@ import { INCOMING } from '../../gateway/incoming/index.ts';
 import { authServerRules } from './fields/auth-server-config.ts';
 import { authzRules } from './fields/authz.ts';
 import { audienceRules, oidcConfigRules } from './fields/oidc.ts';
-import { limitsUsers, limitsUsersCel } from './fields/rate-limiting.ts';
+import { limitsUsers, limitsUsersCel } from '../../gateway/policy/rate-limit/spec.ts';
 import { variantRules } from './fields/variants.ts';
 import { sessionStorageRules } from './fields/session-storage.ts';
 import { vmcpConfigRules } from './fields/vmcp-config.ts';

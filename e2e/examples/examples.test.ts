@@ -224,6 +224,15 @@ describe('examples', () => {
     expect(textOf(await call(client, 'steady_read_graph'))).toContain('entities');
   });
 
+  it('rate-limits: the third call of a limited tool is refused, other tools answer', async () => {
+    const example = await startExample(testScope(), 'rate-limits');
+    const client = await example.client();
+    const echo = () => call(client, 'everything_echo', { message: 'hello' });
+    expect([textOf(await echo()), textOf(await echo())]).toEqual(['Echo: hello', 'Echo: hello']);
+    await expect(echo()).rejects.toThrow('Rate limit exceeded: try again in 30 s');
+    expect(textOf(await call(client, 'everything_get-sum', { a: 1, b: 2 }))).toContain('3');
+  });
+
   it('partial-failure: strict rejects the list, tolerant names the missing backend', async () => {
     const ports = { 3909: await freePort() };
     const example = await startExample(testScope(), 'partial-failure', { gateways: ['strict', 'tolerant'], ports });

@@ -13,6 +13,7 @@ export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...backendFiles(config),
   ...credentialFiles(config),
   ...authServerFiles(config),
+  ...nestedFiles('scaling_config.session_kvstore', config.scaling_config?.session_kvstore),
 ];
 
 const OIDC_MEMBERS = ['clientSecretFile', 'authTokenFile', 'cacertPath'] as const;

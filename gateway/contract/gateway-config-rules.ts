@@ -27,7 +27,7 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
 
 /**
  * Lists problems that the schema of a gateway's configuration cannot express. `policyMembers` are the members that
- * policies read.
+ * policies read in it.
  */
 export function gatewayConfigProblems(config: GatewayConfig, policyMembers: readonly string[] = []): Problem[] {
   const { backends, passthrough_headers: passthrough = [] } = config.vmcp;

@@ -1,6 +1,7 @@
+import { rateLimit } from './rate-limit/rate-limit.ts';
 import { policyRegistry } from './registry.ts';
 
 /** Every policy, in the order in which policies decide. A new one is one line here. */
-export const POLICIES = [] as const;
+export const POLICIES = [rateLimit] as const;
 
 export const { createPolicies, policyMembers, policyProblems } = policyRegistry(POLICIES);

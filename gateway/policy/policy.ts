@@ -1,7 +1,9 @@
-import type { TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Identity } from '../contract/identity.ts';
+import type { Problem } from '../contract/problem.ts';
 import type { Variant } from '../contract/variant.ts';
+import type { Buckets, RateLimitObserver } from './rate-limit/buckets.ts';
 
 /** Name and version that a client sent in `initialize`. Unverified; empty when absent. */
 export interface ClientInfo {
@@ -44,7 +46,10 @@ export interface Allow {
   readonly maxReplyBytes?: number;
 }
 
-/** Rejection of a call: 403, or 429 with `retryAfterSeconds`, and a JSON-RPC error with a fixed code. */
+/**
+ * Rejection of a call: 403, 429 with `retryAfterSeconds`, or 503 if also `isOutage`, and a JSON-RPC error with a fixed
+ * code.
+ */
 export interface Deny {
   readonly verdict: 'deny';
   /** Stable word for programs: `data.reason` of the error. */
@@ -52,6 +57,8 @@ export interface Deny {
   /** One sentence for the user. */
   readonly message: string;
   readonly retryAfterSeconds?: number;
+  /** True when the policy could not decide, because something that it needs is down. */
+  readonly isOutage?: boolean;
 }
 
 /** Rejection of a call until its token has more scopes. @see RFC 6750 section 3.1, insufficient_scope */
@@ -98,6 +105,15 @@ export interface Policy {
 export interface PolicyDeps {
   /** ms since the epoch. */
   readonly now: () => number;
+  /** Token buckets of this virtual server; they outlive a new configuration. */
+  readonly buckets: Buckets;
+  readonly rateLimits: RateLimitObserver;
+}
+
+/** Facts about the virtual server that the check of a configuration needs. */
+export interface PolicyFacts {
+  /** False: all clients are anonymous. */
+  readonly hasUsers: boolean;
 }
 
 /** A kind of policy: what a resource holds, what the gateway reads, and how it decides. */
@@ -108,6 +124,10 @@ export interface PolicyVariant<
 > extends Variant<Type, Spec, Config, PolicyDeps, Policy> {
   /** Member of the gateway's configuration that holds `config`; without it the policy is off. */
   readonly member: keyof GatewayConfig;
+  /** Members that have an effect only together with `member`. */
+  readonly alsoReads?: readonly (keyof GatewayConfig)[];
+  /** Returns problems that the schema of `config` cannot express. Paths start at `config`. */
+  check?(config: Static<Config>, facts: PolicyFacts): Problem[];
 }
 
 export const definePolicy = <const Type extends string, Spec extends TObject | undefined, Config extends TObject>(

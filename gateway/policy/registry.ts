@@ -2,26 +2,33 @@ import type { TObject } from 'typebox';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import { readDocument } from '../contract/run-config/document.ts';
-import type { Policy, PolicyDeps } from './policy.ts';
+import type { Policy, PolicyDeps, PolicyFacts } from './policy.ts';
 
 /** A policy of any type. */
 interface AnyPolicy {
   readonly type: string;
   readonly member: keyof GatewayConfig;
+  readonly alsoReads?: readonly (keyof GatewayConfig)[];
   readonly config: TObject;
+  check?(config: never, facts: PolicyFacts): Problem[];
   create(config: never, deps: PolicyDeps): Policy;
 }
 
 /** Functions over a list of policies. The cast is safe: `policyProblems` has checked each member against its schema. */
 export function policyRegistry(variants: readonly AnyPolicy[]) {
   /** Lists problems in the members that policies read. */
-  const policyProblems = (config: GatewayConfig): Problem[] =>
-    variants.flatMap(({ member, config: schema }) => {
+  const policyProblems = (config: GatewayConfig, facts: PolicyFacts): Problem[] =>
+    variants.flatMap((variant) => {
+      const { member, config: schema } = variant;
       if (config[member] === undefined) return [];
       const read = readDocument(schema, config[member]);
-      if (!('problems' in read)) return [];
-      return read.problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
+      const problems = 'problems' in read ? read.problems : (variant.check?.(read.config as never, facts) ?? []);
+      return problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
     });
+
+  /** Returns the members that have an effect in this configuration because a policy reads them. */
+  const policyMembers = (config: GatewayConfig): string[] =>
+    variants.flatMap(({ member, alsoReads = [] }) => (config[member] === undefined ? [] : [member, ...alsoReads]));
 
   /** Creates the policies that a configuration turns on, in the order of the registry. */
   const createPolicies = (config: GatewayConfig, deps: PolicyDeps): readonly Policy[] =>
@@ -29,7 +36,7 @@ export function policyRegistry(variants: readonly AnyPolicy[]) {
       config[variant.member] === undefined ? [] : [variant.create(config[variant.member] as never, deps)],
     );
 
-  return { policyMembers: variants.map(({ member }): string => member), policyProblems, createPolicies };
+  return { policyMembers, policyProblems, createPolicies };
 }
 
 const below = (member: string, path: string): string => (path === '' ? member : `${member}.${path}`);

@@ -1,4 +1,3 @@
-import { storeFacts } from '../../gateway/authserver/storage/index.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
@@ -12,6 +11,7 @@ import { resolveIncoming } from './incoming/incoming.ts';
 import { checkUnbuilt } from './fields/not-supported.ts';
 import { resolveOperational } from './operational.ts';
 import { checkOutgoing } from './backends/outgoing.ts';
+import { resolveRateLimits } from './rate-limiting.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { absorb, newScope, type Mount, type Platform, type Scope } from './scope.ts';
@@ -89,6 +89,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     group: vmcp.spec.groupRef.name,
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && { embedded_auth_server_config: authServer }),
+    ...resolveRateLimits(scope),
     vmcp: {
       namespace: snapshot.namespace,
       incoming,
@@ -192,11 +193,11 @@ function resolvePassthrough(scope: Scope): string[] | undefined {
   return headers;
 }
 
-/** Warns when there are several replicas without shared session storage. */
+/** Warns when there are several replicas: they do not share sessions. */
 function checkSessions(scope: Scope): void {
   const { platform, vmcp } = scope;
-  const { replicas = 1, sessionStorage } = vmcp.spec;
-  if (platform.mode === 'local' || replicas <= 1 || storeFacts(sessionStorage?.provider).isShared) return;
+  const { replicas = 1 } = vmcp.spec;
+  if (platform.mode === 'local' || replicas <= 1) return;
   const message = `each of the ${String(replicas)} pods knows only its own sessions, and a client that reaches another pod must start a new one: keep sessionAffinity: ClientIP, or set replicas: 1`;
   scope.on(vmcp).warning('SessionStorageMissingForReplicas', 'spec.replicas', message);
 }

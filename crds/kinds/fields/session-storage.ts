@@ -30,7 +30,10 @@ export const sessionStorage = () =>
     provider: storeType(),
     address: text('Address of the store, `host:port`.', { minLength: 1, maxLength: 512 }),
     db: whole('Database number.', { default: 0, minimum: 0, maximum: 2147483647, format: 'int32' }),
-    keyPrefix: text('Prefix of every key. Must end with `:`.', { maxLength: 253 }),
+    keyPrefix: text('Prefix of every key. Must end with `:` and contain no braces.', {
+      maxLength: 253,
+      pattern: '^[^{}\\s]*:$',
+    }),
     passwordRef: secretKeyRef('Password of the store.'),
     tls: storeTls('TLS for connections to the store. `{}` trusts the system roots. No TLS when absent.'),
   });

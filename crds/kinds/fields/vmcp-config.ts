@@ -13,11 +13,11 @@ import {
 } from '../../../gateway/contract/optional.ts';
 import { NameRef, nameRef } from '../../../gateway/contract/references.ts';
 import { minimum } from '../../../gateway/contract/duration-rules.ts';
+import { rateLimitRules, rateLimitSpec } from '../../../gateway/policy/rate-limit/spec.ts';
 import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../../gateway/contract/rule.ts';
 import { compositeToolRules, compositeTools, toolAnnotations } from './composite-tools.ts';
 import { headerNames } from './header-fields.ts';
 import { operational, operationalRules } from './operational.ts';
-import { rateLimiting, rateLimitingRules } from './rate-limiting.ts';
 import { sessionStorage } from './session-storage.ts';
 
 const int = (least: number, most = 2147483647) => ({ minimum: least, maximum: most, format: 'int32' });
@@ -150,7 +150,7 @@ export const vmcpConfig = () =>
     metadata: textMap('Arbitrary text values by name, shown in `/status`.', { maxProperties: 64 }),
     optimizer,
     passthroughHeaders: headerNames('Like `spec.passthroughHeaders`, which takes precedence.'),
-    rateLimiting: rateLimiting(),
+    rateLimiting: Type.Optional(rateLimitSpec),
     sessionStorage: sessionStorage(),
   });
 
@@ -224,7 +224,7 @@ export const vmcpConfigRules = (path: string): Rule[] =>
     ...aggregationRules,
     ...operationalRules('operational'),
     ...optimizerRules,
-    ...rateLimitingRules('rateLimiting'),
+    ...rateLimitRules('rateLimiting'),
     ...compositeToolRules('compositeTools'),
     minimum('codeMode', 'toolCallTimeout', '1ms'),
     safeHeaders('passthroughHeaders'),

@@ -5,4 +5,4 @@ import { storeRegistry } from './registry.ts';
 /** Every store of the authorization server, the default one first. A new one is one line here. */
 export const STORES = [memory, kvstore] as const;
 
-export const { createStore, readStorage, resolveStore, storeFacts, storeOf } = storeRegistry(STORES);
+export const { createStore, openKeyValues, readStorage, resolveStore, storeFacts, storeOf } = storeRegistry(STORES);

@@ -85,6 +85,12 @@ export const kvstore = defineStore({
     ]);
     return kvstoreStore(openKeyValueStore(settings, log), createSealer(secrets), now);
   },
+  async openKeyValues(config, { log, env, keyPrefix, replyTimeoutMs, db }) {
+    const settings = kvstoreSettings({ ...config, key_prefix: keyPrefix }, { env, keyPrefix });
+    const { openKeyValueStore } = await import('../../kvstore/open.ts');
+    const limitMs = Math.min(settings.replyTimeoutMs, replyTimeoutMs);
+    return openKeyValueStore({ ...settings, replyTimeoutMs: limitMs, db: db ?? settings.db }, log);
+  },
 });
 
 function resolveKvstore(given: Spec, scope: StoreScope): KvstoreConfig {

@@ -4,7 +4,8 @@ import type { Problem } from '../../contract/problem.ts';
 import { readDocument } from '../../contract/run-config/document.ts';
 import { storageMembers, type StorageConfig } from '../../contract/run-config/auth-server-storage.ts';
 import type { Store } from './store.ts';
-import type { StoreDeps, StoreFacts, StoreScope } from './variant.ts';
+import type { KeyValueStore } from '../../kvstore/key-value-store.ts';
+import type { KeyValueDeps, StoreDeps, StoreFacts, StoreScope } from './variant.ts';
 
 /** A store of any type. */
 interface AnyStore extends StoreFacts {
@@ -15,6 +16,7 @@ interface AnyStore extends StoreFacts {
   resolve(spec: never, scope: StoreScope): object;
   check?(config: never): Problem[];
   create(config: never, deps: StoreDeps): Promise<Store>;
+  openKeyValues?(config: never, deps: KeyValueDeps): Promise<KeyValueStore>;
 }
 
 /** `authServerConfig.storage`; the member that the type names holds the spec of the store. */
@@ -74,6 +76,15 @@ export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
     return store.create((valueOf(read.config, memberOf(store)) ?? {}) as never, deps);
   };
 
+  /**
+   * Opens another connection to the key-value store of a checked configuration. Returns undefined for a store that has
+   * none. Rejects as `createStore` does.
+   */
+  const openKeyValues = (storage: StorageConfig, deps: KeyValueDeps): Promise<KeyValueStore> | undefined => {
+    const store = named(storage.type ?? byDefault.type) ?? byDefault;
+    return store.openKeyValues?.((valueOf(storage, memberOf(store)) ?? {}) as never, deps);
+  };
+
   /** The store of a spec: the default one also where the member that the type names is missing. */
   const storeOf = (spec: StorageSpec): AnyStore => {
     const store = named(spec.type ?? byDefault.type) ?? byDefault;
@@ -96,6 +107,7 @@ export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
 
   return {
     createStore,
+    openKeyValues,
     readStorage,
     resolveStore,
     storeFacts,

@@ -1,6 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import type { Problem } from '../../contract/problem.ts';
 import type { Variant, VariantScope } from '../../contract/variant.ts';
+import type { KeyValueStore } from '../../kvstore/key-value-store.ts';
 import type { Store } from './store.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -14,6 +15,15 @@ export interface StoreDeps {
   readonly secrets: () => readonly Uint8Array[];
   /** Default prefix of keys, such as `vmcp:auth:{default:name}:`. */
   readonly keyPrefix: string;
+}
+
+export interface KeyValueDeps extends Pick<StoreDeps, 'log' | 'env'> {
+  /** Prefix of keys, in place of that of the configuration; see `keyPrefixProblem`. */
+  readonly keyPrefix: string;
+  /** Longest wait in ms for an answer; a shorter one of the configuration applies. */
+  readonly replyTimeoutMs: number;
+  /** Database number, in place of that of the configuration. */
+  readonly db?: number | undefined;
 }
 
 /** Facts about the virtual server that `resolve` may read, and its outlets for files and problems. */
@@ -47,6 +57,8 @@ export interface StoreVariant<Type extends string, Spec extends TObject | undefi
   resolve(spec: Spec extends TObject ? Static<Spec> : undefined, scope: StoreScope): Static<Config>;
   /** Returns problems that the schema of `config` cannot express. Paths start at `config`. */
   check?(config: Static<Config>): Problem[];
+  /** Opens another connection to the key-value store, for state of other parts that replicas share. Rejects as `create` does. */
+  openKeyValues?(config: Static<Config>, deps: KeyValueDeps): Promise<KeyValueStore>;
 }
 
 export const defineStore = <const Type extends string, Spec extends TObject | undefined, Config extends TObject>(

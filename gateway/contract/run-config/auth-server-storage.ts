@@ -2,7 +2,8 @@ import { Type, type Static } from 'typebox';
 import { Closed } from '../fields.ts';
 import { block, duration, flag, text, texts, whole } from '../optional.ts';
 
-const tls = (description: string) =>
+/** Optional TLS settings of a connection to a store. */
+export const tls = (description: string) =>
   block(description, {
     ca_cert_file: text('PEM certificates trusted in addition to the system roots.'),
     insecure_skip_verify: flag('Do not verify the certificate. Development only.'),

@@ -3,6 +3,7 @@ import { block, blockMap, blocks, duration, flag, text, textMap, texts, whole } 
 import { ClosedPermissionProfile } from '../permission-profile.ts';
 import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
 import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';
+import { tls } from './auth-server-storage.ts';
 
 export { SCHEMA_VERSION };
 
@@ -85,6 +86,7 @@ const endpoint = {
       db: whole('Database number.'),
       key_prefix: text('Prefix of every key.'),
       password_file: text('Path of the file that holds the password.'),
+      tls: tls('TLS for connections to the store. `{}` trusts the system roots. No TLS when absent.'),
     }),
   }),
 };
@@ -107,6 +109,7 @@ const policy = {
   }),
   authz_config_path: text('File that holds the policy.'),
   rate_limit_config: block('Rate limits for tool calls.', {
+    storeUnavailable: text('Outcome of calls while the key-value store is down: `open` or `closed`.'),
     perUser: bucket('Limit for each user.'),
     shared: bucket('Limit for all users together.'),
     tools: blocks('Limits for individual tools.', {

@@ -76,6 +76,9 @@ function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { re
   return true;
 }
 
+const OUTAGE = { status: 503, code: CODE.internal } as const;
+const RATE_LIMITED = { status: 429, code: CODE.rateLimited } as const;
+
 /** Rejects a call that a policy denied or that needs more scopes. Returns false for failures of another kind. */
 function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal): failure is PolicyRefusal {
   if (failure.kind === 'challenged') {
@@ -85,12 +88,13 @@ function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal)
     return true;
   }
   if (failure.kind !== 'denied') return false;
-  const { reason, message, retryAfterSeconds } = failure;
-  answer.refuse(
-    retryAfterSeconds === undefined
-      ? { status: 403, code: CODE.denied, message, data: { reason } }
-      : { status: 429, code: CODE.rateLimited, message, data: { reason, retryAfterSeconds }, retryAfterSeconds },
-  );
+  const { reason, message, retryAfterSeconds, isOutage = false } = failure;
+  if (retryAfterSeconds === undefined) {
+    answer.refuse({ status: 403, code: CODE.denied, message, data: { reason } });
+    return true;
+  }
+  const how = isOutage ? OUTAGE : RATE_LIMITED;
+  answer.refuse({ ...how, message, data: { reason, retryAfterSeconds }, retryAfterSeconds });
   return true;
 }
 

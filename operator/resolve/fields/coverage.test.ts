@@ -154,7 +154,8 @@ describe('every accepted field has an effect', () => {
     '$kind $pattern is a field of the schema and is refused when it is set',
     ({ kind, pattern, isInert }) => {
       expect(FIELDS.some((field) => field.kind === kind && covers(pattern, field.path))).toBe(true);
-      const value = ['set', { enabled: true, provider: 'kvstore' }].find((candidate) => !isInert?.(candidate));
+      const values = ['set', { enabled: true, provider: 'kvstore' }];
+      const value = values.find((candidate) => !isInert?.(candidate, objectWith(kind, pattern, candidate)));
       const problems: ObjectProblem[] = [];
       checkUnbuilt(
         objectWith(kind, pattern, value),

@@ -3,6 +3,7 @@ import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
 import { occurrences, type FieldPattern } from './field-pattern.ts';
 import type { Platform, Report } from '../scope.ts';
+import { limitsUseSessionStorage } from '../rate-limiting.ts';
 import type { Resource } from '../snapshot.ts';
 
 /** Field of the schema that the gateway does not support yet. A server that sets it does not start. */
@@ -12,7 +13,7 @@ export interface UnbuiltField {
   /** Name of the missing feature. */
   readonly feature: string;
   /** Returns true for a value that needs no support, such as the default or an explicit "off". */
-  readonly isInert?: (value: unknown) => boolean;
+  readonly isInert?: (value: unknown, object: Resource) => boolean;
   /** Advice for the user; "remove this field" when absent. */
   readonly instead?: string;
   /** Mode in which the field is unsupported; both when absent. */
@@ -29,6 +30,10 @@ const canHoldSessions = (value: unknown): boolean => {
   return typeof provider === 'string' && storeFacts(provider).canHoldSessions;
 };
 
+/** Returns true where rate limits use `sessionStorage`. */
+const holdsBuckets = (object: Resource): boolean =>
+  object.kind === 'VirtualMCPServer' && limitsUseSessionStorage(object.spec);
+
 /** Returns true for the profile that equals the access of a local process. */
 const isNetworkProfile = (value: unknown): boolean =>
   member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
@@ -38,7 +43,7 @@ const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry export';
-const RATE_LIMIT = 'rate limiting';
+const RATE_LIMIT_ADVICE = 'set spec.config.rateLimiting of the VirtualMCPServer';
 const AUDIT = 'the audit stream';
 const SESSION_STORE = 'session storage in a kvstore';
 const SANDBOX = 'isolation of local servers';
@@ -60,7 +65,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
       undefined,
       'register one there and set clientId',
     ],
-    ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
+    ['spec.sessionStorage', SESSION_STORE, (value, object) => canHoldSessions(value) || holdsBuckets(object)],
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.embeddingServerRef', OPTIMIZER],
     ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
@@ -69,7 +74,6 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.config.compositeToolRefs', COMPOSITE],
     ['spec.config.compositeTools', COMPOSITE],
     ['spec.config.optimizer', OPTIMIZER],
-    ['spec.config.rateLimiting', RATE_LIMIT],
   ]),
   ...ofKind('MCPServer', [
     ['spec.audit', AUDIT, isOff],
@@ -78,7 +82,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.authzConfigRef', PER_SERVER],
     ['spec.oidcConfigRef', PER_SERVER],
     ['spec.permissionProfile', SANDBOX, isNetworkProfile],
-    ['spec.rateLimiting', RATE_LIMIT],
+    ['spec.rateLimiting', 'rate limiting of a single server', undefined, RATE_LIMIT_ADVICE],
     ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.toolConfigRef', TOOL_CONFIG],
@@ -109,7 +113,7 @@ export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: R
   for (const { kind, pattern, feature, isInert, only, instead = 'remove this field' } of UNBUILT_FIELDS) {
     if (kind !== object.kind || (only ?? mode) !== mode) continue;
     for (const { path, value } of occurrences(object, pattern)) {
-      if (!isEmptyList(value) && !isInert?.(value))
+      if (!isEmptyList(value) && !isInert?.(value, object))
         report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
     }
   }

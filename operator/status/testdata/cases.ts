@@ -155,7 +155,14 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   },
   'two pods': { objects: [vmcp({ replicas: 2 }), ...two], observed: { workload: workload(2, 2), problems: [] } },
   'two pods and a store': {
-    objects: [vmcp({ replicas: 2, sessionStorage: { provider: 'kvstore', address: 'redis:6379' } }), ...two],
+    objects: [
+      vmcp({
+        replicas: 2,
+        sessionStorage: { provider: 'kvstore', address: 'redis:6379' },
+        config: { rateLimiting: { shared: { maxTokens: 10, refillPeriod: '1m' } } },
+      }),
+      ...two,
+    ],
     observed: up,
   },
   'entry without a backend': { objects: [vmcp({ outgoingAuth: { backends: { nobody: { type: 'discovered' } } } }), ...two], observed: up },
@@ -286,10 +293,6 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
   'one of two pods': {
     objects: [server({ replicas: 2 })],
     observed: { workload: workload(1, 2), pods: [waiting('mcp', 'ErrImagePull')], problems: [] },
-  },
-  'two pods and a store': {
-    objects: [server({ replicas: 2, sessionStorage: { provider: 'kvstore', address: 'redis:6379' } })],
-    observed: up,
   },
   'scaled to 0': { objects: [server({ replicas: 0 })], observed: { workload: workload(0, 0), problems: [] } },
   'being deleted': { objects: [server({}, { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } })], observed: up },
