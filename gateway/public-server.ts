@@ -322,7 +322,7 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
-    createPolicies: (current) => createPolicies(current, { now: strategies.now }),
+    createPolicies: (current) => createPolicies(current, { now: strategies.now, server: current.name ?? '' }),
     budgets,
     onOverBudget,
     onForeignSession: () => {

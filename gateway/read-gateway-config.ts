@@ -62,7 +62,7 @@ export function checkGatewayConfig(json: unknown): Read {
     ...strategies.problems,
     ...outgoingProblems(read.config, NEEDS, hasUsers(read.config.vmcp.incoming.type)),
     ...authServerProblems(read.config),
-    ...policyProblems(read.config),
+    ...policyProblems(read.config, hasUsers(read.config.vmcp.incoming.type)),
     ...mountProblems(read.config),
   ];
   if (problems.length > 0) return { problems };

@@ -9,7 +9,7 @@ let copy: SourceCopy;
 /** Copies the sources and adds a policy: one file and one line in the registry. */
 beforeAll(async () => {
   copy = await copySources(['gateway']);
-  const [before, after] = ['export const POLICIES = [', 'export const POLICIES = [toyPolicy'];
+  const [before, after] = ['export const POLICIES = [', 'export const POLICIES = [toyPolicy, '];
   await copy.register('gateway/policy', 'toy-policy.ts', 'toyPolicy', before, after);
   await copy.add('gateway/policy', 'call-through-gateway.ts');
 }, TIMEOUT_MS);
@@ -22,7 +22,7 @@ it(
     const { code, stdout, stderr } = await copy.node(script);
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
-      problems: ['authz_config.version'],
+      problems: ['runtime_config.builder_image'],
       list: expect.objectContaining({ result: { tools: [expect.objectContaining({ name: 'shop_buy' })] } }),
       buy: { status: 200, body: { jsonrpc: '2.0', id: 1, result: { content: [] } } },
       sell: {

@@ -1,6 +1,7 @@
+import { authorization } from './authorization.ts';
 import { policyRegistry } from './registry.ts';
 
 /** Every policy, in the order in which policies decide. A new one is one line here. */
-export const POLICIES = [] as const;
+export const POLICIES = [authorization] as const;
 
 export const { createPolicies, policyMembers, policyProblems } = policyRegistry(POLICIES);

@@ -1,6 +1,7 @@
-import type { TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Identity } from '../contract/identity.ts';
+import type { Problem } from '../contract/problem.ts';
 import type { Variant } from '../contract/variant.ts';
 
 /** Name and version that a client sent in `initialize`. Unverified; empty when absent. */
@@ -34,6 +35,13 @@ export interface PolicyCall extends CallFacts {
   readonly identity: Identity | undefined;
   /** JSON text of the arguments of `tools/call` and `prompts/get`; undefined for other methods. */
   readonly arguments: Buffer | undefined;
+  /** The item that is called, read or completed. Its `name` and `backend` are those of the call. */
+  readonly item: ListedItem;
+  /**
+   * Returns the JSON text of each argument by name. Returns undefined when two names are equal or differ only in case: a backend
+   * may then read the other one. Reads `arguments` at each call.
+   */
+  readArguments(): ReadonlyMap<string, string> | undefined;
   /** Aborted when the client cancels the call or leaves while a policy decides. */
   readonly signal: AbortSignal;
 }
@@ -66,12 +74,16 @@ export type Decision = Allow | Deny | Challenge;
 
 export const ALLOW: Allow = Object.freeze({ verdict: 'allow' });
 
-/** One entry of a list that a client requests. */
+/** One entry of a list that a client requests, or the entry that a call names. */
 export interface ListedItem {
+  /** A read through a template is one of `resources`. */
   readonly kind: 'tools' | 'resources' | 'templates' | 'prompts';
   /** Advertised name, URI or URI template. */
   readonly name: string;
+  /** Empty for an item that does not exist. */
   readonly backend: string;
+  /** JSON text of the entry as clients see it; undefined when no list has it. */
+  readonly json: Buffer | undefined;
 }
 
 /** Principal that requests a list; the identity is undefined for anonymous clients. */
@@ -88,6 +100,11 @@ export interface Policy {
    */
   decide(call: PolicyCall): Decision | Promise<Decision>;
   /**
+   * Decides on a call of an item that is not in the view of the client, before the client gets the error of its method; absent: it
+   * gets that error. A policy that hides items rejects such a call exactly as one that it denies, after the same time.
+   */
+  decideUnknown?(call: PolicyCall): Decision | Promise<Decision>;
+  /**
    * Returns false for an item that the lists of this viewer omit; absent: every item is listed. Results are cached per
    * identity until the lists change, so they may depend on the arguments alone. Calls of an omitted item still reach `decide`.
    */
@@ -98,6 +115,8 @@ export interface Policy {
 export interface PolicyDeps {
   /** ms since the epoch. */
   readonly now: () => number;
+  /** Name of the virtual server. */
+  readonly server: string;
 }
 
 /** A kind of policy: what a resource holds, what the gateway reads, and how it decides. */
@@ -108,6 +127,10 @@ export interface PolicyVariant<
 > extends Variant<Type, Spec, Config, PolicyDeps, Policy> {
   /** Member of the gateway's configuration that holds `config`; without it the policy is off. */
   readonly member: keyof GatewayConfig;
+  /** True for a policy that decides by user: it is invalid for anonymous clients. */
+  readonly needsUsers?: true;
+  /** Lists problems that the schema cannot express, with paths in `config`. */
+  check?(config: Static<Config>): Problem[];
 }
 
 export const definePolicy = <const Type extends string, Spec extends TObject | undefined, Config extends TObject>(

@@ -9,18 +9,22 @@ interface AnyPolicy {
   readonly type: string;
   readonly member: keyof GatewayConfig;
   readonly config: TObject;
+  readonly needsUsers?: true;
+  check?(config: never): Problem[];
   create(config: never, deps: PolicyDeps): Policy;
 }
 
 /** Functions over a list of policies. The cast is safe: `policyProblems` has checked each member against its schema. */
 export function policyRegistry(variants: readonly AnyPolicy[]) {
-  /** Lists problems in the members that policies read. */
-  const policyProblems = (config: GatewayConfig): Problem[] =>
-    variants.flatMap(({ member, config: schema }) => {
+  /** Lists problems in the members that policies read. `hasUsers` is false for a server of anonymous clients. */
+  const policyProblems = (config: GatewayConfig, hasUsers: boolean): Problem[] =>
+    variants.flatMap((variant) => {
+      const { member, needsUsers } = variant;
       if (config[member] === undefined) return [];
-      const read = readDocument(schema, config[member]);
-      if (!('problems' in read)) return [];
-      return read.problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
+      const read = readDocument(variant.config, config[member]);
+      const problems = 'problems' in read ? read.problems : (variant.check?.(read.config as never) ?? []);
+      const found = problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
+      return needsUsers === true && !hasUsers ? [...found, anonymous(member)] : found;
     });
 
   /** Creates the policies that a configuration turns on, in the order of the registry. */
@@ -31,5 +35,11 @@ export function policyRegistry(variants: readonly AnyPolicy[]) {
 
   return { policyMembers: variants.map(({ member }): string => member), policyProblems, createPolicies };
 }
+
+const anonymous = (path: string): Problem => ({
+  reason: 'RuleViolated',
+  path,
+  message: 'anonymous clients have no user that a policy could decide on: set vmcp.incoming.type: oidc, or remove this',
+});
 
 const below = (member: string, path: string): string => (path === '' ? member : `${member}.${path}`);

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { readGatewayConfig } from '../../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { isInCluster } from '../../../gateway/kube/connection.ts';
@@ -11,6 +10,7 @@ import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { unusableFiles } from '../files/unusable-files.ts';
+import { readConfigWithPolicyFile } from './policy-file.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
 
@@ -71,7 +71,7 @@ async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<
     return undefined;
   });
   if (text === undefined) return undefined;
-  const read = readGatewayConfig(text);
+  const read = await readConfigWithPolicyFile(text);
   const problems = 'problems' in read ? read.problems : await unusableFiles(read.config);
   for (const { path, message, reason } of problems) stderr.write(`${file}: ${path}: ${message} [${reason}]\n`);
   return 'problems' in read || problems.length > 0 ? undefined : read.config;
