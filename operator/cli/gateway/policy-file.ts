@@ -51,8 +51,8 @@ async function readDocument(file: string): Promise<{ readonly value: unknown } |
   try {
     return { value: parse(content) as unknown };
   } catch (error) {
-    const [what] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return problem('InvalidDocument', `${file} is neither JSON nor YAML: ${String(what)}`);
+    const [what = ''] = (error instanceof Error ? error.message : String(error)).split(/:?\n/u);
+    return problem('InvalidDocument', `${file} is neither JSON nor YAML: ${what}`);
   }
 }
 
