@@ -1,10 +1,11 @@
 import { Closed } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
-import { Authorizer, type Principal } from './authorization/authorizer.ts';
+import { Authorizer, isAllowed, type Principal } from './authorization/authorizer.ts';
 import { isCanonicalUri } from './authorization/canonical-uri.ts';
 import { policyDocumentProblems, requirePolicies } from './authorization/check.ts';
 import { AuthorizationConfig, cedarFields, groupFields } from './authorization/config.ts';
-import { Decisions } from './authorization/decisions.ts';
+import type { Outcome } from './authorization/evaluator.ts';
+import { Outcomes } from './authorization/outcomes.ts';
 import { ALLOW, definePolicy, type Deny, type ListedItem, type Policy, type PolicyCall } from './policy.ts';
 
 const NO_ARGUMENTS: ReadonlyMap<string, string> = new Map();
@@ -46,9 +47,9 @@ export const authorization = definePolicy({
 class AuthorizationPolicy implements Policy {
   readonly #authorizer: Authorizer;
   readonly #principals = new WeakMap<Identity, Principal>();
-  readonly #calls = new Decisions();
+  readonly #calls = new Outcomes<Outcome>();
   /** Apart from those of calls: otherwise the first call of a listed item would be faster than that of an unknown one. */
-  readonly #lists = new Decisions();
+  readonly #lists = new Outcomes<Outcome>();
 
   constructor(config: AuthorizationConfig, server: string) {
     this.#authorizer = new Authorizer(config, requirePolicies(config), server);
@@ -56,7 +57,8 @@ class AuthorizationPolicy implements Policy {
 
   decide(call: PolicyCall): typeof ALLOW | Deny {
     const { item, identity } = call;
-    return identity && this.#isAllowed(call, identity) ? ALLOW : DENIALS[item.kind];
+    const readArguments = () => (call.arguments ? call.readArguments() : NO_ARGUMENTS);
+    return this.#allows(item, identity, this.#calls, readArguments) ? ALLOW : DENIALS[item.kind];
   }
 
   /** Takes as long as a decision, and has its result. A completion of an unknown item has an empty result instead. */
@@ -66,19 +68,20 @@ class AuthorizationPolicy implements Policy {
   }
 
   isListed(item: ListedItem, { identity }: { readonly identity: Identity | undefined }): boolean {
-    if (!identity || !isSpelledWell(item)) return false;
-    const principal = this.#principalOf(identity);
-    return this.#lists.get(principal, item, () => this.#authorizer.evaluate(principal, item, NO_ARGUMENTS).allowed);
+    return this.#allows(item, identity, this.#lists, () => NO_ARGUMENTS);
   }
 
-  #isAllowed(call: PolicyCall, identity: Identity): boolean {
-    const { item } = call;
-    if (!isSpelledWell(item)) return false;
+  /** Evaluates both parts in any case, so that a denial takes the same time whatever policy causes it. */
+  #allows(
+    item: ListedItem,
+    identity: Identity | undefined,
+    known: Outcomes<Outcome>,
+    readArguments: () => ReadonlyMap<string, string> | undefined,
+  ): boolean {
+    if (!identity || !isSpelledWell(item)) return false;
     const principal = this.#principalOf(identity);
-    if (this.#authorizer.readsArguments) {
-      return this.#authorizer.evaluate(principal, item, call.arguments ? call.readArguments() : NO_ARGUMENTS).allowed;
-    }
-    return this.#calls.get(principal, item, () => this.#authorizer.evaluate(principal, item, NO_ARGUMENTS).allowed);
+    const constant = known.get(principal, item, () => this.#authorizer.constantOutcome(principal, item));
+    return isAllowed(constant, this.#authorizer.outcomeByArguments(principal, item, readArguments));
   }
 
   #principalOf(identity: Identity): Principal {

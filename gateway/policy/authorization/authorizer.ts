@@ -1,24 +1,20 @@
-import type { CedarValueJson, EntityJson } from '@cedar-policy/cedar-wasm/nodejs';
 import type { Identity } from '../../contract/identity.ts';
-import { parseObject } from '../../contract/json.ts';
 import type { ListedItem } from '../policy.ts';
 import { argumentValues } from './arguments.ts';
-import { CedarInstance, type Cedar } from './cedar.ts';
 import type { CheckedPolicies } from './check.ts';
-import { claimAttributes, claimValues, groupsOf } from './claims.ts';
-import { DEFAULT_GROUP_TYPE, type AuthorizationConfig } from './config.ts';
-import { keyOf, merged, reachable, refsIn, type Entity } from './entities.ts';
+import type { AuthorizationConfig } from './config.ts';
+import { Evaluator, type Outcome, type PrincipalForm } from './evaluator.ts';
+import { readsOf } from './syntax.ts';
 
 /** A user, as far as policies read one. */
 export interface Principal {
-  /** Equal for users whom no policy tells apart. */
+  /** Equal for users whom no policy of the first part tells apart. */
   readonly key: string;
-  readonly entity: Entity;
-  /** Attributes of `context` from claims. */
-  readonly claims: Readonly<Record<string, CedarValueJson>>;
+  readonly constant: PrincipalForm;
+  readonly byArguments: PrincipalForm | undefined;
 }
 
-/** Result of one evaluation. */
+/** Result of all policies. */
 export interface Verdict {
   readonly allowed: boolean;
   /** Names of the policies that led to it: the permits of an allowed call, the forbids of a denied one. */
@@ -27,142 +23,67 @@ export interface Verdict {
   readonly errors: readonly string[];
 }
 
-const POLICIES_ID = 'policies';
+const NOTHING: Outcome = { permits: [], forbids: [], errors: [] };
+const UNREADABLE: Outcome = { ...NOTHING, errors: ['the arguments cannot be read exactly'] };
 
-/** Entity type, action and attributes of each kind of item. Templates are read as resources. */
-const KINDS = {
-  tools: { type: 'Tool', action: 'call_tool', operation: 'call', feature: 'tool' },
-  prompts: { type: 'Prompt', action: 'get_prompt', operation: 'get', feature: 'prompt' },
-  resources: { type: 'Resource', action: 'read_resource', operation: 'read', feature: 'resource' },
-  templates: { type: 'Resource', action: 'read_resource', operation: 'read', feature: 'resource' },
-} as const;
-
-const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
-
-/** Evaluates the policies of one virtual server. Holds no decisions. */
+/**
+ * Evaluates the policies of one virtual server, in two parts: those that read arguments, and the others, whose outcome can be
+ * cached. Each policy applies or does not apply by itself, so that the outcomes can be combined. Holds no outcomes.
+ */
 export class Authorizer {
-  readonly #checked: CheckedPolicies;
-  readonly #groups: AuthorizationConfig['cedar'];
-  readonly #server: string;
-  readonly #cedar: CedarInstance;
-  /** Entities that policies name, and what can be reached from them. */
-  readonly #named: ReadonlyMap<string, Entity>;
-  readonly #readsHints: boolean;
+  readonly #constant: Evaluator;
+  readonly #byArguments: Evaluator | undefined;
 
-  constructor({ cedar }: AuthorizationConfig, checked: CheckedPolicies, server: string) {
-    this.#checked = checked;
-    this.#groups = cedar;
-    this.#server = server;
-    this.#named = reachable(checked.reads.entities, checked.entities);
-    this.#readsHints = HINTS.some((hint) => checked.reads.attributes.has(hint));
-    this.#cedar = new CedarInstance((module) => {
-      prepare(module, checked);
-    });
-  }
-
-  /** True when a decision may depend on the arguments of the call. */
-  get readsArguments(): boolean {
-    return this.#checked.reads.arguments;
-  }
-
-  principalOf({ subject, claims }: Identity): Principal {
-    const { reads, entities } = this.#checked;
-    const { group_entity_type: type = DEFAULT_GROUP_TYPE } = this.#groups;
-    const entity = merged(
-      {
-        uid: { type: 'Client', id: subject },
-        attrs: claimValues(claims, reads.attributes),
-        parents: groupsOf(claims, this.#groups).map((id) => ({ type, id })),
-      },
-      entities,
+  constructor({ cedar }: AuthorizationConfig, { policies, entities }: CheckedPolicies, server: string) {
+    const setting = { server, groups: cedar, entities };
+    const reading = policies.filter(({ json }) => readsOf([json]).arguments);
+    this.#constant = new Evaluator(
+      policies.filter((policy) => !reading.includes(policy)),
+      setting,
     );
-    const inContext = claimValues(claims, reads.context ?? claimAttributes(claims));
-    return { key: JSON.stringify([entity.uid.id, entity.attrs, entity.parents, inContext]), entity, claims: inContext };
+    this.#byArguments = reading.length > 0 ? new Evaluator(reading, setting) : undefined;
+  }
+
+  principalOf(identity: Identity): Principal {
+    const constant = this.#constant.principalOf(identity);
+    const { entity, claims } = constant;
+    const key = JSON.stringify([entity.uid.id, entity.attrs, entity.parents, claims]);
+    return { key, constant, byArguments: this.#byArguments?.principalOf(identity) };
+  }
+
+  /** Returns the outcome of the policies that read no arguments. */
+  constantOutcome({ constant }: Principal, item: ListedItem): Outcome {
+    return this.#constant.evaluate(constant, item, {});
   }
 
   /**
-   * Evaluates the policies for one item. `args` holds the JSON text of each argument, and is undefined for arguments that cannot be
-   * read exactly. Never throws: a failure of the evaluator denies.
+   * Returns the outcome of the policies that read arguments. `readArguments` returns the JSON text of each argument, and undefined
+   * for arguments that cannot be read exactly; it is not called without such policies.
    */
-  evaluate(principal: Principal, item: ListedItem, args: ReadonlyMap<string, string> | undefined): Verdict {
-    const values = args && (this.readsArguments ? argumentValues(args, this.#checked.reads.context) : {});
-    if (!values) return denied('the arguments cannot be read exactly');
-    const { type, action } = KINDS[item.kind];
-    const resource = this.#resourceOf(item);
-    const acting = { type: 'Action', id: action };
-    try {
-      const answer = this.#cedar.run((module) =>
-        module.statefulIsAuthorized({
-          principal: { type: 'Client', id: principal.entity.uid.id },
-          action: acting,
-          resource: { type, id: item.name },
-          context: { ...principal.claims, ...values },
-          preparsedPolicySetId: POLICIES_ID,
-          validateRequest: false,
-          entities: this.#entities(principal.entity, resource, acting),
-        }),
-      );
-      if (answer.type === 'failure') return denied(...answer.errors.map(({ message }) => message));
-      const { decision, diagnostics } = answer.response;
-      return {
-        allowed: decision === 'allow' && diagnostics.errors.length === 0,
-        policies: diagnostics.reason.map((id) => this.#nameOf(id)),
-        errors: diagnostics.errors.map(({ policyId, error }) => `policy "${this.#nameOf(policyId)}": ${error.message}`),
-      };
-    } catch (error) {
-      return denied(error instanceof Error ? error.message : String(error));
-    }
+  outcomeByArguments(
+    { byArguments }: Principal,
+    item: ListedItem,
+    readArguments: () => ReadonlyMap<string, string> | undefined,
+  ): Outcome {
+    if (!this.#byArguments || !byArguments) return NOTHING;
+    const args = readArguments();
+    const values = args && argumentValues(args, this.#byArguments.reads.context);
+    return values ? this.#byArguments.evaluate(byArguments, item, values) : UNREADABLE;
   }
 
-  #nameOf(id: string): string {
-    return this.#checked.policies[Number(id)]?.name ?? id;
-  }
-
-  #resourceOf({ kind, name, backend, json }: ListedItem): Entity {
-    const { type, operation, feature } = KINDS[kind];
-    const { attributes } = this.#checked.reads;
-    const attrs: Record<string, CedarValueJson> = { name, operation, feature };
-    if (kind === 'tools' && this.#readsHints && json) Object.assign(attrs, hintsOf(json));
-    const parents = [{ type: 'MCP', id: this.#server }];
-    if (backend !== '') parents.push({ type: 'Backend', id: backend });
-    const read = Object.entries(attrs).filter(([attribute]) => attributes.has(attribute));
-    return merged({ uid: { type, id: name }, attrs: Object.fromEntries(read), parents }, this.#checked.entities);
-  }
-
-  /** Lists the entities that an evaluation can reach, each once. */
-  #entities(principal: Entity, resource: Entity, action: Entity['uid']): EntityJson[] {
-    const { entities } = this.#checked;
-    const own = [principal, resource];
-    if (entities.size === 0) return own.map(toJson);
-    const roots = [...own.flatMap(refsIn), action];
-    const all = new Map([
-      ...this.#named,
-      ...reachable(roots, entities),
-      ...own.map((one) => [keyOf(one.uid), one] as const),
-    ]);
-    return [...all.values()].map(toJson);
+  /** Evaluates all policies. */
+  evaluate(principal: Principal, item: ListedItem, args: ReadonlyMap<string, string>): Verdict {
+    const outcomes = [this.constantOutcome(principal, item), this.outcomeByArguments(principal, item, () => args)];
+    const allowed = isAllowed(...outcomes);
+    return {
+      allowed,
+      policies: outcomes.flatMap(({ permits, forbids }) => (allowed ? permits : forbids)),
+      errors: outcomes.flatMap(({ errors }) => errors),
+    };
   }
 }
 
-const toJson = ({ parents, ...rest }: Entity): EntityJson => ({ ...rest, parents: [...parents] });
-
-const denied = (...errors: string[]): Verdict => ({ allowed: false, policies: [], errors });
-
-function prepare(module: Cedar, { policies }: CheckedPolicies): void {
-  const staticPolicies = Object.fromEntries(policies.map(({ text }, index) => [String(index), text]));
-  const answer = module.preparsePolicySet(POLICIES_ID, { staticPolicies });
-  if (answer.type === 'failure') throw new Error(answer.errors.map(({ message }) => message).join('; '));
-}
-
-/** Returns the annotations of a tool that a policy can read. @see MCP 2025-11-25, schema, ToolAnnotations */
-function hintsOf(json: Buffer): Record<string, boolean> {
-  const annotations = parseObject(json.toString())?.['annotations'];
-  if (typeof annotations !== 'object' || annotations === null) return {};
-  const known = new Map<string, unknown>(Object.entries(annotations));
-  return Object.fromEntries(
-    HINTS.flatMap((hint) => {
-      const value = known.get(hint);
-      return typeof value === 'boolean' ? [[hint, value] as const] : [];
-    }),
-  );
-}
+/** Returns true when a policy permits, none forbids, and all could be evaluated. */
+export const isAllowed = (...outcomes: readonly Outcome[]): boolean =>
+  outcomes.some(({ permits }) => permits.length > 0) &&
+  outcomes.every(({ forbids, errors }) => forbids.length === 0 && errors.length === 0);

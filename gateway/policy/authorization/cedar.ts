@@ -35,8 +35,19 @@ export class CedarInstance {
     this.#prepare = prepare;
   }
 
-  /** Throws `CedarCrash`; the next call uses a new instance. */
+  /**
+   * Calls `use`, again with a new instance when the first one fails: code that V8 has not optimized yet needs more of the stack.
+   * Throws `CedarCrash` when both fail.
+   */
   run<T>(use: (cedar: Cedar) => T): T {
+    try {
+      return this.#attempt(use);
+    } catch {
+      return this.#attempt(use);
+    }
+  }
+
+  #attempt<T>(use: (cedar: Cedar) => T): T {
     try {
       return use((this.#cedar ??= this.#create()));
     } catch (error) {

@@ -2,7 +2,7 @@ import type { Problem } from '../../contract/problem.ts';
 import type { AuthorizationConfig } from './config.ts';
 import { parseEntities, type StaticEntities } from './entities.ts';
 import { AUTHZ_INVALID, parsePolicies, type ParsedPolicy } from './policy-text.ts';
-import { readsOf, type Reads } from './syntax.ts';
+import { readsOf } from './syntax.ts';
 
 /** Actions of requests. Lists are always allowed, and their items need the action that uses them. */
 const ACTIONS = ['call_tool', 'get_prompt', 'read_resource', 'list_tools', 'list_prompts', 'list_resources'];
@@ -11,7 +11,6 @@ const ACTIONS = ['call_tool', 'get_prompt', 'read_resource', 'list_tools', 'list
 export interface CheckedPolicies {
   readonly policies: readonly ParsedPolicy[];
   readonly entities: StaticEntities;
-  readonly reads: Reads;
   /** Settings without the effect that their author expects. Paths start with `policies`. */
   readonly warnings: readonly Problem[];
 }
@@ -43,9 +42,8 @@ function check(texts: readonly string[], entitiesText: string): Checked {
     ...('problems' in entities ? entities.problems : []),
   ];
   if ('problems' in policies || 'problems' in entities) return { problems };
-  const reads = readsOf(policies.value.map(({ json }) => json));
   const warnings = policies.value.flatMap((policy) => unknownActions(policy, entities.value));
-  return { checked: { policies: policies.value, entities: entities.value, reads, warnings } };
+  return { checked: { policies: policies.value, entities: entities.value, warnings } };
 }
 
 /** Warns of actions that no request has, such as the name of an MCP method. */

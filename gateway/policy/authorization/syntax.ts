@@ -9,6 +9,8 @@ export interface Reads {
   readonly attributes: ReadonlySet<string>;
   /** True when the decision may depend on the arguments of a call. */
   readonly arguments: boolean;
+  /** True when a policy uses `in`: otherwise parents of entities have no effect. */
+  readonly hierarchy: boolean;
   /** Ids of entities of type `Action`. */
   readonly actions: ReadonlySet<string>;
   /** Entities that policies name. */
@@ -44,6 +46,7 @@ export function readsOf(policies: readonly PolicyJson[]): Reads {
   const actions = new Set<string>();
   const entities: EntityRef[] = [];
   let wholeContext = false;
+  let hierarchy = false;
   for (const policy of policies) {
     const accessed = new Set<unknown>();
     visit(policy, (node) => {
@@ -57,13 +60,21 @@ export function readsOf(policies: readonly PolicyJson[]): Reads {
         }
       }
       if (isContext(node) && !accessed.has(node)) wholeContext = true;
+      if ('in' in node || node['op'] === 'in') hierarchy = true;
       if (!isEntityRef(node)) return;
       entities.push({ type: node.type, id: node.id });
       if (node.type === 'Action') actions.add(node.id);
     });
   }
   const readsArguments = wholeContext || [...context].some((name) => name.startsWith(ARGUMENT));
-  return { context: wholeContext ? undefined : context, attributes, arguments: readsArguments, actions, entities };
+  return {
+    context: wholeContext ? undefined : context,
+    attributes,
+    arguments: readsArguments,
+    hierarchy,
+    actions,
+    entities,
+  };
 }
 
 /** Calls `see` with each object of a tree and its depth, parents first. Does not recurse, as a tree may be deep. */

@@ -3,13 +3,13 @@ import type { Principal } from './authorizer.ts';
 
 /** Limits of one cache. */
 const MOST_PRINCIPALS = 2_000;
-const MOST_DECISIONS = 20_000;
+const MOST_OUTCOMES = 20_000;
 /** Longer names are not cached: clients choose them. */
 const LONGEST_NAME = 2_048;
 
-interface Entry {
+interface Entry<Value> {
   readonly item: Pick<ListedItem, 'backend' | 'json'>;
-  readonly allowed: boolean;
+  readonly value: Value;
 }
 
 /** Map that removes the entry that was not used for the longest time when it is full. */
@@ -36,21 +36,21 @@ class Recent<Value> {
   }
 }
 
-/** Cached decisions by principal and item. An item that its backend changes is decided again. */
-export class Decisions {
+/** Cached outcomes by principal and item. An item that its backend changes is evaluated again. */
+export class Outcomes<Value> {
   readonly #numbers = new Recent<number>(MOST_PRINCIPALS);
-  readonly #decisions = new Recent<Entry>(MOST_DECISIONS);
+  readonly #outcomes = new Recent<Entry<Value>>(MOST_OUTCOMES);
   #next = 0;
 
-  /** Returns the decision, from `evaluate` when there is none yet. */
-  get(principal: Principal, item: ListedItem, evaluate: () => boolean): boolean {
+  /** Returns the outcome, from `evaluate` when there is none yet. */
+  get(principal: Principal, item: ListedItem, evaluate: () => Value): Value {
     if (item.name.length > LONGEST_NAME) return evaluate();
     const key = `${String(this.#numberOf(principal))} ${item.kind} ${item.name}`;
-    const known = this.#decisions.get(key);
-    if (known && known.item.json === item.json && known.item.backend === item.backend) return known.allowed;
-    const allowed = evaluate();
-    this.#decisions.set(key, { item: { backend: item.backend, json: item.json }, allowed });
-    return allowed;
+    const known = this.#outcomes.get(key);
+    if (known && known.item.json === item.json && known.item.backend === item.backend) return known.value;
+    const value = evaluate();
+    this.#outcomes.set(key, { item: { backend: item.backend, json: item.json }, value });
+    return value;
   }
 
   /** Returns a number for the claims of a principal, which are longer. */
