@@ -18,10 +18,10 @@ export function newCedar(): Cedar {
 }
 
 /** The evaluator ran out of its stack. */
-export class CedarCrash extends Error {
+export class CedarCrashError extends Error {
   constructor(cause: unknown) {
     super('the Cedar evaluator failed', { cause });
-    this.name = 'CedarCrash';
+    this.name = 'CedarCrashError';
   }
 }
 
@@ -37,7 +37,7 @@ export class CedarInstance {
 
   /**
    * Calls `use`, again with a new instance when the first one fails: code that V8 has not optimized yet needs more of the stack.
-   * Throws `CedarCrash` when both fail.
+   * Throws `CedarCrashError` when both fail.
    */
   run<T>(use: (cedar: Cedar) => T): T {
     try {
@@ -52,7 +52,7 @@ export class CedarInstance {
       return use((this.#cedar ??= this.#create()));
     } catch (error) {
       this.#cedar = undefined;
-      throw new CedarCrash(error);
+      throw new CedarCrashError(error);
     }
   }
 

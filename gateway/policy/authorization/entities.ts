@@ -1,7 +1,7 @@
 import type { CedarValueJson, EntityJson } from '@cedar-policy/cedar-wasm/nodejs';
 import type { Problem } from '../../contract/problem.ts';
 import { isObject } from '../../contract/json.ts';
-import { CedarCrash, CedarInstance } from './cedar.ts';
+import { CedarCrashError, CedarInstance } from './cedar.ts';
 import { MAX_ANCESTRY, MAX_ENTITIES, MAX_POLICY_BYTES } from './limits.ts';
 import { AUTHZ_INVALID, type Parsed } from './policy-text.ts';
 import { isEntityRef, type EntityRef } from './syntax.ts';
@@ -50,7 +50,7 @@ function checkedByCedar(entities: EntityJson[]): string | undefined {
     if (answer.type === 'success') return undefined;
     return answer.errors.map(({ message, help }) => (help === null ? message : `${message} (${help})`)).join('; ');
   } catch (error) {
-    if (error instanceof CedarCrash) return 'has values or parents that are nested too deeply: flatten them';
+    if (error instanceof CedarCrashError) return 'has values or parents that are nested too deeply: flatten them';
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { DetailedError, PolicyJson, PolicyToJsonAnswer } from '@cedar-policy/cedar-wasm/nodejs';
 import type { Problem } from '../../contract/problem.ts';
-import { CedarCrash, CedarInstance } from './cedar.ts';
+import { CedarCrashError, CedarInstance } from './cedar.ts';
 import { MAX_POLICIES, MAX_POLICY_BYTES, MAX_POLICY_DEPTH } from './limits.ts';
 import { depthOf } from './syntax.ts';
 
@@ -52,7 +52,7 @@ function parseText(cedar: CedarInstance, text: string, path: string): Parsed<rea
     const isDeep = value.some(({ json }) => depthOf(json) > MAX_POLICY_DEPTH);
     return isDeep ? { problems: [tooDeep(path)] } : { value };
   } catch (error) {
-    if (error instanceof CedarCrash) return { problems: [tooDeep(path)] };
+    if (error instanceof CedarCrashError) return { problems: [tooDeep(path)] };
     throw error;
   }
 }

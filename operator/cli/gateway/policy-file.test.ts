@@ -43,7 +43,7 @@ it('takes the place of the member, as JSON or as YAML', async () => {
 });
 
 it.each([
-  ['no document', '{', /^authz_config_path: x is neither JSON nor YAML: .+ \[InvalidDocument\]$/u],
+  ['no document', '{', /^authz_config_path: x is neither JSON nor YAML: .+ \[AuthzInvalid\]$/u],
   [
     'another type',
     JSON.stringify({ ...documentOf(OPEN), type: 'httpv1' }),
@@ -62,9 +62,9 @@ it.each([
   [
     'an alias bomb',
     `a: &a [1,2,3,4,5,6,7,8,9]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(200)}]`,
-    /\[InvalidDocument\]$/u,
+    /\[AuthzInvalid\]$/u,
   ],
-  ['too many bytes', ' '.repeat(1_100_000), /\[TooLarge\]$/u],
+  ['too many bytes', ' '.repeat(1_100_000), /\[AuthzInvalid\]$/u],
 ])('is refused with %s', async (_what, content, expected) => {
   expect(await read(await fileOf('x', content))).toEqual([expect.stringMatching(expected)]);
 });

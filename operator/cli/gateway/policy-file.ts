@@ -47,12 +47,12 @@ function foldersOf(vmcp: unknown): readonly string[] | undefined {
 
 async function readDocument(file: string): Promise<{ readonly value: unknown } | { readonly problems: Problem[] }> {
   const content = await readFile(file, 'utf8');
-  if (content.length > MAX_BYTES) return problem('TooLarge', `${file} has more than 1 MiB: split or shorten it`);
+  if (content.length > MAX_BYTES) return problem('AuthzInvalid', `${file} has more than 1 MiB: split or shorten it`);
   try {
     return { value: parse(content) as unknown };
   } catch (error) {
     const [what = ''] = (error instanceof Error ? error.message : String(error)).split(/:?\n/u);
-    return problem('InvalidDocument', `${file} is neither JSON nor YAML: ${what}`);
+    return problem('AuthzInvalid', `${file} is neither JSON nor YAML: ${what}`);
   }
 }
 
