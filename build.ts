@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { KINDS } from './crds/kinds/index.ts';
@@ -39,6 +39,25 @@ const validators: Plugin = {
   },
 };
 
+/**
+ * Replaces the package of the Cedar evaluator by its copy in dist/cedar/. It is CommonJS, and finds its WebAssembly beside itself.
+ * Chunks are in dist/ itself, so that the path is the same for all.
+ */
+const cedar: Plugin = {
+  name: 'cedar',
+  setup(bundle) {
+    bundle.onLoad({ filter: /[\\/]authorization[\\/]cedar-module\.ts$/ }, () => ({
+      contents: "export const CEDAR_MODULE = './cedar/cedar_wasm.cjs';",
+      loader: 'js',
+    }));
+    bundle.onEnd(() => {
+      const from = join('node_modules', '@cedar-policy', 'cedar-wasm', 'nodejs');
+      cpSync(join(from, 'cedar_wasm.js'), join('dist', 'cedar', 'cedar_wasm.cjs'));
+      cpSync(join(from, 'cedar_wasm_bg.wasm'), join('dist', 'cedar', 'cedar_wasm_bg.wasm'));
+    });
+  },
+};
+
 process.stdout.write('building dist/ ...');
 const signOfLife = setInterval(() => process.stdout.isTTY && process.stdout.write('.'), 1_000);
 /**
@@ -57,7 +76,7 @@ await build({
   target: 'node22',
   sourcemap: true,
   legalComments: 'linked',
-  plugins: [unusedModels, validators],
+  plugins: [unusedModels, validators, cedar],
   // Its main module is UMD, whose imports esbuild cannot follow.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Native. It is loaded when it is needed, and without it there is no keyring.

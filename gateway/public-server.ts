@@ -348,7 +348,13 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
-    createPolicies: (current) => createPolicies(current, { now: strategies.now, buckets: buckets.current, rateLimits }),
+    createPolicies: (current) =>
+      createPolicies(current, {
+        now: strategies.now,
+        server: current.name ?? '',
+        buckets: buckets.current,
+        rateLimits,
+      }),
     budgets,
     onOverBudget,
     onForeignSession: () => {

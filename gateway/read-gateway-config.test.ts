@@ -81,7 +81,7 @@ describe('a member of the Run configuration', () => {
     'trust_proxy_headers',
   ];
   /** Acted on by other tests. */
-  const CHECKED = ['oidc_config', 'embedded_auth_server_config', 'rate_limit_config'];
+  const CHECKED = ['authz_config', 'oidc_config', 'embedded_auth_server_config', 'rate_limit_config'];
   const valueOf = (name: string): unknown => sample(RunConfig.properties[name as keyof typeof RunConfig.properties]);
 
   it.each(Object.keys(RunConfig.properties).filter((name) => !CHECKED.includes(name)))(
@@ -91,6 +91,21 @@ describe('a member of the Run configuration', () => {
       expect(refusals({ ...base, [name]: valueOf(name) })).toEqual(expected);
     },
   );
+
+  it('authz_config needs policies that can be used, and users', () => {
+    const authz = (policy: string) => ({
+      authz_config: { type: 'cedarv1', version: '1.0', cedar: { policies: [policy] } },
+    });
+    expect(refusals({ ...base, authz_config: {} })).toEqual([
+      'MissingField authz_config.type',
+      'MissingField authz_config.version',
+      'MissingField authz_config.cedar',
+      'RuleViolated authz_config',
+    ]);
+    const users = { ...base, oidc_config: oidc, vmcp: { ...vmcp, incoming: { type: 'oidc' } } };
+    expect(refusals({ ...users, ...authz('permit(') })).toEqual(['AuthzInvalid authz_config.cedar.policies[0]']);
+    expect(refusals({ ...users, ...authz('permit(principal, action, resource);') })).toEqual([]);
+  });
 
   it('is treated as absent when it is null', () => {
     expect(refusals({ ...base, oidc_config: null, audit_config: null })).toEqual([]);

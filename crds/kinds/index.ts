@@ -1,3 +1,4 @@
+import { MCPAuthzConfig } from './mcp-authz-config.ts';
 import { MCPExternalAuthConfig } from './mcp-external-auth-config.ts';
 import { MCPGroup } from './mcp-group.ts';
 import { MCPOIDCConfig } from './mcp-oidc-config.ts';
@@ -13,4 +14,5 @@ export const KINDS = [
   MCPGroup,
   MCPOIDCConfig,
   MCPExternalAuthConfig,
+  MCPAuthzConfig,
 ] as const;

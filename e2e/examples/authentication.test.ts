@@ -95,6 +95,22 @@ describe('examples of logins', () => {
     }
   });
 
+  it('authorization: users see and call what the policies permit', async () => {
+    const provider = await startIdentityProvider(testScope());
+    const example = await startExample(testScope(), 'authorization', { ports: { 4400: provider.port } });
+    const url = example.url('authorization');
+    const alice = await example.client(undefined, await provider.token('alice', url));
+    const bob = await example.client(undefined, await provider.token('bob', url));
+    expect((await bob.listTools()).tools.map(({ name }) => name)).toEqual(['everything_echo']);
+    const tools = (await alice.listTools()).tools.map(({ name }) => name);
+    expect(tools).toContain('everything_get-sum');
+    expect(tools).not.toContain('everything_get-env');
+    const sum = (a: number) => alice.callTool({ name: 'everything_get-sum', arguments: { a, b: 1 } });
+    expect(await sum(100)).toHaveProperty('content');
+    await expect(sum(101)).rejects.toThrow('tool call denied by policy');
+    await expect(bob.callTool({ name: 'everything_get-sum', arguments: { a: 1, b: 1 } })).rejects.toThrow('denied');
+  });
+
   it('incoming-oidc-config-ref: two servers with one issuer have different audiences', async () => {
     const provider = await startIdentityProvider(testScope());
     const gateways = ['desk', 'field'];

@@ -8,7 +8,7 @@ const SOURCES = [
   'operator/**/*.ts',
   'crds/kinds/**/*.ts',
   'gateway/*.ts',
-  'gateway/{authserver,cluster,contract,incoming,outbound,outgoing,vmcp,workloads}/**/*.ts',
+  'gateway/{authserver,cluster,contract,incoming,outbound,outgoing,policy,vmcp,workloads}/**/*.ts',
 ];
 /** CamelCase words that are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
 const OTHER_WORD = new RegExp(

@@ -18,6 +18,8 @@ export interface GatewayParts {
   readonly issuer?: Issuer;
   readonly oidc?: GatewayConfig['oidc_config'];
   readonly incoming?: Partial<Vmcp['incoming']>;
+  /** Cedar policies and entities. */
+  readonly cedar?: NonNullable<GatewayConfig['authz_config']>['cedar'];
 }
 
 /** Returns a configuration that accepts tokens of `issuer` for the audience `vmcp`. */
@@ -30,10 +32,12 @@ export const configOver = ({
   issuer,
   oidc,
   incoming,
+  cedar,
 }: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
   ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp', ...oidc } }),
+  ...(cedar && { authz_config: { type: 'cedarv1', version: '1.0', cedar } }),
   vmcp: {
     incoming: { type: issuer ? 'oidc' : 'anonymous', ...incoming },
     backends,

@@ -214,7 +214,7 @@ export function nextMember(text: Buffer, at: number): number {
 }
 
 /** Calls `visit` with the offsets of each key, including quotes, and of its value in the object at `span`. */
-function visitMembers(
+export function visitMembers(
   text: Buffer,
   span: Span,
   visit: (keyStart: number, keyEnd: number, start: number, end: number) => void,

@@ -2,6 +2,7 @@ import {
   byteAt,
   CLOSE_OBJECT,
   fail,
+  isObjectSpan,
   LONGEST_CHARACTER,
   nextMember,
   OPEN_OBJECT,
@@ -11,6 +12,7 @@ import {
   skipValue,
   skipWhitespace,
   isWordAt,
+  visitMembers,
   type Span,
 } from './json-walk.ts';
 
@@ -87,6 +89,24 @@ export function scanKnown(text: Buffer, at: number, { keys, found, inner, exact 
 
 /** Folds case like the most lenient JSON readers: Go folds `ſ` to `s` and the Kelvin sign to `k`. */
 const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();
+
+/**
+ * Returns the direct members of the object at `span`. Returns undefined for another value, and for an object with two keys that
+ * are equal or that lenient readers take for equal.
+ */
+export function distinctMembers(text: Buffer, span: Span): ReadonlyMap<string, Span> | undefined {
+  if (!isObjectSpan(text, span)) return undefined;
+  const members = new Map<string, Span>();
+  const folded = new Set<string>();
+  let count = 0;
+  visitMembers(text, span, (keyStart, keyEnd, start, end) => {
+    const key = readKey(text, keyStart, keyEnd);
+    count += 1;
+    members.set(key, { start, end });
+    folded.add(fold(key));
+  });
+  return folded.size === count ? members : undefined;
+}
 
 /** Returns the bit of the known key that an unknown key folds to, or 0. Folding never shortens a key. */
 function foldedKey(text: Buffer, start: number, end: number, known: readonly Buffer[]): number {

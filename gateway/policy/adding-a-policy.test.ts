@@ -22,7 +22,7 @@ it(
     const { code, stdout, stderr } = await copy.node(script);
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
-      problems: ['authz_config.version'],
+      problems: ['runtime_config.builder_image'],
       list: expect.objectContaining({ result: { tools: [expect.objectContaining({ name: 'shop_buy' })] } }),
       buy: { status: 200, body: { jsonrpc: '2.0', id: 1, result: { content: [] } } },
       sell: {

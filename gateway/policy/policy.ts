@@ -36,6 +36,13 @@ export interface PolicyCall extends CallFacts {
   readonly identity: Identity | undefined;
   /** JSON text of the arguments of `tools/call` and `prompts/get`; undefined for other methods. */
   readonly arguments: Buffer | undefined;
+  /** The item that is called, read or completed. Its `name` and `backend` are those of the call. */
+  readonly item: ListedItem;
+  /**
+   * Returns the JSON text of each argument by name. Returns undefined when two names are equal or differ only in case: a backend
+   * may then read the other one. Reads `arguments` at each call.
+   */
+  readArguments(): ReadonlyMap<string, string> | undefined;
   /** Aborted when the client cancels the call or leaves while a policy decides. */
   readonly signal: AbortSignal;
 }
@@ -73,12 +80,16 @@ export type Decision = Allow | Deny | Challenge;
 
 export const ALLOW: Allow = Object.freeze({ verdict: 'allow' });
 
-/** One entry of a list that a client requests. */
+/** One entry of a list that a client requests, or the entry that a call names. */
 export interface ListedItem {
+  /** A read through a template is one of `resources`. */
   readonly kind: 'tools' | 'resources' | 'templates' | 'prompts';
   /** Advertised name, URI or URI template. */
   readonly name: string;
+  /** Empty for an item that does not exist. */
   readonly backend: string;
+  /** JSON text of the entry as clients see it; undefined when no list has it. */
+  readonly json: Buffer | undefined;
 }
 
 /** Principal that requests a list; the identity is undefined for anonymous clients. */
@@ -95,6 +106,11 @@ export interface Policy {
    */
   decide(call: PolicyCall): Decision | Promise<Decision>;
   /**
+   * Decides on a call of an item that is not in the view of the client, before the client gets the error of its method; absent: it
+   * gets that error. A policy that hides items rejects such a call exactly as one that it denies, after the same time.
+   */
+  decideUnknown?(call: PolicyCall): Decision | Promise<Decision>;
+  /**
    * Returns false for an item that the lists of this viewer omit; absent: every item is listed. Results are cached per
    * identity until the lists change, so they may depend on the arguments alone. Calls of an omitted item still reach `decide`.
    */
@@ -105,6 +121,8 @@ export interface Policy {
 export interface PolicyDeps {
   /** ms since the epoch. */
   readonly now: () => number;
+  /** Name of the virtual server. */
+  readonly server: string;
   /** Token buckets of this virtual server; they outlive a new configuration. */
   readonly buckets: Buckets;
   readonly rateLimits: RateLimitObserver;
@@ -124,9 +142,11 @@ export interface PolicyVariant<
 > extends Variant<Type, Spec, Config, PolicyDeps, Policy> {
   /** Member of the gateway's configuration that holds `config`; without it the policy is off. */
   readonly member: keyof GatewayConfig;
+  /** True for a policy that decides by user: it is invalid for anonymous clients. */
+  readonly needsUsers?: true;
   /** Members that have an effect only together with `member`. */
   readonly alsoReads?: readonly (keyof GatewayConfig)[];
-  /** Returns problems that the schema of `config` cannot express. Paths start at `config`. */
+  /** Lists problems that the schema of `config` cannot express, with paths in `config`. */
   check?(config: Static<Config>, facts: PolicyFacts): Problem[];
 }
 

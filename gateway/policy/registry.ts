@@ -10,6 +10,7 @@ interface AnyPolicy {
   readonly member: keyof GatewayConfig;
   readonly alsoReads?: readonly (keyof GatewayConfig)[];
   readonly config: TObject;
+  readonly needsUsers?: true;
   check?(config: never, facts: PolicyFacts): Problem[];
   create(config: never, deps: PolicyDeps): Policy;
 }
@@ -19,11 +20,12 @@ export function policyRegistry(variants: readonly AnyPolicy[]) {
   /** Lists problems in the members that policies read. */
   const policyProblems = (config: GatewayConfig, facts: PolicyFacts): Problem[] =>
     variants.flatMap((variant) => {
-      const { member, config: schema } = variant;
+      const { member, needsUsers } = variant;
       if (config[member] === undefined) return [];
-      const read = readDocument(schema, config[member]);
+      const read = readDocument(variant.config, config[member]);
       const problems = 'problems' in read ? read.problems : (variant.check?.(read.config as never, facts) ?? []);
-      return problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
+      const found = problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
+      return needsUsers === true && !facts.hasUsers ? [...found, anonymous(member)] : found;
     });
 
   /** Returns the members that have an effect in this configuration because a policy reads them. */
@@ -38,5 +40,11 @@ export function policyRegistry(variants: readonly AnyPolicy[]) {
 
   return { policyMembers, policyProblems, createPolicies };
 }
+
+const anonymous = (path: string): Problem => ({
+  reason: 'RuleViolated',
+  path,
+  message: 'anonymous clients have no user that a policy could decide on: set vmcp.incoming.type: oidc, or remove this',
+});
 
 const below = (member: string, path: string): string => (path === '' ? member : `${member}.${path}`);

@@ -1,3 +1,4 @@
+import type { MCPAuthzConfig } from '../../crds/kinds/mcp-authz-config.ts';
 import type { MCPExternalAuthConfig } from '../../crds/kinds/mcp-external-auth-config.ts';
 import type { MCPOIDCConfig } from '../../crds/kinds/mcp-oidc-config.ts';
 import type { MCPServer } from '../../crds/kinds/mcp-server.ts';
@@ -6,7 +7,7 @@ import type { VirtualMCPServer } from '../../crds/kinds/virtual-mcp-server.ts';
 import { KINDS } from '../../crds/kinds/index.ts';
 import type { ObjectOf } from '../../crds/kinds/schema/kind.ts';
 
-export type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
+export type { MCPAuthzConfig, MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
 
 type OwnKind = (typeof KINDS)[number];
 

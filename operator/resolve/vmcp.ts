@@ -7,6 +7,7 @@ import { HOST_VARIABLE_NOT_SET } from './backends/server-backend.ts';
 import { reportClusterFields } from './fields/cluster-only.ts';
 import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.ts';
 import { isProtocolHeader } from '../../gateway/contract/header-names.ts';
+import { resolveAuthorization } from './incoming/authorization.ts';
 import { resolveIncoming } from './incoming/incoming.ts';
 import { checkUnbuilt } from './fields/not-supported.ts';
 import { resolveOperational } from './operational.ts';
@@ -82,12 +83,14 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   const authServer = resolveAuthServer(scope);
   const headers = resolvePassthrough(scope);
   const { incoming, oidc } = resolveIncoming(scope);
+  const authz = resolveAuthorization(scope);
   checkSessions(scope);
   return {
     schema_version: SCHEMA_VERSION,
     name: vmcp.metadata.name,
     group: vmcp.spec.groupRef.name,
     ...(oidc && { oidc_config: oidc }),
+    ...(authz && { authz_config: authz }),
     ...(authServer && { embedded_auth_server_config: authServer }),
     ...resolveRateLimits(scope),
     vmcp: {

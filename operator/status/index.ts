@@ -1,5 +1,6 @@
 import type { ObjectStatus } from './conditions.ts';
 import type { SharedObjectInput } from './input.ts';
+import { mcpAuthzConfigStatus } from './mcp-authz-config.ts';
 import { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
 import { mcpGroupStatus } from './mcp-group.ts';
 import { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
@@ -9,6 +10,7 @@ export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput)
   MCPGroup: mcpGroupStatus,
   MCPOIDCConfig: mcpOIDCConfigStatus,
   MCPExternalAuthConfig: mcpExternalAuthConfigStatus,
+  MCPAuthzConfig: mcpAuthzConfigStatus,
 };
 
 export type { ObjectStatus } from './conditions.ts';

@@ -100,8 +100,8 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const { config, mounts = [] } = resolution ?? {};
   const vmcp = snapshot.vmcps.get(object.metadata.name);
   if (!config || !vmcp) {
-    const { oidcConfigHash, externalAuthHashes: hashes, secretHash } = live;
-    return { oidcConfigHash, externalAuthHashes: hashes, secretHash };
+    const { oidcConfigHash, authzConfigHash, externalAuthHashes: hashes, secretHash } = live;
+    return { oidcConfigHash, authzConfigHash, externalAuthHashes: hashes, secretHash };
   }
   const shared = snapshot.oidcConfigs.get(vmcp.spec.incomingAuth.oidcConfigRef?.name ?? '');
   const versions = mounts.flatMap(({ kind, name }) => {
@@ -111,6 +111,7 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const names = config.vmcp.backends.map(({ name }) => name);
   return {
     oidcConfigHash: shared && digest(shared.spec),
+    authzConfigHash: config.authz_config && digest(config.authz_config),
     externalAuthHashes: externalAuthHashes(vmcp, snapshot, names),
     secretHash: versions.length > 0 ? digest(Object.fromEntries(versions)) : undefined,
   };

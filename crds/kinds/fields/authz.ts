@@ -1,11 +1,10 @@
 import { Type } from 'typebox';
 import { Closed } from '../../../gateway/contract/fields.ts';
-import { ATOMIC, block, text } from '../../../gateway/contract/optional.ts';
+import { block, text } from '../../../gateway/contract/optional.ts';
 import { nameRef, RefName } from '../../../gateway/contract/references.ts';
 import { at, atMostOne, union, type Rule } from '../../../gateway/contract/rule.ts';
+import { cedarFields, groupFields } from '../../../gateway/policy/authorization/config.ts';
 import { providerName } from './provider-name.ts';
-
-const claim = (description: string) => text(description, { maxLength: 253 });
 
 const authzConfig = block('Access control by Cedar policies.', {
   type: Type.Optional(
@@ -19,16 +18,10 @@ const authzConfig = block('Access control by Cedar policies.', {
     key: text('Key of the policy document in the ConfigMap, JSON or YAML.', { default: 'authz.json', maxLength: 253 }),
   }),
   inline: block('Policies in this object.', {
-    policies: Type.Array(Type.String(), { minItems: 1, description: 'Cedar policies.', ...ATOMIC }),
-    entitiesJson: text('Static Cedar entities.', { default: '[]' }),
+    ...cedarFields,
     primaryUpstreamProvider: providerName('Deprecated: use `authServerConfig.primaryUpstreamProvider`.'),
   }),
-  groupClaimName: claim('Claim that holds the groups. Takes precedence over the well-known claims.'),
-  roleClaimName: claim('Claim that holds the roles. Roles are used in addition to groups.'),
-  groupEntityType: text('Cedar entity type of groups. Defaults to `Group`.', {
-    pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
-    maxLength: 63,
-  }),
+  ...groupFields,
 });
 
 export const authzFields = {

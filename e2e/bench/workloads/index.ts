@@ -7,6 +7,7 @@ import { sessionChurn } from './w5-session-churn.ts';
 import { idleSessions } from './w6-idle-sessions.ts';
 import { badNeighbours } from './w7-bad-neighbours.ts';
 import { codeGrants } from './w8-logins.ts';
+import { authorizedCalls } from './w9-authorization.ts';
 import { rateLimits } from './w10-rate-limits.ts';
 import type { Workload } from '../workload.ts';
 
@@ -19,6 +20,7 @@ export const WORKLOADS: readonly Workload[] = [
   idleSessions,
   badNeighbours,
   codeGrants,
+  authorizedCalls,
   rateLimits,
   managementApi,
   startup,

@@ -222,6 +222,11 @@ embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapp
 
 /** Fields of our own. */
 const ADDITIONS = `
+authz_config.cedar.policies string[]
+authz_config.cedar.entities_json string
+authz_config.cedar.group_claim_name string
+authz_config.cedar.role_claim_name string
+authz_config.cedar.group_entity_type string
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
 token_exchange_config.subject_provider_name string

@@ -106,6 +106,13 @@ const policy = {
   authz_config: block('Authorization of requests.', {
     type: text('Kind of policy.'),
     version: text('Version of the policy format.'),
+    cedar: block('Cedar policies.', {
+      policies: texts('Cedar policies.'),
+      entities_json: text('Static Cedar entities, as a JSON array.'),
+      group_claim_name: text('Claim that holds the groups.'),
+      role_claim_name: text('Claim that holds the roles.'),
+      group_entity_type: text('Cedar entity type of groups. Defaults to `Group`.'),
+    }),
   }),
   authz_config_path: text('File that holds the policy.'),
   rate_limit_config: block('Rate limits for tool calls.', {

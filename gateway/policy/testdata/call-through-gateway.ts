@@ -30,7 +30,7 @@ const configText = (policy: object): string =>
   JSON.stringify({
     schema_version: 'v0.1.0',
     name: 'front',
-    authz_config: policy,
+    runtime_config: policy,
     vmcp: {
       incoming: { type: 'anonymous' },
       backends: [{ ...shop, insecure_allow_http: true, allow_private_ips: true }],
@@ -47,8 +47,8 @@ const configText = (policy: object): string =>
     },
   });
 
-const wrong = readGatewayConfig(configText({ type: 'shop_sell', version: 'x'.repeat(30) }));
-const right = readGatewayConfig(configText({ type: 'shop_sell' }));
+const wrong = readGatewayConfig(configText({ builder_image: 'x'.repeat(30) }));
+const right = readGatewayConfig(configText({ builder_image: 'shop_sell' }));
 if ('problems' in right) throw new Error(JSON.stringify(right.problems));
 const gateway = await startGateway({
   servers: [{ config: right.config, host: '127.0.0.1', port: 0, local: true }],

@@ -7,10 +7,11 @@ export const toyPolicy = definePolicy({
   type: 'toy',
   description: 'Denies one tool by its name.',
   spec: Closed({ tool: Type.String({ description: 'Tool to deny.' }) }, { description: 'Set when `type` is `toy`.' }),
-  config: Closed({ type: Type.String(), version: Type.Optional(Type.String({ maxLength: 20 })) }),
-  member: 'authz_config',
-  resolve: ({ tool }) => ({ type: tool }),
-  create: ({ type: tool }) => ({
+  // A new policy brings its own member; this one is free to use.
+  config: Closed({ builder_image: Type.String({ maxLength: 20 }) }),
+  member: 'runtime_config',
+  resolve: ({ tool }) => ({ builder_image: tool }),
+  create: ({ builder_image: tool }) => ({
     decide: ({ name }) =>
       name === tool ? { verdict: 'deny', reason: 'toy', message: `the tool ${tool} is denied` } : ALLOW,
     isListed: ({ name }) => name !== tool,

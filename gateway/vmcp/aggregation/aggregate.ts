@@ -87,7 +87,7 @@ function serveTools(
 }
 
 const serveTool = ({ backend, original, advertised, json }: NamedTool): Served =>
-  serve(backend, original, advertised, json);
+  serve('tools', backend, original, advertised, json);
 
 /**
  * Returns the route for the full name of a shortened tool. It replaces the name only when the backend has another one.
@@ -139,13 +139,13 @@ interface Served extends AdvertisedItem {
 }
 
 /** Advertises an item as `advertised`, and replaces the name in its JSON text when it differs. */
-function serve(backend: string, name: string, advertised: string, json: Buffer): Served {
+function serve(kind: ListKind, backend: string, name: string, advertised: string, original: Buffer): Served {
   const renamed = name !== advertised;
-  return {
-    key: advertised,
-    json: renamed ? withMember(json, { start: 0, end: json.length }, 'name', JSON.stringify(advertised)) : json,
-    route: { backend, name, advertised, renamed, nameJson: Buffer.from(JSON.stringify(name)) },
-  };
+  const json = renamed
+    ? withMember(original, { start: 0, end: original.length }, 'name', JSON.stringify(advertised))
+    : original;
+  const nameJson = Buffer.from(JSON.stringify(name));
+  return { key: advertised, json, route: { kind, backend, name, advertised, renamed, nameJson, json } };
 }
 
 /** Resolves prompts with one name by rank, then by backend name: prompts have no overrides. */
@@ -160,7 +160,7 @@ function servePrompts(catalogs: readonly Catalog[], rules: Aggregation, warnings
     for (const { key, json } of sorted(prompts)) {
       const name = prefix + key;
       const owner = served.get(name)?.route.backend;
-      if (owner === undefined) served.set(name, serve(backend, key, name, json));
+      if (owner === undefined) served.set(name, serve('prompts', backend, key, name, json));
       else warnings.add('PromptNameClash', backend, clash('prompts', backend, owner, 'name'), name);
     }
   }
@@ -184,7 +184,7 @@ function serveUris(
       const space = kind === 'templates' ? withoutNames(key) : key;
       const owner = owners.get(space) ?? backend;
       owners.set(space, owner);
-      if (owner === backend) served.push(serve(backend, key, key, json));
+      if (owner === backend) served.push(serve(kind, backend, key, key, json));
       else warnings.add('ResourceClash', backend, clash(kind, backend, owner, 'URI'), key);
     }
   }

@@ -5,6 +5,7 @@ export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
 /** Destination of an advertised name, URI or template. */
 export interface Route {
+  readonly kind: ListKind;
   readonly backend: string;
   /** Name of the tool or prompt at the backend, or URI or URI template. */
   readonly name: string;
@@ -17,6 +18,8 @@ export interface Route {
   readonly renamed: boolean;
   /** JSON text of `name`. */
   readonly nameJson: Buffer;
+  /** JSON text of the item as advertised. */
+  readonly json: Buffer;
 }
 
 export interface AdvertisedItem {

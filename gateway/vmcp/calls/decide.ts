@@ -1,7 +1,7 @@
 import { ALLOW, type Allow, type Decision, type Policy, type PolicyCall } from '../../policy/policy.ts';
 
 /** Combines the decisions of `policies` in order: at once unless a policy takes time. */
-export function decide(policies: readonly Policy[], call: PolicyCall): Decision | Promise<Decision> {
+export function decide(policies: readonly Pick<Policy, 'decide'>[], call: PolicyCall): Decision | Promise<Decision> {
   let allowed = ALLOW;
   for (const [index, policy] of policies.entries()) {
     const decision = policy.decide(call);
@@ -15,7 +15,7 @@ export function decide(policies: readonly Policy[], call: PolicyCall): Decision 
 async function decideRest(
   before: Allow,
   pending: Promise<Decision>,
-  rest: readonly Policy[],
+  rest: readonly Pick<Policy, 'decide'>[],
   call: PolicyCall,
 ): Promise<Decision> {
   const decision = await pending;

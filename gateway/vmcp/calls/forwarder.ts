@@ -1,9 +1,9 @@
 import type { Span } from '../../http/json-scan.ts';
-import type { Decision, Policy } from '../../policy/policy.ts';
+import type { Allow, Decision, ListedItem, Policy } from '../../policy/policy.ts';
 import type { CallObserver } from '../../telemetry/call-observer.ts';
 import { stackOf } from '../../telemetry/log.ts';
 import { forwardParams } from '../aggregation/forward-params.ts';
-import type { Route } from '../aggregation/view.ts';
+import type { ListKind, Route } from '../aggregation/view.ts';
 import { BackendCall } from './backend-call.ts';
 import type { OnFailure } from './failure.ts';
 import type { Fleet } from '../backends/fleet.ts';
@@ -24,12 +24,26 @@ export interface ForwarderDeps {
 
 /** Forwarder of client requests to the backends of their routes, after the policies have allowed them. */
 export class Forwarder {
-  /** Policies of the current configuration, in order. */
-  policies: readonly Policy[] = [];
+  #policies: readonly Policy[] = [];
+  /** Decisions on items that do not exist, of the policies that hide items. */
+  #onUnknown: readonly Pick<Policy, 'decide'>[] = [];
   readonly #deps: ForwarderDeps;
 
   constructor(deps: ForwarderDeps) {
     this.#deps = deps;
+  }
+
+  /** Policies of the current configuration, in order. */
+  get policies(): readonly Policy[] {
+    return this.#policies;
+  }
+
+  set policies(policies: readonly Policy[]) {
+    this.#policies = policies;
+    this.#onUnknown = policies.flatMap((policy) => {
+      const decideUnknown = policy.decideUnknown?.bind(policy);
+      return decideUnknown ? [{ decide: decideUnknown }] : [];
+    });
   }
 
   /**
@@ -46,15 +60,71 @@ export class Forwarder {
     onFailure: OnFailure,
     onReply?: (message: Buffer) => void,
   ): void {
-    if (this.policies.length === 0) {
+    if (this.#policies.length === 0) {
       this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply);
       return;
     }
-    const call = new PolicedCall(session, request, { name, backend: route.backend }, answer, this.#deps);
-    this.#decide(call, request, (decision) => {
+    const call = new PolicedCall(session, request, itemOf(route, name, request), answer, this.#deps);
+    this.#judge(this.#policies, call, request, answer, onFailure, ({ maxReplyBytes }) => {
+      this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply, maxReplyBytes);
+    });
+  }
+
+  /** Calls `answerIt` when the policies allow a request that the gateway answers itself, on the item of `route`. */
+  answerHere(
+    session: Session,
+    request: ClientRequest,
+    route: Route,
+    name: string,
+    answer: Answer,
+    onFailure: OnFailure,
+    answerIt: () => void,
+  ): void {
+    if (this.#policies.length === 0) {
+      answerIt();
+      return;
+    }
+    const call = new PolicedCall(session, request, itemOf(route, name, request), answer, this.#deps);
+    this.#judge(this.#policies, call, request, answer, onFailure, answerIt);
+  }
+
+  /**
+   * Calls `answerIt` for a request on an item that the view does not have, unless a policy that hides items rejects it. `backend` is
+   * that of an item that may exist: every policy decides on it.
+   */
+  answerUnknown(
+    session: Session,
+    request: ClientRequest,
+    {
+      kind,
+      name,
+      backend = '',
+    }: { readonly kind: ListKind; readonly name: string; readonly backend?: string | undefined },
+    answer: Answer,
+    onFailure: OnFailure,
+    answerIt: () => void,
+  ): void {
+    const policies = backend === '' ? this.#onUnknown : this.#policies;
+    if (policies.length === 0) {
+      answerIt();
+      return;
+    }
+    const call = new PolicedCall(session, request, { kind, name, backend, json: undefined }, answer, this.#deps);
+    this.#judge(policies, call, request, answer, onFailure, answerIt);
+  }
+
+  /** Calls `onAllowed`, or answers with the rejection of the first policy that does not allow the call. */
+  #judge(
+    policies: readonly Pick<Policy, 'decide'>[],
+    call: PolicedCall,
+    request: ClientRequest,
+    answer: Answer,
+    onFailure: OnFailure,
+    onAllowed: (decision: Allow) => void,
+  ): void {
+    this.#decide(policies, call, request, (decision) => {
       if (decision.verdict === 'allow') {
-        const { maxReplyBytes } = decision;
-        this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply, maxReplyBytes);
+        onAllowed(decision);
         return;
       }
       const refusal =
@@ -62,13 +132,18 @@ export class Forwarder {
           ? ({ kind: 'denied', ...decision } as const)
           : ({ kind: 'challenged', ...decision } as const);
       call.end(refusal.kind);
-      onFailure(answer, refusal, { name: route.backend, timeoutMs: 0 });
+      onFailure(answer, refusal, { name: call.backend, timeoutMs: 0 });
     });
   }
 
   /** Calls `settle` with the decision of the policies, unless the client cancels the call before. */
-  #decide(call: PolicedCall, { held }: ClientRequest, settle: (decision: Decision) => void): void {
-    const decision = this.#decisionOn(call);
+  #decide(
+    policies: readonly Pick<Policy, 'decide'>[],
+    call: PolicedCall,
+    { held }: ClientRequest,
+    settle: (decision: Decision) => void,
+  ): void {
+    const decision = this.#decisionOn(policies, call);
     if (!(decision instanceof Promise)) {
       settle(decision);
       return;
@@ -88,9 +163,9 @@ export class Forwarder {
       .finally(() => held?.release());
   }
 
-  #decisionOn(call: PolicedCall): Decision | Promise<Decision> {
+  #decisionOn(policies: readonly Pick<Policy, 'decide'>[], call: PolicedCall): Decision | Promise<Decision> {
     try {
-      return decide(this.policies, call);
+      return decide(policies, call);
     } catch (error) {
       return this.#fault(error);
     }
@@ -143,4 +218,12 @@ export class Forwarder {
       maxReplyBytes,
     ).start();
   }
+}
+
+/** Returns the item of a request. The URI of a read through a template is a resource that no list has. */
+function itemOf(route: Route, name: string, { envelope: { method } }: ClientRequest): ListedItem {
+  const { kind, backend, json } = route;
+  const isTemplate = kind === 'templates' && name === route.advertised && method === 'completion/complete';
+  if (kind === 'templates' && !isTemplate) return { kind: 'resources', name, backend, json: undefined };
+  return { kind, name, backend, json: name === route.advertised ? json : undefined };
 }

@@ -1,5 +1,6 @@
 import type { Identity } from '../../contract/identity.ts';
-import type { PolicyCall } from '../../policy/policy.ts';
+import { distinctMembers } from '../../http/known-members.ts';
+import type { ListedItem, PolicyCall } from '../../policy/policy.ts';
 import type { CallObserver, EndedCall } from '../../telemetry/call-observer.ts';
 import type { Answer, WatchingCall } from '../answers/answer.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -11,8 +12,7 @@ import { outcomeOf } from './outcome.ts';
 export class PolicedCall implements PolicyCall, EndedCall, RunningCall, WatchingCall {
   readonly session: Session;
   readonly method: string;
-  readonly name: string;
-  readonly backend: string;
+  readonly item: ListedItem;
   readonly identity: Identity | undefined;
   readonly arguments: Buffer | undefined;
   readonly isSent = false;
@@ -27,14 +27,13 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   constructor(
     session: Session,
     { body, envelope, params, identity }: ClientRequest,
-    target: { readonly name: string; readonly backend: string },
+    item: ListedItem,
     answer: Answer,
     { observer, now }: { readonly observer: CallObserver; readonly now: () => number },
   ) {
     this.session = session;
     this.method = envelope.method ?? '';
-    this.name = target.name;
-    this.backend = target.backend;
+    this.item = item;
     this.identity = identity;
     const hasArguments = this.method === 'tools/call' || this.method === 'prompts/get';
     if (hasArguments && params.arguments) this.arguments = body.subarray(params.arguments.start, params.arguments.end);
@@ -42,6 +41,20 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     this.#observer = observer;
     this.#now = now;
     this.#startedAt = now();
+  }
+
+  get name(): string {
+    return this.item.name;
+  }
+
+  get backend(): string {
+    return this.item.backend;
+  }
+
+  readArguments(): ReadonlyMap<string, string> | undefined {
+    const text = this.arguments;
+    const members = text && distinctMembers(text, { start: 0, end: text.length });
+    return members && new Map([...members].map(([name, { start, end }]) => [name, text.toString('utf8', start, end)]));
   }
 
   get id(): string {

@@ -22,8 +22,11 @@ export const callTool: Method = (server, session, request, answer) => {
   const unknown = (): void => {
     const unread = server.views.unreadBackend(session, name);
     const backend = unread && server.fleet.runtime(unread.backend);
-    if (backend) failToolCall(answer, unread.failure, backend);
-    else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+    const item = { kind: 'tools', name, backend: backend?.name } as const;
+    server.calls.answerUnknown(session, request, item, answer, failToolCall, () => {
+      if (backend) failToolCall(answer, unread.failure, backend);
+      else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+    });
   };
   if (route) server.calls.forward(session, request, route, route.advertised, params.name, answer, failToolCall);
   else if (view.settled) unknown();

@@ -20,10 +20,17 @@ export const complete: Method = (server, session, request, answer) => {
   }
   later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = routeReference(server.view(session).current, reference);
-    if (route && hasCompletions(server, session, route.backend)) {
-      const name = reference.type === 'ref/prompt' ? reference.value : undefined;
-      server.calls.forward(session, request, route, reference.key, name, answer, failRequest);
-    } else answer.result(NOTHING);
+    const { type, key, value } = reference;
+    const none = (): void => {
+      answer.result(NOTHING);
+    };
+    if (!route) {
+      const kind = type === 'ref/prompt' ? 'prompts' : 'resources';
+      server.calls.answerUnknown(session, request, { kind, name: key }, answer, failRequest, none);
+    } else if (hasCompletions(server, session, route.backend)) {
+      const name = type === 'ref/prompt' ? value : undefined;
+      server.calls.forward(session, request, route, key, name, answer, failRequest);
+    } else server.calls.answerHere(session, request, route, key, answer, failRequest, none);
   });
 };
 

@@ -15,6 +15,10 @@ export const getPrompt: Method = (server, session, request, answer) => {
     const route = server.view(session).current.prompts.get(name);
     if (route)
       server.calls.forward(session, request, route, route.advertised, request.params.name, answer, failRequest);
-    else answer.error(CODE.invalidParams, 'unknown prompt');
+    else {
+      server.calls.answerUnknown(session, request, { kind: 'prompts', name }, answer, failRequest, () => {
+        answer.error(CODE.invalidParams, 'unknown prompt');
+      });
+    }
   });
 };

@@ -15,6 +15,10 @@ export const readResource: Method = (server, session, request, answer) => {
   later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = routeResource(server.view(session).current, uri);
     if (route) server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
-    else answer.error(CODE.resourceNotFound, 'resource not found', { uri });
+    else {
+      server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {
+        answer.error(CODE.resourceNotFound, 'resource not found', { uri });
+      });
+    }
   });
 };

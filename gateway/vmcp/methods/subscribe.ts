@@ -31,12 +31,20 @@ export const subscription =
     later(server, request, answer, server.view(session).whenSettled(), () => {
       if (!subscribe) session.subscriptions.delete(uri); // even when the resource or its backend is gone
       const route = routeResource(server.view(session).current, uri);
-      if (!route) answer.error(CODE.resourceNotFound, 'resource not found', { uri });
-      else if (!hasSubscriptions(server, session, route.backend))
-        answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
-      else if (subscribe) begin(server, session, request, answer, uri, route);
-      else if (isShared(server, session, route.backend, uri)) answer.result('{}');
-      else server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
+      if (!route) {
+        server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {
+          answer.error(CODE.resourceNotFound, 'resource not found', { uri });
+        });
+      } else if (!hasSubscriptions(server, session, route.backend)) {
+        server.calls.answerHere(session, request, route, uri, answer, failRequest, () => {
+          answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
+        });
+      } else if (subscribe) begin(server, session, request, answer, uri, route);
+      else if (isShared(server, session, route.backend, uri)) {
+        server.calls.answerHere(session, request, route, uri, answer, failRequest, () => {
+          answer.result('{}');
+        });
+      } else server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
     });
   };
 
@@ -61,7 +69,9 @@ function begin(
   if (full) {
     server.refused('subscriptions');
     const [code, reason] = full === 'session' ? [CODE.invalidParams, 'too_many'] : [CODE.internal, 'over_budget'];
-    answer.error(code, FULL[full], { reason, budget: 'subscriptions' });
+    server.calls.answerHere(session, request, route, uri, answer, failRequest, () => {
+      answer.error(code, FULL[full], { reason, budget: 'subscriptions' });
+    });
     return;
   }
   server.calls.forward(

@@ -29,8 +29,8 @@ export class ListedViews {
 function listedView(view: View, viewer: Viewer, policies: readonly Policy[]): View {
   const filter = (kind: ListKind, routes: ReadonlyMap<string, Route>): AdvertisedList => {
     const list = view.lists[kind];
-    const items = list.items.filter(({ key: name }) => {
-      const item = { kind, name, backend: routes.get(name)?.backend ?? '' };
+    const items = list.items.filter(({ key: name, json }) => {
+      const item = { kind, name, backend: routes.get(name)?.backend ?? '', json };
       return policies.every((policy) => policy.isListed?.(item, viewer) ?? true);
     });
     return items.length === list.items.length ? list : advertisedList(kind, items, view.unavailable);

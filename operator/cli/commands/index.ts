@@ -4,6 +4,7 @@ import { callCommand } from './call.ts';
 import { completionCommand } from './completion.ts';
 import { connectCommand } from './connect.ts';
 import { doctorCommand } from './doctor.ts';
+import { explainCommand } from './explain.ts';
 import { gatewayCommand } from './gateway.ts';
 import { importCommand } from './import.ts';
 import { initCommand } from './init.ts';
@@ -30,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   doctorCommand,
   validateCommand,
   renderCommand,
+  explainCommand,
   connectCommand,
   serveCommand,
   gatewayCommand,

@@ -11,16 +11,23 @@ const PATH = 'embedded_auth_server_config.';
 /** Lists the files of a configuration that are unreadable or unusable for the embedded authorization server. */
 export async function unusableFiles(config: GatewayConfig): Promise<Problem[]> {
   const files = configFiles(config);
-  const unreadable = await unreadableFiles(files);
-  if (unreadable.length > 0) return unreadable;
-  const escaped = config.vmcp.cluster ? await escapedFiles(files, foldersOf(config)) : [];
-  if (escaped.length > 0) return escaped;
+  const unreachable = await unreachableFiles(files, config.vmcp.cluster && foldersOf(config));
+  if (unreachable.length > 0) return unreachable;
   const held = await Promise.all(files.filter(({ path }) => path.startsWith(PATH)).map(contentOf));
   return unusableContents(held).map(({ item: { path, file }, reason, message }) => ({
     path,
     reason,
     message: `${file}: ${message}`,
   }));
+}
+
+/** Lists files that are unreadable, else those that are links out of `folders`, which are undefined outside of a pod. */
+export async function unreachableFiles(
+  files: readonly ConfigFile[],
+  folders: readonly string[] | undefined,
+): Promise<Problem[]> {
+  const unreadable = await unreadableFiles(files);
+  return unreadable.length > 0 || !folders ? unreadable : escapedFiles(files, folders);
 }
 
 /** Lists files that are links out of the mounted folders. Kubernetes' own links stay inside. */

@@ -1,18 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { readGatewayConfig } from '../../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { isInCluster } from '../../../gateway/kube/connection.ts';
 import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway } from '../../../gateway/main.ts';
-import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { errorCode } from '../files/unreadable-files.ts';
 import { unusableFiles } from '../files/unusable-files.ts';
-import { PROJECT_ROOT, VERSION } from '../version.ts';
-import type { Logger } from '../../../gateway/contract/logger.ts';
+import { createLauncherFor } from './launcher.ts';
+import { readConfigWithPolicyFile } from './policy-file.ts';
+import { VERSION } from '../version.ts';
 
 /** Time after the signal in which a Service can still route connections to this pod, in addition to `preStop`. */
 const ROUTES_MS = 2_000;
@@ -71,23 +70,8 @@ async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<
     return undefined;
   });
   if (text === undefined) return undefined;
-  const read = readGatewayConfig(text);
+  const read = await readConfigWithPolicyFile(text);
   const problems = 'problems' in read ? read.problems : await unusableFiles(read.config);
   for (const { path, message, reason } of problems) stderr.write(`${file}: ${path}: ${message} [${reason}]\n`);
   return 'problems' in read || problems.length > 0 ? undefined : read.config;
-}
-
-/** Creates a launcher and its state folder if a backend of the configuration is a process. */
-async function createLauncherFor(
-  config: GatewayConfig,
-  state: string | undefined,
-  log: Logger,
-): Promise<Launcher | undefined> {
-  if (!config.vmcp.backends.some(({ process: child }) => child !== undefined)) return undefined;
-  const { createLauncher } = await import('../../../gateway/workloads/runner/launcher.ts');
-  const { reapOrphans } = await import('../../../gateway/workloads/runner/process/reaper.ts');
-  const { defaultStateDir } = await import('../../local/state.ts');
-  const stateDir = state ?? defaultStateDir(process.env);
-  await reapOrphans({ stateDir, hostEnv: process.env });
-  return createLauncher({ stateDir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
 }

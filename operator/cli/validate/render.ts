@@ -61,7 +61,7 @@ function refuse({ manifests }: Examination, server: ResolvedServer, io: Io): voi
 }
 
 /** Returns the server to render, or a message with the available ones. */
-function choose(servers: readonly ResolvedServer[], name: string | undefined): ResolvedServer | string {
+export function choose(servers: readonly ResolvedServer[], name: string | undefined): ResolvedServer | string {
   const [first, ...others] = servers;
   if (!first) return 'these paths contain no VirtualMCPServer that can be rendered: add one';
   const names = servers.map((server) => `${server.namespace}/${server.name}`).join(', ');

@@ -39,6 +39,7 @@ const FIELDS = KINDS.flatMap(({ kind, schema }) => {
 
 /** Descriptive fields, and fields that repeat another one and are rejected when they differ. */
 const DESCRIPTIVE: readonly string[] = [
+  'MCPAuthzConfig spec.type',
   'MCPGroup spec.description',
   'VirtualMCPServer spec.authServerConfig.upstreamProviders[].type',
   'VirtualMCPServer spec.config.name',
@@ -84,9 +85,9 @@ const isInGoldens = (kind: KindName, pattern: FieldPattern): boolean =>
 
 const resourcesOf = ({ snapshots }: Manifests): Resource[] =>
   [...snapshots.values()].flatMap((s) =>
-    [s.vmcps, s.groups, s.servers, s.entries, s.oidcConfigs, s.externalAuthConfigs].flatMap((map): Resource[] => [
-      ...map.values(),
-    ]),
+    [s.vmcps, s.groups, s.servers, s.entries, s.oidcConfigs, s.externalAuthConfigs, s.authzConfigs].flatMap(
+      (map): Resource[] => [...map.values()],
+    ),
   );
 
 /** Lists other values for a field. */

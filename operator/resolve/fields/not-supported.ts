@@ -38,7 +38,7 @@ const holdsBuckets = (object: Resource): boolean =>
 const isNetworkProfile = (value: unknown): boolean =>
   member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
 
-const AUTHORIZATION = 'authorization by policy';
+const PROVIDER_CLAIMS = 'authorization by the claims of an upstream provider';
 const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
@@ -54,10 +54,9 @@ const PER_SERVER = 'access control of a single server';
 /** Unsupported fields. Delete the row when the feature is built. */
 export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
   ...ofKind('VirtualMCPServer', [
-    ['spec.incomingAuth.authzConfig', AUTHORIZATION],
-    ['spec.incomingAuth.authzConfigRef', AUTHORIZATION],
+    ['spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider', PROVIDER_CLAIMS],
     ['spec.authServerConfig.delegateClients', TOKEN_EXCHANGE],
-    ['spec.authServerConfig.primaryUpstreamProvider', AUTHORIZATION],
+    ['spec.authServerConfig.primaryUpstreamProvider', PROVIDER_CLAIMS],
     ['spec.authServerConfig.trustedIssuers', TOKEN_EXCHANGE],
     [
       'spec.authServerConfig.upstreamProviders[].oauth2Config.dcrConfig',
@@ -78,9 +77,9 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
   ...ofKind('MCPServer', [
     ['spec.audit', AUDIT, isOff],
     ['spec.authServerRef', PER_SERVER],
-    ['spec.authzConfig', PER_SERVER],
-    ['spec.authzConfigRef', PER_SERVER],
-    ['spec.oidcConfigRef', PER_SERVER],
+    ['spec.authzConfig', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfig on the VirtualMCPServer'],
+    ['spec.authzConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfigRef on the VirtualMCPServer'],
+    ['spec.oidcConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.oidcConfigRef on the VirtualMCPServer'],
     ['spec.permissionProfile', SANDBOX, isNetworkProfile],
     ['spec.rateLimiting', 'rate limiting of a single server', undefined, RATE_LIMIT_ADVICE],
     ['spec.sessionStorage', SESSION_STORE, canHoldSessions],

@@ -31,6 +31,15 @@ const vmcp = (spec: object = {}, status?: object): KubeObject =>
   );
 const OWN_TOKENS = { type: 'oidc', audience: 'https://desk.example.com/mcp', oidcConfigRef: { name: 'own' } } as const;
 const behindProxy = { incomingAuth: { ...OWN_TOKENS, trustedProxies: ['10.0.0.0/8'] } };
+const OPEN = 'permit(principal, action, resource);';
+const policies = (...texts: string[]): KubeObject =>
+  live('MCPAuthzConfig', 'rules', { type: 'cedarv1', config: { policies: texts } });
+const inline = (...texts: string[]): object => ({ authzConfig: { type: 'inline', inline: { policies: texts } } });
+const inConfigMap = { authzConfig: { type: 'configMap', configMap: { name: 'policies', key: 'authz.yaml' } } };
+const sharedPolicies = { authzConfigRef: { name: 'rules' } };
+const policyDocument = (...texts: string[]): string =>
+  JSON.stringify({ type: 'cedarv1', version: '1.0', cedar: { policies: texts } });
+const withPolicies = (access: object): KubeObject => vmcp({ incomingAuth: { ...OWN_TOKENS, ...access } });
 const withOidc = (spec: object = {}): KubeObject =>
   vmcp({ incomingAuth: OWN_TOKENS, ...spec });
 const withAuthServer = (config: object = {}, spec: object = {}): KubeObject =>
@@ -136,6 +145,26 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
     secrets: keys,
   },
   'rejected OIDC config': { objects: [withOidc(), live('MCPOIDCConfig', 'own', { type: 'inline' }), ...two] },
+  'policies': { objects: [withPolicies(inline(OPEN)), oidc(), ...two], observed: up },
+  'policies with a mistake': { objects: [withPolicies(inline(OPEN, 'permit(')), oidc(), ...two] },
+  'policies with an unknown action': {
+    objects: [withPolicies(inline('permit(principal, action == Action::"tools/call", resource);')), oidc(), ...two],
+    observed: up,
+  },
+  'policies of a ConfigMap': {
+    objects: [withPolicies(inConfigMap), oidc(), ...two],
+    configMaps: { policies: { 'authz.yaml': policyDocument(OPEN) } },
+    observed: up,
+  },
+  'policies of a missing ConfigMap': { objects: [withPolicies(inConfigMap), oidc(), ...two] },
+  'policies of a ConfigMap with a mistake': {
+    objects: [withPolicies(inConfigMap), oidc(), ...two],
+    configMaps: { policies: { 'authz.yaml': policyDocument('permit(') } },
+  },
+  'shared policies': { objects: [withPolicies(sharedPolicies), policies(OPEN), oidc(), ...two], observed: up },
+  'missing shared policies': { objects: [withPolicies(sharedPolicies), oidc(), ...two] },
+  'shared policies with a mistake': { objects: [withPolicies(sharedPolicies), policies('permit('), oidc(), ...two] },
+  'rejected shared policies': { objects: [withPolicies(sharedPolicies), policies(), oidc(), ...two] },
   'authorization server': { objects: [withAuthServer(kept, behindProxy), oidc(), ...two], secrets: keys, observed: up },
   'authorization server with storage in memory': { objects: [withAuthServer(), oidc(), ...two], observed: up },
   'authorization server without user identities': { objects: [withAuthServer(oauthOnly), oidc(), ...two], observed: up },
@@ -369,6 +398,14 @@ export const CONFIG_CASES: Readonly<Record<string, Case>> = {
   'an OIDC config in use': {
     objects: [live('MCPOIDCConfig', 'own', { type: 'kubernetes' }, leaving)],
     referencedBy: ['VirtualMCPServer/b', 'VirtualMCPServer/a', 'VirtualMCPServer/a'],
+  },
+  'shared policies': { objects: [policies(OPEN)] },
+  'shared policies with a mistake': { objects: [policies(OPEN, 'permit(')] },
+  'shared policies with an unknown action': { objects: [policies('permit(principal, action == Action::"x", resource);')] },
+  'rejected shared policies': { objects: [policies()] },
+  'shared policies in use': {
+    objects: [live('MCPAuthzConfig', 'rules', { type: 'cedarv1', config: { policies: [OPEN] } }, leaving)],
+    referencedBy: ['VirtualMCPServer/a'],
   },
   'an auth config': { objects: [auth('config')], secrets: keys },
   'an auth config without its key': { objects: [auth('config', 'absent')], secrets: keys },

@@ -71,12 +71,15 @@ function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProble
       rowsOf(problem).find((row) => row.type === type)?.reason ?? reason;
     return validityCondition(type, { reason, message }, about, reasonOf, self);
   };
-  const { oidcConfigRef } = incomingAuth;
+  const { oidcConfigRef, authzConfigRef } = incomingAuth;
   return [
     condition('GroupRefValidated', 'GroupRefValid', `MCPGroup "${groupRef.name}" exists`),
     condition('AuthConfigured', 'AuthValid', 'every referenced Secret and ConfigMap has its key'),
     ...(oidcConfigRef
       ? [condition('OIDCConfigRefValidated', 'OIDCConfigRefValid', `MCPOIDCConfig "${oidcConfigRef.name}" is used`)]
+      : []),
+    ...(authzConfigRef
+      ? [condition('AuthzConfigRefValidated', 'AuthzConfigRefValid', `MCPAuthzConfig "${authzConfigRef.name}" is used`)]
       : []),
     ...(authServerConfig
       ? [

@@ -5,7 +5,7 @@ export interface ProblemRow {
   readonly type: string;
   readonly reason: string;
   /** Kind of the object that has the problem. */
-  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig';
+  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig' | 'MCPAuthzConfig';
   /** A problem must match both when both are given. */
   readonly path?: RegExp;
   readonly reasons?: readonly string[];
@@ -20,6 +20,8 @@ const MISSING = [
 ];
 const GROUP = /^spec\.groupRef\b/u;
 const OIDC_REF = /^spec\.incomingAuth\.oidcConfigRef\.name$/u;
+const AUTHZ_REF = /^spec\.incomingAuth\.authzConfigRef\.name$/u;
+const AUTHZ_CONFIG_MAP = /^spec\.incomingAuth\.authzConfig\.configMap\b/u;
 const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
 
 /** The first matching row per type applies. Problems that match no row make `Valid` false. */
@@ -53,6 +55,36 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
     reasons: [CONSEQUENCE_REASON, 'IssuerMismatch'],
   },
   { type: 'OIDCConfigRefValidated', reason: 'OIDCConfigRefNotValid', kind: 'MCPOIDCConfig' },
+  {
+    type: 'AuthzConfigRefValidated',
+    reason: 'AuthzConfigRefNotFound',
+    kind: 'VirtualMCPServer',
+    path: AUTHZ_REF,
+    reasons: ['AuthzConfigRefNotFound'],
+  },
+  {
+    type: 'AuthzConfigRefValidated',
+    reason: 'AuthzConfigRefNotValid',
+    kind: 'VirtualMCPServer',
+    path: AUTHZ_REF,
+    reasons: [CONSEQUENCE_REASON],
+  },
+  { type: 'AuthzConfigRefValidated', reason: 'AuthzConfigRefNotValid', kind: 'MCPAuthzConfig' },
+  {
+    type: 'AuthConfigured',
+    reason: 'AuthzConfigMapNotFound',
+    kind: 'VirtualMCPServer',
+    path: AUTHZ_CONFIG_MAP,
+    reasons: MISSING,
+  },
+  {
+    type: 'AuthConfigured',
+    reason: 'AuthzConfigMapInvalid',
+    kind: 'VirtualMCPServer',
+    path: AUTHZ_CONFIG_MAP,
+    reasons: ['AuthzInvalid'],
+  },
+  { type: 'AuthConfigured', reason: 'AuthzInvalid', kind: 'VirtualMCPServer', reasons: ['AuthzInvalid'] },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'VirtualMCPServer', reasons: MISSING },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPOIDCConfig', reasons: MISSING },
   { type: 'AuthServerConfigValidated', reason: 'AuthServerConfigInvalid', kind: 'VirtualMCPServer', path: AUTH_SERVER },

@@ -1,0 +1,34 @@
+import { Type } from 'typebox';
+import { Closed } from '../../gateway/contract/fields.ts';
+import { text } from '../../gateway/contract/optional.ts';
+import { cedarFields, groupFields } from '../../gateway/policy/authorization/config.ts';
+import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
+
+/** Policies shared by several servers. */
+export const MCPAuthzConfig = defineKind({
+  kind: 'MCPAuthzConfig',
+  collection: 'authzConfigs',
+  role: 'config',
+  referencedAs: { fields: ['authzConfigRef'] },
+  shortNames: ['authzcfg'],
+  description: 'Access control by Cedar policies, shared by several servers.',
+  spec: Closed(
+    {
+      type: Type.Enum(['cedarv1'], { description: 'Kind of policy.' }),
+      config: Closed({ ...cedarFields, ...groupFields }, { description: 'Cedar policies and entities.' }),
+    },
+    { description: 'Desired state.' },
+  ),
+  status: Closed({ ...statusFields, configHash: text('Digest of the spec.') }, { description: 'Observed state.' }),
+  columns: [
+    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Kind of policy.' },
+    {
+      name: 'Valid',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Valid")].status',
+      description: 'Status of condition Valid.',
+    },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+  ],
+});
+export type MCPAuthzConfig = ObjectOf<typeof MCPAuthzConfig>;

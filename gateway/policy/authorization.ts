@@ -1,0 +1,95 @@
+import { Closed } from '../contract/fields.ts';
+import type { Identity } from '../contract/identity.ts';
+import { Authorizer, isAllowed, type Principal } from './authorization/authorizer.ts';
+import { isCanonicalUri } from './authorization/canonical-uri.ts';
+import { policyDocumentProblems, requirePolicies } from './authorization/check.ts';
+import { AuthorizationConfig, cedarFields, groupFields } from './authorization/config.ts';
+import type { Outcome } from './authorization/evaluator.ts';
+import { Outcomes } from './authorization/outcomes.ts';
+import { ALLOW, definePolicy, type Deny, type ListedItem, type Policy, type PolicyCall } from './policy.ts';
+
+const NO_ARGUMENTS: ReadonlyMap<string, string> = new Map();
+
+const denial = (what: string): Deny =>
+  Object.freeze({ verdict: 'deny', reason: 'policy', message: `${what} denied by policy` });
+
+/** The kind of the item only: a client does not learn which policy denied, nor whether the item exists. */
+const DENIALS: Readonly<Record<ListedItem['kind'], Deny>> = {
+  tools: denial('tool call'),
+  prompts: denial('prompt'),
+  resources: denial('resource'),
+  templates: denial('resource'),
+};
+
+/** Allows what Cedar policies permit, and nothing else. */
+export const authorization = definePolicy({
+  type: 'authorization',
+  description: 'Cedar policies over users, groups, items and arguments.',
+  spec: Closed({ ...cedarFields, ...groupFields }, { description: 'Cedar policies and entities.' }),
+  config: AuthorizationConfig,
+  member: 'authz_config',
+  needsUsers: true,
+  check: policyDocumentProblems,
+  resolve: ({ policies, entitiesJson, groupClaimName, roleClaimName, groupEntityType }) => ({
+    type: 'cedarv1' as const,
+    version: '1.0' as const,
+    cedar: {
+      policies,
+      ...(entitiesJson !== undefined && { entities_json: entitiesJson }),
+      ...(groupClaimName !== undefined && { group_claim_name: groupClaimName }),
+      ...(roleClaimName !== undefined && { role_claim_name: roleClaimName }),
+      ...(groupEntityType !== undefined && { group_entity_type: groupEntityType }),
+    },
+  }),
+  create: (config, { server }) => new AuthorizationPolicy(config, server),
+});
+
+class AuthorizationPolicy implements Policy {
+  readonly #authorizer: Authorizer;
+  readonly #principals = new WeakMap<Identity, Principal>();
+  readonly #calls = new Outcomes<Outcome>();
+  /** Apart from those of calls: otherwise the first call of a listed item would be faster than that of an unknown one. */
+  readonly #lists = new Outcomes<Outcome>();
+
+  constructor(config: AuthorizationConfig, server: string) {
+    this.#authorizer = new Authorizer(config, requirePolicies(config), server);
+  }
+
+  decide(call: PolicyCall): typeof ALLOW | Deny {
+    const { item, identity } = call;
+    const readArguments = () => (call.arguments ? call.readArguments() : NO_ARGUMENTS);
+    return this.#allows(item, identity, this.#calls, readArguments) ? ALLOW : DENIALS[item.kind];
+  }
+
+  /** Takes as long as a decision, and has its result. A completion of an unknown item has an empty result instead. */
+  decideUnknown(call: PolicyCall): typeof ALLOW | Deny {
+    const decision = this.decide(call);
+    return call.method === 'completion/complete' ? decision : DENIALS[call.item.kind];
+  }
+
+  isListed(item: ListedItem, { identity }: { readonly identity: Identity | undefined }): boolean {
+    return this.#allows(item, identity, this.#lists, () => NO_ARGUMENTS);
+  }
+
+  /** Evaluates both parts in any case, so that a denial takes the same time whatever policy causes it. */
+  #allows(
+    item: ListedItem,
+    identity: Identity | undefined,
+    known: Outcomes<Outcome>,
+    readArguments: () => ReadonlyMap<string, string> | undefined,
+  ): boolean {
+    if (!identity || !isSpelledWell(item)) return false;
+    const principal = this.#principalOf(identity);
+    const constant = known.get(principal, item, () => this.#authorizer.constantOutcome(principal, item));
+    return isAllowed(constant, this.#authorizer.outcomeByArguments(principal, item, readArguments));
+  }
+
+  #principalOf(identity: Identity): Principal {
+    let principal = this.#principals.get(identity);
+    if (!principal) this.#principals.set(identity, (principal = this.#authorizer.principalOf(identity)));
+    return principal;
+  }
+}
+
+/** Templates are no URIs; a read through one is decided by its URI. */
+const isSpelledWell = ({ kind, name }: ListedItem): boolean => kind !== 'resources' || isCanonicalUri(name);

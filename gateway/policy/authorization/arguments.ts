@@ -1,0 +1,40 @@
+import type { CedarValueJson } from '@cedar-policy/cedar-wasm/nodejs';
+import { scalarOf } from './claims.ts';
+import { ARGUMENT } from './syntax.ts';
+
+const PRESENT = '_present';
+
+/**
+ * Returns the attributes of `context` for the arguments that policies read: `arg_<name>` for text, whole numbers and booleans,
+ * `arg_<name>_present` for other values. Returns undefined for arguments that a policy and a backend could read differently: a
+ * number that is not exact, a value of another type than `arg_<name>` can hold, and a name in another case. `wanted` is
+ * undefined for all arguments. `read` holds the JSON text of each argument.
+ */
+export function argumentValues(
+  read: ReadonlyMap<string, string>,
+  wanted: ReadonlySet<string> | undefined,
+): Record<string, CedarValueJson> | undefined {
+  const values: Record<string, CedarValueJson> = {};
+  const folded = wanted && new Set([...wanted].map(fold));
+  for (const [name, text] of read) {
+    const attribute = ARGUMENT + name;
+    const flag = attribute + PRESENT;
+    const isRead = wanted?.has(attribute) ?? true;
+    const isFlagRead = wanted?.has(flag) ?? true;
+    if (!isRead && !isFlagRead) {
+      if (folded?.has(fold(attribute)) === true || folded?.has(fold(flag)) === true) return undefined;
+      continue;
+    }
+    const value: unknown = JSON.parse(text);
+    const scalar = scalarOf(value);
+    if (scalar === undefined) {
+      if (typeof value === 'number' || typeof value === 'string') return undefined;
+      if (!isFlagRead || read.has(name + PRESENT)) return undefined;
+      values[flag] = true;
+    } else if (isRead) values[attribute] = scalar;
+  }
+  return values;
+}
+
+/** Folds case like the most lenient JSON readers. */
+const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();

@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest';
+import type { ListedItem } from '../policy.ts';
+import { allows, callOf, identityOf, policyOf, toolOf } from './testdata/decide.ts';
+
+const permit = (condition: string, scope = 'principal, action, resource'): string =>
+  `permit(${scope}) when { ${condition} };`;
+const BUY = toolOf('shop_buy', { readOnlyHint: false, destructiveHint: true });
+const GREET: ListedItem = { kind: 'prompts', name: 'greet', backend: 'shop', json: undefined };
+const STOCK: ListedItem = { kind: 'resources', name: 'shop:///stock', backend: 'shop', json: undefined };
+const USER = identityOf({
+  email: 'alice@example.com',
+  level: 3,
+  staff: true,
+  groups: ['admins', 'ops'],
+  scope: 'tools:read tools:write',
+  address: { city: 'Oslo' },
+});
+
+describe('a policy reads', () => {
+  it.each([
+    ['the subject', 'permit(principal == Client::"alice", action, resource);', BUY],
+    ['a claim of the principal', permit('principal.claim_email == "alice@example.com"'), BUY],
+    ['a number', permit('principal.claim_level > 2'), BUY],
+    ['a boolean', permit('principal.claim_staff'), BUY],
+    ['a list claim', permit('principal.claim_groups.contains("ops")'), BUY],
+    ['a claim of the context', permit('context.claim_email like "*@example.com"'), BUY],
+    ['a list claim as a set', permit('context.claimset_groups.containsAll(["ops", "admins"])'), BUY],
+    ['a text claim as a set of words', permit('context.claimset_scope.contains("tools:write")'), BUY],
+    ['a group', 'permit(principal in Group::"admins", action, resource);', BUY],
+    ['the action of a tool', 'permit(principal, action == Action::"call_tool", resource);', BUY],
+    ['the action of a prompt', 'permit(principal, action == Action::"get_prompt", resource);', GREET],
+    ['the action of a resource', 'permit(principal, action == Action::"read_resource", resource);', STOCK],
+    ['the name of a tool', 'permit(principal, action, resource == Tool::"shop_buy");', BUY],
+    ['the name of a prompt', 'permit(principal, action, resource == Prompt::"greet");', GREET],
+    ['the URI of a resource', 'permit(principal, action, resource == Resource::"shop:///stock");', STOCK],
+    ['the virtual server', 'permit(principal, action, resource in MCP::"front");', BUY],
+    ['the backend', 'permit(principal, action, resource in Backend::"shop");', BUY],
+    ['the attribute name', permit('resource.name like "shop_*"'), BUY],
+    ['operation and feature of a tool', permit('resource.operation == "call" && resource.feature == "tool"'), BUY],
+    ['operation and feature of a prompt', permit('resource.operation == "get" && resource.feature == "prompt"'), GREET],
+    ['those of a resource', permit('resource.operation == "read" && resource.feature == "resource"'), STOCK],
+    ['an annotation', permit('resource.destructiveHint && !resource.readOnlyHint'), BUY],
+    ['that an annotation is unknown', permit('!(resource has openWorldHint)'), BUY],
+    ['an argument', permit('context.arg_amount < 10 && context.arg_who == "bob" && context.arg_now'), BUY],
+    ['the presence of another value', permit('context has arg_items_present && !(context has arg_items)'), BUY],
+    ['that an argument is absent', permit('!(context has arg_nothing)'), BUY],
+    ['the context as a whole', permit('[context].contains(context)'), BUY],
+  ])('%s', (_what, policy, item) => {
+    const args = '{"amount":2,"who":"bob","now":true,"items":[1]}';
+    expect(allows(policyOf([policy]), item, USER, item.kind === 'resources' ? undefined : args)).toBe(true);
+  });
+
+  it.each([
+    ['another subject', 'permit(principal == Client::"bob", action, resource);'],
+    ['another group', 'permit(principal in Group::"finance", action, resource);'],
+    ['an object claim', permit('principal has claim_address')],
+    ['another action', 'permit(principal, action == Action::"get_prompt", resource);'],
+    ['a tool of another name', 'permit(principal, action, resource == Tool::"shop_sell");'],
+    ['another virtual server', 'permit(principal, action, resource in MCP::"back");'],
+    ['another backend', 'permit(principal, action, resource in Backend::"bank");'],
+    ['no policy that permits', 'forbid(principal, action, resource == Tool::"other");'],
+  ])('%s, and denies', (_what, policy) => {
+    expect(allows(policyOf([policy]), BUY, USER)).toBe(false);
+  });
+});
+
+describe('a decision', () => {
+  const OPEN = 'permit(principal, action, resource);';
+
+  it.each([
+    ['a forbid', [OPEN, 'forbid(principal, action, resource in Backend::"shop");']],
+    ['a claim that is missing in a permit', [permit('principal.claim_tier == "gold"')]],
+    [
+      'a claim that is missing in a forbid',
+      [OPEN, 'forbid(principal, action, resource) when { principal.claim_tier == "x" };'],
+    ],
+    ['an attribute that is missing in another permit', [OPEN, permit('resource.price > 2')]],
+    ['a type error', [OPEN, permit('principal.claim_email > 2')]],
+  ])('denies because of %s', (_what, policies) => {
+    expect(allows(policyOf(policies), BUY, USER)).toBe(false);
+  });
+
+  it('denies anonymous clients, whatever a policy permits', () => {
+    expect(allows(policyOf([OPEN]), BUY, undefined)).toBe(false);
+    expect(policyOf([OPEN]).isListed?.(BUY, { principal: 'anonymous', identity: undefined })).toBe(false);
+  });
+
+  it('has a message for each kind, and nothing about policies', () => {
+    const policy = policyOf(['@id("secret-policy") forbid(principal, action, resource);']);
+    const deny = (message: string) => ({ verdict: 'deny', reason: 'policy', message });
+    expect(policy.decide(callOf(BUY, USER))).toEqual(deny('tool call denied by policy'));
+    expect(policy.decide(callOf(GREET, USER))).toEqual(deny('prompt denied by policy'));
+    expect(policy.decide(callOf(STOCK, USER))).toEqual(deny('resource denied by policy'));
+  });
+
+  it('gives an unknown item the same answer, and an unknown completion its own', () => {
+    const policy = policyOf([OPEN]);
+    expect(policy.decideUnknown?.(callOf({ ...BUY, backend: '', json: undefined }, USER))).toMatchObject({
+      verdict: 'deny',
+    });
+    const completion = { ...callOf(GREET, USER), method: 'completion/complete' };
+    expect(policy.decideUnknown?.(completion)).toEqual({ verdict: 'allow' });
+  });
+});
+
+describe('arguments', () => {
+  const small = policyOf([permit('context.arg_amount < 10'), permit('!(context has arg_amount)')]);
+  const guarded = policyOf([
+    'permit(principal, action, resource);',
+    'forbid(principal, action, resource) when { context has arg_amount && context.arg_amount > 10 };',
+  ]);
+
+  it.each([
+    ['{"amount":9}', true],
+    ['{"amount":11}', false],
+    ['{"amount":9.0}', true],
+    ['{"amount":9.5}', false],
+    ['{"amount":9007199254740993}', false],
+    ['{"amount":1e400}', false],
+    ['{"amount":9,"amount":11}', false],
+    ['{"amount":9,"Amount":11}', false],
+    ['{"Amount":11}', false],
+    ['{"amount":[11]}', false],
+    ['{"amount":{"value":11}}', false],
+    ['{"amount":null}', false],
+    ['{"amount":"\\ud800"}', false],
+    ['{"other":1.5,"more":[1]}', true],
+    ['{}', true],
+    [undefined, true],
+  ])('%s allow a guarded call: %s', (args, allowed) => {
+    expect(allows(guarded, BUY, USER, args)).toBe(allowed);
+  });
+
+  it('of another type than the policy expects are an error, which denies', () => {
+    expect(allows(small, BUY, USER, '{"amount":"9"}')).toBe(false);
+  });
+
+  it('are flags for values without a Cedar type when the policy reads the flag', () => {
+    const policy = policyOf([permit('context has arg_items_present || context has arg_items')]);
+    expect(allows(policy, BUY, USER, '{"items":{}}')).toBe(true);
+    expect(allows(policy, BUY, USER, '{"items":{},"items_present":true}')).toBe(false);
+    expect(allows(policy, BUY, USER, '{"items":5}')).toBe(true);
+  });
+
+  it('are not read when no policy does', () => {
+    expect(allows(policyOf(['permit(principal, action, resource);']), BUY, USER, '{"a":1,"a":2}')).toBe(true);
+  });
+});
+
+describe('groups', () => {
+  const admins = 'permit(principal in Group::"admins", action, resource);';
+  it.each([
+    ['groups', { groups: ['admins'] }, {}, true],
+    ['roles', { roles: ['admins'] }, {}, true],
+    ['cognito:groups', { 'cognito:groups': ['admins'] }, {}, true],
+    ['groups before roles', { groups: ['x'], roles: ['admins'] }, {}, false],
+    ['one name', { groups: 'admins' }, {}, true],
+    ['a name with a space', { groups: 'admins of nothing' }, {}, false],
+    ['the configured claim', { team: ['admins'] }, { group_claim_name: 'team' }, true],
+    ['only the configured claim', { groups: ['admins'] }, { group_claim_name: 'team' }, false],
+    ['a nested claim', { realm_access: { roles: ['admins'] } }, { group_claim_name: 'realm_access.roles' }, true],
+    ['roles in addition', { groups: ['x'], jobs: ['admins'] }, { role_claim_name: 'jobs' }, true],
+    ['another entity type', { groups: ['admins'] }, { group_entity_type: 'Team' }, false],
+  ])('are read from %s', (_what, claims, cedar, allowed) => {
+    expect(allows(policyOf([admins], cedar), BUY, identityOf(claims))).toBe(allowed);
+  });
+
+  it('have the configured entity type', () => {
+    const policy = policyOf(['permit(principal in Team::"admins", action, resource);'], { group_entity_type: 'Team' });
+    expect(allows(policy, BUY, identityOf({ groups: ['admins'] }))).toBe(true);
+  });
+});
+
+describe('configured entities', () => {
+  const ref = (type: string, id: string) => ({ type, id });
+  const entities = (...list: { uid: object; attrs?: object; parents?: object[] }[]) => ({
+    entities_json: JSON.stringify(list.map((one) => ({ attrs: {}, parents: [], ...one }))),
+  });
+
+  it.each([
+    [
+      'parents of groups',
+      'permit(principal in Group::"everybody", action, resource);',
+      entities(
+        { uid: ref('Group', 'ops'), parents: [ref('Group', 'staff')] },
+        { uid: ref('Group', 'staff'), parents: [ref('Group', 'everybody')] },
+      ),
+    ],
+    [
+      'attributes of a tool',
+      permit('resource.price < 5'),
+      entities({ uid: ref('Tool', 'shop_buy'), attrs: { price: 3 } }),
+    ],
+    [
+      'parents of a tool',
+      'permit(principal, action, resource in Suite::"sales");',
+      entities({ uid: ref('Tool', 'shop_buy'), parents: [ref('Suite', 'sales')] }),
+    ],
+    [
+      'a correction of an annotation',
+      permit('resource.readOnlyHint'),
+      entities({ uid: ref('Tool', 'shop_buy'), attrs: { readOnlyHint: true } }),
+    ],
+    [
+      'attributes of the user',
+      permit('principal.desk == 4'),
+      entities({ uid: ref('Client', 'alice'), attrs: { desk: 4 } }),
+    ],
+    [
+      'groups of actions',
+      'permit(principal, action in Action::"write", resource);',
+      entities({ uid: ref('Action', 'call_tool'), parents: [ref('Action', 'write')] }),
+    ],
+    [
+      'an entity that a policy names',
+      permit('Config::"limits".open'),
+      entities({ uid: ref('Config', 'limits'), attrs: { open: true } }),
+    ],
+    [
+      'an entity in an attribute',
+      permit('resource.owner.active'),
+      entities(
+        { uid: ref('Tool', 'shop_buy'), attrs: { owner: { __entity: ref('Person', 'eve') } } },
+        { uid: ref('Person', 'eve'), attrs: { active: true } },
+      ),
+    ],
+  ])('give %s', (_what, policy, cedar) => {
+    expect(allows(policyOf([policy], cedar), BUY, USER)).toBe(true);
+    expect(allows(policyOf([policy]), BUY, USER)).toBe(false);
+  });
+});
+
+describe('a resource', () => {
+  const open = policyOf(['permit(principal, action, resource);']);
+  it.each([
+    ['shop:///stock', true],
+    ['file:///a/b%20c', true],
+    ['https://example.com/a?b=../c', true],
+    ['urn:isbn:0451450523', true],
+    ['file:///a/../b', false],
+    ['file:///a/%2e%2e/b', false],
+    ['file:///a/%2E%2E/b', false],
+    ['file:///a/..%2Fb', false],
+    ['FILE:///a', false],
+    ['file:///a%2fb', false],
+    ['file:///%61', false],
+    ['file:///a b', false],
+    ['https://example.com', false],
+    ['https://EXAMPLE.com/', false],
+    ['urn:a/../b', false],
+    ['stock', false],
+  ])('%s is read and listed: %s', (name, allowed) => {
+    const item: ListedItem = { kind: 'resources', name, backend: 'shop', json: undefined };
+    expect(allows(open, item, USER)).toBe(allowed);
+    expect(open.isListed?.(item, { principal: '', identity: USER })).toBe(allowed);
+  });
+
+  it('template is listed when a read of its text would be allowed', () => {
+    const policy = policyOf([permit('resource.name like "shop:///items/*"')]);
+    const template = (name: string): ListedItem => ({ kind: 'templates', name, backend: 'shop', json: undefined });
+    const listed = (name: string) => policy.isListed?.(template(name), { principal: '', identity: USER });
+    expect([listed('shop:///items/{id}'), listed('shop:///users/{id}')]).toEqual([true, false]);
+  });
+});
+
+describe('cached decisions', () => {
+  it('follow the claims that policies read', () => {
+    const policy = policyOf([permit('principal.claim_level == 3')]);
+    const decide = (claims: Readonly<Record<string, unknown>>) => allows(policy, BUY, identityOf(claims));
+    expect([
+      decide({ level: 3, jti: '1' }),
+      decide({ level: 4, jti: '1' }),
+      decide({ level: 3, jti: '2' }),
+      decide({}),
+    ]).toEqual([true, false, true, false]);
+  });
+
+  it('follow the item', () => {
+    const policy = policyOf([permit('resource.readOnlyHint')]);
+    expect(allows(policy, toolOf('t', { readOnlyHint: true }), USER)).toBe(true);
+    expect(allows(policy, toolOf('t', { readOnlyHint: false }), USER)).toBe(false);
+    expect(allows(policy, { ...toolOf('t', { readOnlyHint: true }), name: 'u' }, USER)).toBe(true);
+  });
+});

@@ -1,0 +1,89 @@
+import type { Identity } from '../../contract/identity.ts';
+import type { ListedItem } from '../policy.ts';
+import { argumentValues } from './arguments.ts';
+import type { CheckedPolicies } from './check.ts';
+import type { AuthorizationConfig } from './config.ts';
+import { Evaluator, type Outcome, type PrincipalForm } from './evaluator.ts';
+import { readsOf } from './syntax.ts';
+
+/** A user, as far as policies read one. */
+export interface Principal {
+  /** Equal for users whom no policy of the first part tells apart. */
+  readonly key: string;
+  readonly constant: PrincipalForm;
+  readonly byArguments: PrincipalForm | undefined;
+}
+
+/** Result of all policies. */
+export interface Verdict {
+  readonly allowed: boolean;
+  /** Names of the policies that led to it: the permits of an allowed call, the forbids of a denied one. */
+  readonly policies: readonly string[];
+  /** Messages of policies that could not be evaluated. Any of them denies the call. */
+  readonly errors: readonly string[];
+}
+
+const NOTHING: Outcome = { permits: [], forbids: [], errors: [] };
+const UNREADABLE: Outcome = { ...NOTHING, errors: ['the arguments cannot be read exactly'] };
+
+/**
+ * Evaluates the policies of one virtual server, in two parts: those that read arguments, and the others, whose outcome can be
+ * cached. Each policy applies or does not apply by itself, so that the outcomes can be combined. Holds no outcomes.
+ */
+export class Authorizer {
+  readonly #constant: Evaluator;
+  readonly #byArguments: Evaluator | undefined;
+
+  constructor({ cedar }: AuthorizationConfig, { policies, entities }: CheckedPolicies, server: string) {
+    const setting = { server, groups: cedar, entities };
+    const reading = policies.filter(({ json }) => readsOf([json]).arguments);
+    this.#constant = new Evaluator(
+      policies.filter((policy) => !reading.includes(policy)),
+      setting,
+    );
+    this.#byArguments = reading.length > 0 ? new Evaluator(reading, setting) : undefined;
+  }
+
+  principalOf(identity: Identity): Principal {
+    const constant = this.#constant.principalOf(identity);
+    const { entity, claims } = constant;
+    const key = JSON.stringify([entity.uid.id, entity.attrs, entity.parents, claims]);
+    return { key, constant, byArguments: this.#byArguments?.principalOf(identity) };
+  }
+
+  /** Returns the outcome of the policies that read no arguments. */
+  constantOutcome({ constant }: Principal, item: ListedItem): Outcome {
+    return this.#constant.evaluate(constant, item, {});
+  }
+
+  /**
+   * Returns the outcome of the policies that read arguments. `readArguments` returns the JSON text of each argument, and undefined
+   * for arguments that cannot be read exactly; it is not called without such policies.
+   */
+  outcomeByArguments(
+    { byArguments }: Principal,
+    item: ListedItem,
+    readArguments: () => ReadonlyMap<string, string> | undefined,
+  ): Outcome {
+    if (!this.#byArguments || !byArguments) return NOTHING;
+    const args = readArguments();
+    const values = args && argumentValues(args, this.#byArguments.reads.context);
+    return values ? this.#byArguments.evaluate(byArguments, item, values) : UNREADABLE;
+  }
+
+  /** Evaluates all policies. */
+  evaluate(principal: Principal, item: ListedItem, args: ReadonlyMap<string, string>): Verdict {
+    const outcomes = [this.constantOutcome(principal, item), this.outcomeByArguments(principal, item, () => args)];
+    const allowed = isAllowed(...outcomes);
+    return {
+      allowed,
+      policies: outcomes.flatMap(({ permits, forbids }) => (allowed ? permits : forbids)),
+      errors: outcomes.flatMap(({ errors }) => errors),
+    };
+  }
+}
+
+/** Returns true when a policy permits, none forbids, and all could be evaluated. */
+export const isAllowed = (...outcomes: readonly Outcome[]): boolean =>
+  outcomes.some(({ permits }) => permits.length > 0) &&
+  outcomes.every(({ forbids, errors }) => forbids.length === 0 && errors.length === 0);

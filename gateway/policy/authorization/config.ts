@@ -1,0 +1,41 @@
+import { Type, type Static } from 'typebox';
+import { Closed } from '../../contract/fields.ts';
+import { ATOMIC, text } from '../../contract/optional.ts';
+
+const claim = (description: string) => text(description, { maxLength: 253 });
+const ENTITY_TYPE = '^[A-Za-z_][A-Za-z0-9_]*$';
+
+/** Fields of a resource that holds policies. */
+export const cedarFields = {
+  policies: Type.Array(Type.String(), { minItems: 1, description: 'Cedar policies.', ...ATOMIC }),
+  entitiesJson: text('Static Cedar entities, as a JSON array.', { default: '[]' }),
+};
+
+/** Fields that say how claims become groups. */
+export const groupFields = {
+  groupClaimName: claim('Claim that holds the groups. Takes precedence over the well-known claims.'),
+  roleClaimName: claim('Claim that holds the roles. Roles are used in addition to groups.'),
+  groupEntityType: text('Cedar entity type of groups. Defaults to `Group`.', { pattern: ENTITY_TYPE, maxLength: 63 }),
+};
+
+/** `authz_config` of a gateway. A policy file is a document of the same shape. */
+export const AuthorizationConfig = Closed({
+  type: Type.Enum(['cedarv1'], { description: 'Kind of policy.' }),
+  version: Type.Enum(['1.0'], { description: 'Version of this document.' }),
+  cedar: Closed(
+    {
+      policies: Type.Array(Type.String(), { minItems: 1, description: 'Cedar policies.' }),
+      entities_json: text('Static Cedar entities, as a JSON array.'),
+      group_claim_name: claim('Claim that holds the groups.'),
+      role_claim_name: claim('Claim that holds the roles.'),
+      group_entity_type: text('Cedar entity type of groups. Defaults to `Group`.', {
+        pattern: ENTITY_TYPE,
+        maxLength: 63,
+      }),
+    },
+    { description: 'Policies and entities.' },
+  ),
+});
+export type AuthorizationConfig = Static<typeof AuthorizationConfig>;
+
+export const DEFAULT_GROUP_TYPE = 'Group';

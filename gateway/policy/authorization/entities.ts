@@ -1,0 +1,119 @@
+import type { CedarValueJson, EntityJson } from '@cedar-policy/cedar-wasm/nodejs';
+import type { Problem } from '../../contract/problem.ts';
+import { isObject } from '../../contract/json.ts';
+import { CedarCrashError, CedarInstance } from './cedar.ts';
+import { MAX_ANCESTRY, MAX_ENTITIES, MAX_POLICY_BYTES } from './limits.ts';
+import { AUTHZ_INVALID, type Parsed } from './policy-text.ts';
+import { isEntityRef, type EntityRef } from './syntax.ts';
+
+/** An entity as the evaluator gets it. */
+export interface Entity {
+  readonly uid: EntityRef;
+  readonly attrs: Record<string, CedarValueJson>;
+  readonly parents: readonly EntityRef[];
+  readonly tags?: Record<string, CedarValueJson>;
+}
+
+/** Entities of a configuration, by `keyOf`. */
+export type StaticEntities = ReadonlyMap<string, Entity>;
+
+export const keyOf = ({ type, id }: EntityRef): string => JSON.stringify([type, id]);
+
+/** Parses `entities_json`: an array of Cedar entities. Paths of problems start with `entities_json`. */
+export function parseEntities(text: string): Parsed<StaticEntities> {
+  const fault = (message: string): Parsed<StaticEntities> => ({
+    problems: [{ reason: AUTHZ_INVALID, path: 'entities_json', message } satisfies Problem],
+  });
+  if (Buffer.byteLength(text) > MAX_POLICY_BYTES) {
+    return fault(`has more than ${String(MAX_POLICY_BYTES)} bytes: remove entities that no policy needs`);
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    return fault(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!Array.isArray(json)) return fault('must be an array of entities, such as []');
+  if (json.length > MAX_ENTITIES) return fault(`has more than ${String(MAX_ENTITIES)} entities: remove some`);
+  const entities = json as EntityJson[];
+  const message = checkedByCedar(entities);
+  if (message !== undefined) return fault(message);
+  const value = new Map(entities.map((entity) => [keyOf(refOf(entity.uid)), normal(entity)]));
+  const deep = entities.find(({ uid }) => ancestryOf(refOf(uid), value) > MAX_ANCESTRY);
+  if (deep) return fault(`${nameOf(refOf(deep.uid))} has more than ${String(MAX_ANCESTRY)} generations of parents`);
+  return { value };
+}
+
+function checkedByCedar(entities: EntityJson[]): string | undefined {
+  try {
+    const answer = new CedarInstance().run((cedar) => cedar.checkParseEntities({ entities }));
+    if (answer.type === 'success') return undefined;
+    return answer.errors.map(({ message, help }) => (help === null ? message : `${message} (${help})`)).join('; ');
+  } catch (error) {
+    if (error instanceof CedarCrashError) return 'has values or parents that are nested too deeply: flatten them';
+    throw error;
+  }
+}
+
+const refOf = (uid: EntityJson['uid']): EntityRef => ('__entity' in uid ? uid.__entity : uid);
+
+const nameOf = ({ type, id }: EntityRef): string => `${type}::${JSON.stringify(id)}`;
+
+const normal = ({ uid, attrs, parents, tags }: EntityJson): Entity => ({
+  uid: refOf(uid),
+  attrs,
+  parents: parents.map(refOf),
+  ...(tags && { tags }),
+});
+
+/** Returns the number of generations above an entity, counted up to the limit. The graph has no cycles. */
+function ancestryOf(ref: EntityRef, entities: StaticEntities): number {
+  let generation: ReadonlyMap<string, EntityRef> = new Map([[keyOf(ref), ref]]);
+  let count = -1;
+  while (generation.size > 0 && count <= MAX_ANCESTRY) {
+    count += 1;
+    const parents = [...generation.keys()].flatMap((key) => entities.get(key)?.parents ?? []);
+    generation = new Map(parents.map((parent) => [keyOf(parent), parent]));
+  }
+  return count;
+}
+
+/** Returns `entity` with the attributes and parents that the configuration gives it. The configuration wins. */
+export function merged(entity: Entity, entities: StaticEntities): Entity {
+  const configured = entities.get(keyOf(entity.uid));
+  if (!configured) return entity;
+  const parents = new Map([...entity.parents, ...configured.parents].map((parent) => [keyOf(parent), parent]));
+  return {
+    ...entity,
+    ...configured,
+    attrs: { ...entity.attrs, ...configured.attrs },
+    parents: [...parents.values()],
+  };
+}
+
+/** Lists the configured entities that an evaluation can reach from `roots`, by parents, attributes and tags. */
+export function reachable(roots: readonly EntityRef[], entities: StaticEntities): ReadonlyMap<string, Entity> {
+  const found = new Map<string, Entity>();
+  const open = [...roots];
+  for (let ref = open.pop(); ref; ref = open.pop()) {
+    const key = keyOf(ref);
+    const entity = entities.get(key);
+    if (!entity || found.has(key)) continue;
+    found.set(key, entity);
+    open.push(...refsIn(entity));
+  }
+  return found;
+}
+
+/** Lists the parents of an entity and the entities in its attributes and tags. */
+export function refsIn({ parents, attrs, tags = {} }: Entity): EntityRef[] {
+  const found = [...parents];
+  const open: unknown[] = [attrs, tags];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (isEntityRef(value)) found.push(value);
+    if (Array.isArray(value)) open.push(...(value as unknown[]));
+    else if (isObject(value)) open.push(...Object.values(value));
+  }
+  return found;
+}
