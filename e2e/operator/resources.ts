@@ -29,6 +29,10 @@ export const headerAuth = (name: string, secretName: string, key = 'value'): Man
 export const oidcConfig = (name: string, inline: Readonly<Record<string, unknown>> = {}): Manifest =>
   custom('MCPOIDCConfig', name, { type: 'inline', inline: { issuer: 'https://issuer.example.com', ...inline } });
 
+/** An MCPAuthzConfig that permits everything. */
+export const authzConfig = (name: string): Manifest =>
+  custom('MCPAuthzConfig', name, { type: 'cedarv1', config: { policies: ['permit(principal, action, resource);'] } });
+
 /** `incomingAuth` by an MCPOIDCConfig. */
 export const oidcBy = (name: string): Readonly<Record<string, unknown>> => ({
   incomingAuth: { type: 'oidc', oidcConfigRef: { name }, audience: 'https://gateway.example.com/mcp' },

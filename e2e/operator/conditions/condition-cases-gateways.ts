@@ -16,13 +16,21 @@ import {
   VMCP,
   type ConditionCase,
 } from './condition-case.ts';
-import { headerAuth, httpServer, oidcBy, oidcConfig, REMOTE } from '../resources.ts';
+import { authzConfig, headerAuth, httpServer, oidcBy, oidcConfig, REMOTE } from '../resources.ts';
 
 const login = (): Manifest[] => [
   secret('client', { secret: 'x' }),
   oidcConfig('login', { clientId: 'gateway', clientSecretRef: { name: 'client', key: 'secret' } }),
   ...tools(oidcBy('login')),
 ];
+
+const OPEN = 'permit(principal, action, resource);';
+const underPolicies = (access: object): Manifest[] => {
+  const { incomingAuth } = oidcBy('login') as { readonly incomingAuth: object };
+  return [oidcConfig('login'), authzConfig('rules'), ...tools({ incomingAuth: { ...incomingAuth, ...access } })];
+};
+const shared = (): Manifest[] => underPolicies({ authzConfigRef: { name: 'rules' } });
+const inline = (...policies: string[]) => ({ authzConfig: { type: 'inline', inline: { policies } } });
 
 export const OF_GATEWAYS: readonly ConditionCase[] = [
   {
@@ -74,6 +82,36 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
     wrong: ['False', 'OIDCConfigRefNotValid'],
     names: 'spec.inline.jwksUrl',
     heals: patch('MCPOIDCConfig', 'login', { spec: { inline: { jwksUrl: null } } }),
+  },
+  {
+    on: VMCP,
+    type: 'AuthzConfigRefValidated',
+    given: shared(),
+    right: ['True', 'AuthzConfigRefValid'],
+    breaks: spec(VMCP, { incomingAuth: { authzConfigRef: { name: 'later' } } }),
+    wrong: ['False', 'AuthzConfigRefNotFound'],
+    names: 'spec.incomingAuth.authzConfigRef.name',
+    heals: create(authzConfig('later')),
+  },
+  {
+    on: VMCP,
+    type: 'AuthzConfigRefValidated',
+    given: shared(),
+    right: ['True', 'AuthzConfigRefValid'],
+    breaks: patch('MCPAuthzConfig', 'rules', { spec: { config: { policies: ['permit('] } } }),
+    wrong: ['False', 'AuthzConfigRefNotValid'],
+    names: 'line 1, column 8',
+    heals: patch('MCPAuthzConfig', 'rules', { spec: { config: { policies: [OPEN] } } }),
+  },
+  {
+    on: VMCP,
+    type: 'AuthConfigured',
+    given: underPolicies(inline(OPEN)),
+    right: ['True', 'AuthValid'],
+    breaks: spec(VMCP, { incomingAuth: inline(OPEN, 'permit(') }),
+    wrong: ['False', 'AuthzInvalid'],
+    names: 'spec.incomingAuth.authzConfig.inline.policies[1]',
+    heals: spec(VMCP, { incomingAuth: inline(OPEN) }),
   },
   {
     on: VMCP,

@@ -45,8 +45,7 @@ export function readsOf(policies: readonly PolicyJson[]): Reads {
   const attributes = new Set<string>();
   const actions = new Set<string>();
   const entities: EntityRef[] = [];
-  let wholeContext = false;
-  let hierarchy = false;
+  const uses = { wholeContext: false, hierarchy: false };
   for (const policy of policies) {
     const accessed = new Set<unknown>();
     visit(policy, (node) => {
@@ -59,13 +58,14 @@ export function readsOf(policies: readonly PolicyJson[]): Reads {
           accessed.add(access.of);
         }
       }
-      if (isContext(node) && !accessed.has(node)) wholeContext = true;
-      if ('in' in node || node['op'] === 'in') hierarchy = true;
+      if (isContext(node) && !accessed.has(node)) uses.wholeContext = true;
+      if ('in' in node || node['op'] === 'in') uses.hierarchy = true;
       if (!isEntityRef(node)) return;
       entities.push({ type: node.type, id: node.id });
       if (node.type === 'Action') actions.add(node.id);
     });
   }
+  const { wholeContext, hierarchy } = uses;
   const readsArguments = wholeContext || [...context].some((name) => name.startsWith(ARGUMENT));
   return {
     context: wholeContext ? undefined : context,

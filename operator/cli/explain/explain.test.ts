@@ -40,7 +40,7 @@ describe('vmcp explain', { timeout: 30_000 }, () => {
       stdout: { write: (text: string) => ((stdout += text), true) },
       stderr: { write: (text: string) => ((stderr += text), true) },
     };
-    const code = await explain(words, { as: 'sub=alice', hostEnv: {}, ...options }, io as never);
+    const code = await explain(words, { as: 'sub=alice', hostEnv: {}, ...options }, io);
     return { code, stdout, stderr };
   }
 
