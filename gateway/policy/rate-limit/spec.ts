@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox';
+import { Type } from 'typebox';
 import { between } from '../../contract/duration-rules.ts';
 import { Closed, Duration } from '../../contract/fields.ts';
 import { block, mapBy } from '../../contract/optional.ts';
@@ -43,7 +43,6 @@ const members = () => ({
 
 /** Rate limits of a VirtualMCPServer. */
 export const rateLimitSpec = Closed(members(), { description: 'Rate limits for tool calls.' });
-export type RateLimitSpec = Static<typeof rateLimitSpec>;
 
 interface Buckets {
   readonly perUser?: unknown;

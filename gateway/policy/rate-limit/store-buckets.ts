@@ -21,6 +21,8 @@ const MAX_BATCH = 1_000;
 /** Most tokens of one lease, and the time in which they are used or put back. */
 const MAX_LEASE = 64;
 const LEASE_MS = 20;
+/** Time after a request within which the next one leases tokens: longer than a lease, so that one that ends is renewed. */
+const BUSY_MS = 2 * LEASE_MS;
 
 export interface StoreBucketsDeps {
   readonly store: BucketStore;
@@ -48,8 +50,8 @@ interface Line {
 
 /**
  * Token buckets in a key-value store, which replicas share. Calls that need the same buckets share a request: while one
- * runs, the next ones gather. Where calls follow each other within 20 ms and the buckets have plenty, a request also leases
- * tokens for the next calls. A bucket that is empty is not asked for again until it has a token.
+ * runs, the next ones gather. Where calls follow each other closely and the buckets have plenty, a request also leases tokens
+ * for the next calls. A bucket that is empty is not asked for again until it has a token.
  */
 export class StoreBuckets implements Buckets {
   readonly #deps: StoreBucketsDeps;
@@ -117,7 +119,7 @@ export class StoreBuckets implements Buckets {
   async #ask(line: Line, asking: readonly Settle[]): Promise<void> {
     const { store, clock, observer } = this.#deps;
     const startedAt = clock();
-    const isBusy = startedAt - line.askedAt < LEASE_MS;
+    const isBusy = startedAt - line.askedAt < BUSY_MS;
     const lease = isBusy ? Math.min(2 * line.lease + 1, MAX_LEASE) : 0;
     const request = { calls: asking.length, lease, back: line.leased };
     line.askedAt = startedAt;
@@ -178,7 +180,7 @@ export class StoreBuckets implements Buckets {
   #sweep(): void {
     const now = this.#deps.clock();
     for (const [id, line] of this.#lines) {
-      if (line.isAsking || now < line.leasedUntil || now - line.askedAt < LEASE_MS) continue;
+      if (line.isAsking || now - line.askedAt < BUSY_MS) continue;
       this.#lines.delete(id);
       if (line.leased === 0) continue;
       const putBack = { calls: 0, lease: 0, back: line.leased };

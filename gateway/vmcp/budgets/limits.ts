@@ -41,6 +41,9 @@ export const CALL_LIMITS = {
   queuedPerPrincipal: 800,
 } as const;
 
+/** Returns the most processes of one principal where each session has a process: a fifth is left for others. */
+export const processesPerPrincipal = (maxProcesses: number): number => Math.max(1, Math.floor(maxProcesses * 0.8));
+
 /** Event streams (GET) of sessions at one backend. Sessions beyond the limit retry later. */
 export const STREAM_LIMITS = { total: 256, perPrincipal: 32 } as const;
 
@@ -65,4 +68,5 @@ export type Budget =
   | 'subscriptions'
   | 'queued_calls'
   | 'streams'
+  | 'processes'
   | 'connections';

@@ -1,6 +1,7 @@
 import type { OnFailure, PolicyRefusal } from '../calls/failure.ts';
 import type { BackendFailure } from '../transport/channel.ts';
 import { overBudget, STORE_RETRY_AFTER_SECONDS, type Answer } from '../answers/answer.ts';
+import type { Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 
 const seconds = (ms: number): string => `${String(ms / 1_000)} s`;
@@ -61,6 +62,17 @@ function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): b
   return true;
 }
 
+function overBudgetMessage(budget: Budget, backend: string): string {
+  switch (budget) {
+    case 'queued_calls':
+      return `too many calls of backend "${backend}" are running or queued: try again`;
+    case 'processes':
+      return `your sessions have too many processes of backend "${backend}": close some sessions`;
+    default:
+      return 'too many large replies are in memory: try again';
+  }
+}
+
 /**
  * Rejects a call that exceeds a budget: 503 while nothing was sent, else a JSON-RPC error. Returns false for other
  * failures.
@@ -68,10 +80,7 @@ function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): b
 function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { readonly name: string }): boolean {
   const { kind, budget = 'queued_calls' } = failure;
   if (kind !== 'overloaded') return false;
-  const message =
-    budget === 'queued_calls'
-      ? `too many calls of backend "${backend.name}" are running or queued: try again`
-      : 'too many large replies are in memory: try again';
+  const message = overBudgetMessage(budget, backend.name);
   if (!answer.busy(message, budget)) answer.error(CODE.internal, message, overBudget(budget));
   return true;
 }

@@ -1,3 +1,4 @@
+import { RETRY_AFTER_SECONDS } from '../../budgets/limits.ts';
 import type { Clock } from '../../clock.ts';
 import { isOutage } from '../../../workloads/runner/engine-outage.ts';
 import { BackendError } from '../channel.ts';
@@ -18,6 +19,9 @@ export interface PooledProcess {
 
 export interface PoolOptions<Process extends PooledProcess, Owner> {
   readonly maxProcesses: number;
+  /** Principal that a process belongs to, and the most processes of one; undefined without a limit. */
+  readonly principalOf?: (owner: Owner) => string | undefined;
+  readonly maxPerPrincipal?: number;
   /** Key of the process that `maxProcesses` does not count. */
   readonly uncounted: string;
   /** Time without a call (a ping is one) after which a process is stopped, even with open channels. */
@@ -31,6 +35,7 @@ export interface PoolOptions<Process extends PooledProcess, Owner> {
 
 interface Entry<Process> {
   readonly starting: Promise<Process>;
+  readonly principal: string | undefined;
   process: Process | undefined;
   /** Number of callers that wait in `acquire`. */
   waiters: number;
@@ -83,9 +88,12 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
 
   #create(key: string, owner: Owner): Entry<Process> {
     this.#pauses.check(key);
+    const principal = this.#options.principalOf?.(owner);
+    if (principal !== undefined) this.#checkShare(principal);
     this.#makeRoom();
     const entry: Entry<Process> = {
       starting: this.#start(owner),
+      principal,
       process: undefined,
       waiters: 0,
       cancelIdleTimer: () => undefined,
@@ -136,6 +144,15 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
       if (leftMs > 0) this.#watchIdle(key, entry, process, leftMs);
       else void this.#stop(key, entry);
     });
+  }
+
+  /** Rejects a process of a principal that has its share. */
+  #checkShare(principal: string): void {
+    const { maxPerPrincipal = Infinity } = this.#options;
+    const own = [...this.#entries.values()].filter((entry) => entry.principal === principal).length;
+    if (own < maxPerPrincipal) return;
+    const detail = `${String(own)} processes of this backend belong to one user`;
+    throw new BackendError({ kind: 'overloaded', detail, retryAfterSeconds: RETRY_AFTER_SECONDS, budget: 'processes' });
   }
 
   /** Stops the least recently used process without channels when the pool is full. */

@@ -1,3 +1,4 @@
+import { Account, createByteBudgets } from '../../budgets/account.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -233,6 +234,27 @@ describe('isolation', () => {
     const cy = await transport.open(ownerOf('3', { principal: 'cy' }), never);
     expect(isRunning(pid)).toBe(false);
     expect(textOf(await callTool(cy, 'echo', { text: 'x' }))).toBe('x');
+  });
+
+  it('leaves a fifth of the processes of sessions to other principals', async () => {
+    const transport = sdk({ isolation: 'session', maxProcesses: 3 });
+    const refused: string[] = [];
+    const account = new Account('ann', createByteBudgets(), (budget) => void refused.push(budget));
+    const own = await transport.open(ownerOf('1', { principal: 'ann', account }), never);
+    await transport.open(ownerOf('2', { principal: 'ann', account }), never);
+    const failure = await failureOf(transport.open(ownerOf('3', { principal: 'ann', account }), never));
+    expect(failure).toMatchObject({ kind: 'overloaded', budget: 'processes', retryAfterSeconds: 1 });
+    expect(refused).toEqual(['processes']);
+    const bob = await transport.open(ownerOf('4', { principal: 'bob' }), never);
+    expect(textOf(await callTool(bob, 'echo', { text: 'x' }))).toBe('x');
+    await own.close();
+    expect((await transport.open(ownerOf('3', { principal: 'ann', account }), never)).alive).toBe(true);
+  });
+
+  it('lets anonymous sessions have every process', async () => {
+    const transport = sdk({ isolation: 'session', maxProcesses: 2 });
+    for (const key of ['1', '2'])
+      expect((await transport.open(ownerOf(key, { principal: 'anonymous' }), never)).alive).toBe(true);
   });
 
   it('stops a process without calls for the idle time, not one with a running call', async () => {

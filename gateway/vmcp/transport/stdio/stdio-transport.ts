@@ -9,6 +9,8 @@ import {
   type Launcher,
   type StartPhase,
 } from '../../../workloads/runner/runner.ts';
+import { ANONYMOUS } from '../../../contract/identity.ts';
+import { processesPerPrincipal } from '../../budgets/limits.ts';
 import { afterTimeout } from '../../clock.ts';
 import { failureOfAbort } from '../abort.ts';
 import { BackendError, type Channel, type Transport } from '../channel.ts';
@@ -102,6 +104,9 @@ export function processTransport(
   };
   const pool = new ProcessPool({
     maxProcesses,
+    // otherwise one user could open as many sessions as there are processes
+    principalOf: ({ principal }) => (shared || principal === ANONYMOUS ? undefined : principal),
+    maxPerPrincipal: processesPerPrincipal(maxProcesses),
     uncounted: OWN_PROCESS,
     idleMs,
     pauses: { longestMs: options.longestPauseMs, policy: restarts },
@@ -114,7 +119,13 @@ export function processTransport(
       if (signal.aborted) throw new BackendError(failureOfAbort(signal));
       const key = processKey(isolation, owner);
       const release = () => (shared ? Promise.resolve() : pool.release(key));
-      const opening = pool.acquire(key, owner, (process) => process.channel(owner, release));
+      const opening = pool
+        .acquire(key, owner, (process) => process.channel(owner, release))
+        .catch((error: unknown) => {
+          if (error instanceof BackendError && error.failure.budget === 'processes')
+            owner.account?.refused('processes');
+          throw error;
+        });
       return unlessAborted(opening, signal, (late) => void late.close());
     },
     phase: () => (firstStartEnded ? undefined : 'starting'),

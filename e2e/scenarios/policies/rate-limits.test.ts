@@ -1,16 +1,16 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, it } from 'vitest';
-import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import { VMCP } from '../../gateway/contract/testdata/vmcp-config.ts';
-import { startHttpBackend } from '../harness/backends/http.ts';
-import type { RawResponse } from '../harness/clients/raw.ts';
-import { startIssuer, type Issuer } from '../harness/issuer.ts';
-import { eventually } from '../harness/poll.ts';
-import { hasRedis, startRedis, type RedisServer } from '../harness/redis.ts';
-import { testScope, type Scope } from '../harness/scope.ts';
-import { startGateway, startVmcp, type Vmcp } from '../harness/vmcp.ts';
-import { bearer, openBearerSession, type BearerSession } from './bearer-session.ts';
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
+import { startHttpBackend } from '../../harness/backends/http.ts';
+import type { RawResponse } from '../../harness/clients/raw.ts';
+import { startIssuer, type Issuer } from '../../harness/issuer.ts';
+import { eventually } from '../../harness/poll.ts';
+import { hasRedis, startRedis, type RedisServer } from '../../harness/redis.ts';
+import { testScope, type Scope } from '../../harness/scope.ts';
+import { startGateway, startVmcp, type Vmcp } from '../../harness/vmcp.ts';
+import { bearer, openBearerSession, type BearerSession } from '../bearer-session.ts';
 
 type Limits = NonNullable<GatewayConfig['rate_limit_config']>;
 
