@@ -7,7 +7,7 @@ export interface CountedThing {
   readonly label: string;
 }
 
-/** Counts events per server. Uses plain numbers like `CallMetrics`. */
+/** Counts events per server. Uses plain numbers like `Durations`. */
 export class CountsByServer {
   readonly #servers = new Map<string, Map<string, number>>();
 

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { UpstreamLatency } from './auth-server-metrics.ts';
-import { CallMetrics } from './call-metrics.ts';
 import { CountsByServer } from './counts-by-server.ts';
+import { OperationMetrics, type HistogramData } from './operation-metrics.ts';
 
 /** Metrics with the label `server`: one member for each, by the name under which a public server takes it. */
 export class ServerMetrics {
@@ -9,7 +9,7 @@ export class ServerMetrics {
 
   constructor(registry: Registry) {
     this.#families = {
-      metrics: new CallMetrics(registry),
+      metrics: new OperationMetrics(registry),
       onAuthentication: new CountsByServer(registry, {
         name: 'vmcp_authentications_total',
         help: 'Requests that boundary 1 has judged.',
@@ -39,6 +39,11 @@ export class ServerMetrics {
       onOverBudget: onOverBudget.of(server),
       observeUpstream: observeUpstream.of(server),
     };
+  }
+
+  /** Returns the current histograms of requests, calls and sessions of one server. */
+  histogramsOf(server: string): HistogramData[] {
+    return this.#families.metrics.dataOf(server);
   }
 
   /** Removes the series of a server that no longer exists. */

@@ -224,6 +224,8 @@ embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapp
 const ADDITIONS = `
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
+telemetry_config.headerFiles string{}
+telemetry_config.allowPrivateIP boolean
 token_exchange_config.subject_provider_name string
 scaling_config.session_kvstore.password_file string
 embedded_auth_server_config.storage.kvstore_config.acl_user_config.password_file string
