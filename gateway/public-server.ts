@@ -18,6 +18,8 @@ import { createPolicies } from './policy/index.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-observer.ts';
+import { CurrentExport } from './telemetry/current-export.ts';
+import type { ExportedMetrics } from './telemetry/server-metrics.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
@@ -45,6 +47,11 @@ export interface PublicServerDeps {
   readonly onAuthentication: (outcome: string) => void;
   readonly onAuthServerEvent: (event: string) => void;
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
+  /** Counts telemetry that did not reach the collector, by signal. */
+  readonly onTelemetryDropped: (signal: string, count: number) => void;
+  readonly exportedMetrics: ExportedMetrics;
+  /** `service.instance.id` of this process. */
+  readonly instanceId: string;
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** API server; undefined outside of a cluster. */
@@ -77,6 +84,7 @@ export class PublicServer {
   readonly #gate: CurrentGate;
   readonly #listener: Listener;
   readonly #heartbeat: NodeJS.Timeout;
+  readonly #telemetry: CurrentExport;
 
   /** Rejects with `ListenError`. */
   static async start(spec: ServerSpec, deps: PublicServerDeps): Promise<PublicServer> {
@@ -88,7 +96,9 @@ export class PublicServer {
       clientUrl: () => undefined,
     };
     gate.authServer.current = await openAuthServer(spec.config, deps, gate);
-    const virtual = virtualServer(spec.config, deps, gate);
+    const telemetry = new CurrentExport(exportDeps(deps));
+    await telemetry.apply(spec.config);
+    const virtual = virtualServer(spec.config, deps, gate, telemetry);
     const options: AppOptions = {
       log: deps.log,
       origins,
@@ -104,9 +114,9 @@ export class PublicServer {
           deps.onOverBudget('connections');
         },
       });
-      return new PublicServer(spec, deps, { virtual, origins, gate, listener });
+      return new PublicServer(spec, deps, { virtual, origins, gate, listener, telemetry });
     } catch (error) {
-      await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close()]);
+      await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close(), telemetry.close(0)]);
       throw error;
     }
   }
@@ -119,6 +129,7 @@ export class PublicServer {
       origins: { current: OriginGuardOptions };
       gate: CurrentGate;
       listener: Listener;
+      telemetry: CurrentExport;
     },
   ) {
     this.spec = spec;
@@ -127,6 +138,7 @@ export class PublicServer {
     this.#origins = parts.origins;
     this.#gate = parts.gate;
     this.#listener = parts.listener;
+    this.#telemetry = parts.telemetry;
     this.#gate.boundary.current = this.#newBoundary(spec.config, parts.gate.authServer.current);
     this.#gate.onLoginEnded = (tsid) => {
       endStreamsOf(parts.virtual, tsid);
@@ -171,6 +183,7 @@ export class PublicServer {
     // the new rules may reject clients that the old rules accepted
     if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
     this.virtual.swap(config);
+    await this.#telemetry.apply(config);
   }
 
   /**
@@ -189,6 +202,7 @@ export class PublicServer {
     await this.#listener.close();
     this.#gate.boundary.current.close();
     await this.#gate.authServer.current?.close();
+    await this.#telemetry.close(end - performance.now());
   }
 
   #isBusy(): boolean {
@@ -299,10 +313,31 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
   allowed_origins: undefined,
 });
 
+const exportDeps = ({
+  log,
+  version,
+  instanceId,
+  exportedMetrics,
+  strategies,
+  env,
+  onTelemetryDropped,
+}: PublicServerDeps) => ({
+  log,
+  version,
+  instanceId,
+  metrics: exportedMetrics,
+  now: strategies.now,
+  random: Math.random,
+  env,
+  readSecret: strategies.readSecret,
+  onDropped: onTelemetryDropped,
+});
+
 function virtualServer(
   config: GatewayConfig,
   deps: PublicServerDeps,
   { boundary, authServer }: CurrentGate,
+  tracing: CurrentExport,
 ): VirtualServer {
   const { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
   return new VirtualServer(config, {
@@ -322,6 +357,7 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
+    tracing,
     createPolicies: (current) => createPolicies(current, { now: strategies.now }),
     budgets,
     onOverBudget,

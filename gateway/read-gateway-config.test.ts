@@ -78,6 +78,7 @@ describe('a member of the Run configuration', () => {
     'debug',
     'endpoint_prefix',
     'stateless',
+    'telemetry_config',
     'trust_proxy_headers',
   ];
   /** Acted on by the tests below. */

@@ -20,6 +20,7 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'debug',
   'endpoint_prefix',
   'stateless',
+  'telemetry_config',
   'oidc_config',
   'embedded_auth_server_config',
   'trust_proxy_headers',

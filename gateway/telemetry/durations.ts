@@ -1,5 +1,5 @@
 /**
- * Bounds of the MCP metrics, seconds. @see OpenTelemetry semantic-conventions-genai, docs/gen-ai/mcp.md, at commit
+ * Bounds of the MCP metrics, seconds. @see OpenTelemetry semantic-conventions-genai, gen-ai/mcp.md, at commit
  * 0393513c908bf895e7b3ec480a2c1eb073c584af
  */
 export const MCP_BOUNDS: readonly number[] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];

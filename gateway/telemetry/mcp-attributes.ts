@@ -21,7 +21,7 @@ export const isReply = (errorType: string): boolean =>
 
 /**
  * Returns the attributes of an operation that spans and metrics share. @see OpenTelemetry semantic-conventions-genai,
- * docs/gen-ai/mcp.md, at commit 0393513c908bf895e7b3ec480a2c1eb073c584af
+ * gen-ai/mcp.md, at commit 0393513c908bf895e7b3ec480a2c1eb073c584af
  */
 export function attributesOf({ method, target, errorType, revision }: Operation): Attributes {
   const isTool = method === 'tools/call';

@@ -26,7 +26,7 @@ export interface Origin {
 /**
  * Returns the parent of a request: the context in `_meta`, because several messages can share an HTTP request, else that
  * of the headers. A different context of the headers becomes a link. @see OpenTelemetry semantic-conventions-genai,
- * docs/gen-ai/mcp.md, Context propagation
+ * gen-ai/mcp.md, Context propagation
  */
 export function originOf(meta: TraceContext | undefined, header: TraceContext | undefined): Origin {
   const inMeta = isValid(meta) ? meta : undefined;

@@ -36,7 +36,7 @@ export interface VirtualServerDeps {
   readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
   readonly metrics: CallObserver;
   /** Traces of the current configuration; absent where none are exported. */
-  readonly tracing?: { readonly current: Tracing | undefined } | undefined;
+  readonly tracing?: { readonly tracing: Tracing | undefined } | undefined;
   /** Creates the policies that a configuration turns on, in the order in which they decide. */
   readonly createPolicies: (config: GatewayConfig) => readonly Policy[];
   readonly budgets: ByteBudgets;
@@ -196,7 +196,7 @@ export class VirtualServer {
     envelope: ClientEnvelope,
     headers: IncomingHttpHeaders,
   ): Answer {
-    const tracing = this.#tracing?.current;
+    const tracing = this.#tracing?.tracing;
     const trace = tracing && beginTrace(tracing, method, session, body, envelope, headers);
     return new ObservedAnswer(answer, method, session?.revision, this.#observer, this.#now, trace);
   }

@@ -1,4 +1,5 @@
 import { checkTokenSource } from './incoming/oidc.ts';
+import { checkTelemetryConfig } from './telemetry.ts';
 import { checkUnbuilt } from './fields/not-supported.ts';
 import { checkStrategy } from './backends/outgoing.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
@@ -6,7 +7,14 @@ import { checkReferences } from './references.ts';
 import { resolveEntry } from './backends/remote-backend.ts';
 import { newObjectScope, type ObjectScope, type Platform } from './scope.ts';
 import { resolveServer } from './backends/server-backend.ts';
-import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
+import type {
+  MCPExternalAuthConfig,
+  MCPOIDCConfig,
+  MCPServer,
+  MCPServerEntry,
+  MCPTelemetryConfig,
+  Snapshot,
+} from './snapshot.ts';
 import { concise } from './vmcp.ts';
 
 /** Result of checking one object independently of the objects that use it. */
@@ -45,6 +53,16 @@ export function checkMCPServerEntry(entry: MCPServerEntry, snapshot: Snapshot, p
 export function checkMCPOIDCConfig(config: MCPOIDCConfig, snapshot: Snapshot, platform: Platform): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkTokenSource(config, scope);
+  return resultOf(scope);
+}
+
+export function checkMCPTelemetryConfig(
+  config: MCPTelemetryConfig,
+  snapshot: Snapshot,
+  platform: Platform,
+): CheckResult {
+  const scope = newObjectScope(snapshot, platform);
+  checkTelemetryConfig(config, scope);
   return resultOf(scope);
 }
 

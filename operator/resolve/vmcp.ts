@@ -14,6 +14,7 @@ import { resolveOperational } from './operational.ts';
 import { checkOutgoing } from './backends/outgoing.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
+import { resolveTelemetry } from './telemetry.ts';
 import { absorb, newScope, type Mount, type Platform, type Scope } from './scope.ts';
 import { compareText, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
 
@@ -82,6 +83,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   const authServer = resolveAuthServer(scope);
   const headers = resolvePassthrough(scope);
   const { incoming, oidc } = resolveIncoming(scope);
+  const telemetry = resolveTelemetry(scope);
   checkSessions(scope);
   return {
     schema_version: SCHEMA_VERSION,
@@ -89,6 +91,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     group: vmcp.spec.groupRef.name,
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && { embedded_auth_server_config: authServer }),
+    ...(telemetry && { telemetry_config: telemetry }),
     vmcp: {
       namespace: snapshot.namespace,
       incoming,

@@ -100,10 +100,11 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const { config, mounts = [] } = resolution ?? {};
   const vmcp = snapshot.vmcps.get(object.metadata.name);
   if (!config || !vmcp) {
-    const { oidcConfigHash, externalAuthHashes: hashes, secretHash } = live;
-    return { oidcConfigHash, externalAuthHashes: hashes, secretHash };
+    const { oidcConfigHash, telemetryConfigHash, externalAuthHashes: hashes, secretHash } = live;
+    return { oidcConfigHash, telemetryConfigHash, externalAuthHashes: hashes, secretHash };
   }
   const shared = snapshot.oidcConfigs.get(vmcp.spec.incomingAuth.oidcConfigRef?.name ?? '');
+  const telemetry = snapshot.telemetryConfigs.get(vmcp.spec.telemetryConfigRef?.name ?? '');
   const versions = mounts.flatMap(({ kind, name }) => {
     const version = kind === 'Secret' ? snapshot.secrets.get(name)?.version : undefined;
     return version === undefined ? [] : [[name, version] as const];
@@ -111,6 +112,7 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const names = config.vmcp.backends.map(({ name }) => name);
   return {
     oidcConfigHash: shared && digest(shared.spec),
+    telemetryConfigHash: telemetry && digest(telemetry.spec),
     externalAuthHashes: externalAuthHashes(vmcp, snapshot, names),
     secretHash: versions.length > 0 ? digest(Object.fromEntries(versions)) : undefined,
   };

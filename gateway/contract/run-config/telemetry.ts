@@ -83,7 +83,7 @@ function headerProblems({ headers = {}, headerFiles = {} }: TelemetryConfig): Pr
         problems.push({ reason: 'InvalidHeaderValue', path, message });
       }
       if (inFiles.has(name.toLowerCase())) {
-        const message = `"${name}" is in headers and in headerFiles: remove one`;
+        const message = `"${name}" is set twice: remove one`;
         problems.push({ reason: 'DuplicateHeader', path, message });
       }
       return problems;

@@ -37,7 +37,7 @@ const AUTHORIZATION = 'authorization by policy';
 const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
-const TELEMETRY = 'telemetry export';
+const TELEMETRY = 'telemetry of a single server';
 const RATE_LIMIT = 'rate limiting';
 const AUDIT = 'the audit stream';
 const SESSION_STORE = 'session storage in a kvstore';
@@ -61,7 +61,6 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
       'register one there and set clientId',
     ],
     ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
-    ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.embeddingServerRef', OPTIMIZER],
     ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
     ['spec.config.audit', AUDIT, isOff],
@@ -80,7 +79,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.permissionProfile', SANDBOX, isNetworkProfile],
     ['spec.rateLimiting', RATE_LIMIT],
     ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
-    ['spec.telemetryConfigRef', TELEMETRY],
+    ['spec.telemetryConfigRef', TELEMETRY, undefined, 'set telemetryConfigRef of the VirtualMCPServer'],
     ['spec.toolConfigRef', TOOL_CONFIG],
     ['spec.webhookConfigRef', 'support for webhooks'],
   ]),
