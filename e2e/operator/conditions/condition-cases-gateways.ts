@@ -1,4 +1,4 @@
-import { group, secret, type Manifest } from '../../harness/manifests.ts';
+import { group, resource, secret, type Manifest } from '../../harness/manifests.ts';
 import {
   accepting,
   by,
@@ -23,6 +23,9 @@ const login = (): Manifest[] => [
   oidcConfig('login', { clientId: 'gateway', clientSecretRef: { name: 'client', key: 'secret' } }),
   ...tools(oidcBy('login')),
 ];
+
+const telemetry = (name: string): Manifest =>
+  resource('MCPTelemetryConfig', name, { openTelemetry: { endpoint: 'https://otel.example.com:4318' } });
 
 export const OF_GATEWAYS: readonly ConditionCase[] = [
   {
@@ -74,6 +77,28 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
     wrong: ['False', 'OIDCConfigRefNotValid'],
     names: 'spec.inline.jwksUrl',
     heals: patch('MCPOIDCConfig', 'login', { spec: { inline: { jwksUrl: null } } }),
+  },
+  {
+    on: VMCP,
+    type: 'TelemetryConfigRefValidated',
+    given: [telemetry('collector'), ...tools({ telemetryConfigRef: { name: 'collector' } })],
+    right: ['True', 'TelemetryConfigRefValid'],
+    breaks: spec(VMCP, { telemetryConfigRef: { name: 'later' } }),
+    wrong: ['False', 'TelemetryConfigRefNotFound'],
+    names: 'spec.telemetryConfigRef.name',
+    heals: create(telemetry('later')),
+  },
+  {
+    on: VMCP,
+    type: 'TelemetryConfigRefValidated',
+    given: [telemetry('collector'), ...tools({ telemetryConfigRef: { name: 'collector' } })],
+    right: ['True', 'TelemetryConfigRefValid'],
+    breaks: patch('MCPTelemetryConfig', 'collector', { spec: { openTelemetry: { endpoint: LOOPBACK } } }),
+    wrong: ['False', 'TelemetryConfigRefInvalid'],
+    names: 'spec.openTelemetry.endpoint',
+    heals: patch('MCPTelemetryConfig', 'collector', {
+      spec: { openTelemetry: { endpoint: 'https://otel.example.com' } },
+    }),
   },
   {
     on: VMCP,
