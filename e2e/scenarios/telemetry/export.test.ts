@@ -311,3 +311,10 @@ describe('without telemetry_config', () => {
     });
   });
 });
+
+it('enableMetricsPath: false turns /metrics off, and nothing else', async () => {
+  const scope = testScope();
+  const { gateway } = await start(scope, { enableMetricsPath: false });
+  expect((await raw(`${gateway.management}/metrics`)).status).toBe(404);
+  expect((await raw(`${gateway.management}/status`)).status).toBe(200);
+});
