@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
+import { KINDS } from './kinds/index.ts';
 import { parseAllDocuments } from 'yaml';
 import { editorSchemas } from './editor-schema.ts';
 
@@ -42,7 +43,7 @@ describe('the schemas for editors', () => {
 
   it('reject a misspelt field', () => {
     const kinds = new Map(ours.map((example) => [example.document.kind, example]));
-    expect(kinds.size).toBe(6);
+    expect(kinds.size).toBe(KINDS.length);
     for (const { place, document } of kinds.values()) {
       const misspelt = { ...document, spec: { ...document.spec, gruopRef: { name: 'tools' } } };
       expect(accepts(misspelt), place).toBe(false);

@@ -113,8 +113,9 @@ export function createManagementApp(
   if (boundary) app.use(boundary.metadata);
   app.use(hostGuard(options.origins), originGuard(options.origins));
   if (boundary) app.use(boundary.authenticate);
-  app.get('/metrics', async (_req, res) => {
-    res.type(registry.contentType).send(await registry.metrics());
+  app.get('/metrics', async (req, res, next) => {
+    if (servesMetrics(servers())) res.type(registry.contentType).send(await registry.metrics());
+    else metricsOff(req, res, next);
   });
   app.get('/status', status(servers, version));
   app.get('/api/backends/health', backendsHealth(servers));
@@ -124,6 +125,12 @@ export function createManagementApp(
   app.use(fail(options.log));
   return app;
 }
+
+const metricsOff = notFound('enableMetricsPath is false');
+
+/** Returns false when every virtual server of the process turns `/metrics` off. */
+const servesMetrics = (servers: readonly VirtualServer[]): boolean =>
+  servers.length === 0 || servers.some(({ config }) => config.telemetry_config?.enableMetricsPath !== false);
 
 /** Set before the checks of Host, Origin and token, so that their refusals have them too. */
 const securityHeaders: RequestHandler = (_req, res, next) => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -135,9 +135,10 @@ export class Gateway {
   /** Servers that a swap has removed and whose calls still run. */
   readonly #stopping = new Set<Promise<void>>();
   readonly #registry = new Registry();
-  readonly #metrics = new ServerMetrics(this.#registry);
+  readonly #metrics = new ServerMetrics(this.#registry, Date.now());
   readonly #budgets = createByteBudgets();
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
+  readonly #instanceId = randomUUID();
   readonly #createTransport: ReturnType<typeof createTransports>;
   readonly #postForm: ReturnType<typeof createFormPoster>;
   /** Aborted at the start of a drain. */
@@ -304,6 +305,8 @@ export class Gateway {
       requestIdPrefix: this.#requestIdPrefix,
       refusals: new RefusalLog(log.child({ server: spec.config.name })),
       ...this.#metrics.of(key(spec)),
+      exportedMetrics: this.#metrics.exportOf(key(spec)),
+      instanceId: this.#instanceId,
       budgets: this.#budgets,
       env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),

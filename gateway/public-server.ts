@@ -20,6 +20,8 @@ import { RateBuckets } from './rate-buckets.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-observer.ts';
+import { CurrentExport } from './telemetry/current-export.ts';
+import type { ExportedMetrics } from './telemetry/server-metrics.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
@@ -48,6 +50,11 @@ export interface PublicServerDeps {
   readonly onAuthServerEvent: (event: string) => void;
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
   readonly rateLimits: RateLimitObserver;
+  /** Counts telemetry that did not reach the collector, by signal. */
+  readonly onTelemetryDropped: (signal: string, count: number) => void;
+  readonly exportedMetrics: ExportedMetrics;
+  /** `service.instance.id` of this process. */
+  readonly instanceId: string;
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** API server; undefined outside of a cluster. */
@@ -81,6 +88,7 @@ export class PublicServer {
   readonly #buckets: RateBuckets;
   readonly #listener: Listener;
   readonly #heartbeat: NodeJS.Timeout;
+  readonly #telemetry: CurrentExport;
 
   /** Rejects with `ListenError`. */
   static async start(spec: ServerSpec, deps: PublicServerDeps): Promise<PublicServer> {
@@ -92,11 +100,13 @@ export class PublicServer {
       clientUrl: () => undefined,
     };
     gate.authServer.current = await openAuthServer(spec.config, deps, gate);
+    const telemetry = new CurrentExport(exportDeps(deps));
+    await telemetry.apply(spec.config);
     const buckets = await openBuckets(spec.config, deps).catch(async (error: unknown) => {
-      await gate.authServer.current?.close();
+      await Promise.all([gate.authServer.current?.close(), telemetry.close(0)]);
       throw error;
     });
-    const virtual = virtualServer(spec.config, deps, gate, buckets);
+    const virtual = virtualServer(spec.config, deps, gate, buckets, telemetry);
     const options: AppOptions = {
       log: deps.log,
       origins,
@@ -112,10 +122,10 @@ export class PublicServer {
           deps.onOverBudget('connections');
         },
       });
-      return new PublicServer(spec, deps, { virtual, origins, gate, buckets, listener });
+      return new PublicServer(spec, deps, { virtual, origins, gate, buckets, listener, telemetry });
     } catch (error) {
       buckets.close();
-      await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close()]);
+      await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close(), telemetry.close(0)]);
       throw error;
     }
   }
@@ -129,6 +139,7 @@ export class PublicServer {
       gate: CurrentGate;
       buckets: RateBuckets;
       listener: Listener;
+      telemetry: CurrentExport;
     },
   ) {
     this.spec = spec;
@@ -138,6 +149,7 @@ export class PublicServer {
     this.#gate = parts.gate;
     this.#buckets = parts.buckets;
     this.#listener = parts.listener;
+    this.#telemetry = parts.telemetry;
     this.#gate.boundary.current = this.#newBoundary(spec.config, parts.gate.authServer.current);
     this.#gate.onLoginEnded = (tsid) => {
       endStreamsOf(parts.virtual, tsid);
@@ -187,6 +199,7 @@ export class PublicServer {
     // the new rules may reject clients that the old rules accepted
     if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
     this.virtual.swap(config);
+    await this.#telemetry.apply(config);
   }
 
   /**
@@ -206,6 +219,7 @@ export class PublicServer {
     this.#gate.boundary.current.close();
     await this.#gate.authServer.current?.close();
     this.#buckets.close();
+    await this.#telemetry.close(end - performance.now());
   }
 
   #isBusy(): boolean {
@@ -323,11 +337,32 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
   allowed_origins: undefined,
 });
 
+const exportDeps = ({
+  log,
+  version,
+  instanceId,
+  exportedMetrics,
+  strategies,
+  env,
+  onTelemetryDropped,
+}: PublicServerDeps) => ({
+  log,
+  version,
+  instanceId,
+  metrics: exportedMetrics,
+  now: strategies.now,
+  random: Math.random,
+  env,
+  readSecret: strategies.readSecret,
+  onDropped: onTelemetryDropped,
+});
+
 function virtualServer(
   config: GatewayConfig,
   deps: PublicServerDeps,
   { boundary, authServer }: CurrentGate,
   buckets: RateBuckets,
+  tracing: CurrentExport,
 ): VirtualServer {
   const { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
   const { rateLimits } = deps;
@@ -348,6 +383,7 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
+    tracing,
     createPolicies: (current) =>
       createPolicies(current, {
         now: strategies.now,

@@ -78,6 +78,7 @@ describe('a member of the Run configuration', () => {
     'debug',
     'endpoint_prefix',
     'stateless',
+    'telemetry_config',
     'trust_proxy_headers',
   ];
   /** Acted on by other tests. */
@@ -112,8 +113,8 @@ describe('a member of the Run configuration', () => {
   });
 
   it('is refused together with all other unsupported members', () => {
-    expect(refusals({ ...base, telemetry_config: {}, tools_filter: ['a'] })).toEqual([
-      'NotSupportedYet telemetry_config',
+    expect(refusals({ ...base, audit_config: {}, tools_filter: ['a'] })).toEqual([
+      'NotSupportedYet audit_config',
       'NotSupportedYet tools_filter',
     ]);
   });

@@ -4,6 +4,7 @@ import { MCPGroup } from './mcp-group.ts';
 import { MCPOIDCConfig } from './mcp-oidc-config.ts';
 import { MCPServer } from './mcp-server.ts';
 import { MCPServerEntry } from './mcp-server-entry.ts';
+import { MCPTelemetryConfig } from './mcp-telemetry-config.ts';
 import { VirtualMCPServer } from './virtual-mcp-server.ts';
 
 /** Every kind of `vmcp.dev/v1alpha1`. */
@@ -15,4 +16,5 @@ export const KINDS = [
   MCPOIDCConfig,
   MCPExternalAuthConfig,
   MCPAuthzConfig,
+  MCPTelemetryConfig,
 ] as const;

@@ -14,6 +14,7 @@ interface Resource {
 const folder = (name: string) => join(import.meta.dirname, 'samples', name);
 const sample = (name: string) => parse(readFileSync(join(folder('valid'), `${name}.yaml`), 'utf8')) as Resource;
 
+const OTEL = 'openTelemetry';
 const AUTH = 'authServerConfig';
 const KV = `${AUTH}.storage.kvstore`;
 const GIT = `${AUTH}.upstreamProviders.0.oauth2Config`;
@@ -28,6 +29,13 @@ const KEY = { name: 'a', key: 'b' };
 
 /** Valid sample, field of its spec to set (or to remove, if undefined), and path of the expected problem. */
 const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
+  ['telemetry-every-field', `${OTEL}.endpoint`, undefined],
+  ['telemetry-every-field', OTEL, { endpoint: 'https://a', tracing: { enabled: false }, metrics: { enabled: false } }],
+  ['telemetry-every-field', `${OTEL}.endpoint`, HTTP],
+  ['telemetry-every-field', `${OTEL}.headers`, { 'a b': 'c' }],
+  ['telemetry-every-field', `${OTEL}.headers`, { Cookie: 'a' }],
+  ['telemetry-every-field', `${OTEL}.sensitiveHeaders`, [{ name: 'Host', secretKeyRef: KEY }]],
+  ['telemetry-every-field', `${OTEL}.headers`, { Authorization: 'a' }, `${OTEL}.sensitiveHeaders`],
   ['vmcp-smallest', 'incomingAuth.oidcConfigRef', { name: 'a', audience: 'b' }],
   ['vmcp-smallest', 'incomingAuth.authzConfigRef', REF],
   ['vmcp-smallest', 'incomingAuth.clockSkewSeconds', 5],

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { validate } from '../../operator/cli/validate/validate.ts';
+import { startCollector } from '../harness/collector/collector.ts';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
@@ -232,6 +233,27 @@ describe('examples', () => {
     await expect(echo()).rejects.toThrow('Rate limit exceeded: try again in 30 s');
     expect(textOf(await call(client, 'everything_get-sum', { a: 1, b: 2 }))).toContain('3');
   });
+  it.skipIf(!hasPython)(
+    'telemetry: the request of the client and the call of the server are in one trace',
+    async () => {
+      const collector = await startCollector(testScope());
+      const ports = { 4318: Number(new URL(collector.endpoint).port) };
+      const client = await (await startExample(testScope(), 'telemetry', { ports })).client();
+      await call(client, 'everything_echo', { message: 'hello' });
+      await eventually('both spans arrive', async () => {
+        const spans = await collector.spans();
+        const server = spans.find(({ name }) => name === 'tools/call everything_echo');
+        const sent = spans.find(({ name }) => name === 'tools/call echo');
+        return (
+          server !== undefined &&
+          sent?.parentSpanId === server.spanId &&
+          server.resource['service.name'] === 'telemetry'
+        );
+      });
+      const [headers] = await collector.headers();
+      expect(headers?.['authorization']).toBe('Bearer example-token');
+    },
+  );
 
   it('partial-failure: strict rejects the list, tolerant names the missing backend', async () => {
     const ports = { 3909: await freePort() };

@@ -14,6 +14,7 @@ export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...credentialFiles(config),
   ...authServerFiles(config),
   ...nestedFiles('scaling_config.session_kvstore', config.scaling_config?.session_kvstore),
+  ...telemetryFiles(config),
 ];
 
 const OIDC_MEMBERS = ['clientSecretFile', 'authTokenFile', 'cacertPath'] as const;
@@ -39,6 +40,15 @@ const credentialFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
   Object.entries(vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) =>
     filesOf(`vmcp.outgoing_auth.${backend}`, entry),
   );
+
+const telemetryFiles = ({ telemetry_config: telemetry }: GatewayConfig): ConfigFile[] => {
+  const { caCertPath: bundle, headerFiles } = telemetry ?? {};
+  const path = 'telemetry_config';
+  return [
+    ...(bundle === undefined ? [] : [{ path: `${path}.caCertPath`, file: bundle }]),
+    ...byName(`${path}.headerFiles`, headerFiles),
+  ];
+};
 
 const AUTH_SERVER = 'embedded_auth_server_config';
 

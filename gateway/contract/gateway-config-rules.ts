@@ -4,6 +4,7 @@ import { headerNameProblems, isHeaderValue } from './header-names.ts';
 import { networkFault } from './network.ts';
 import type { Problem } from './problem.ts';
 import { isEncrypted, OWN_CREDENTIAL } from './rule.ts';
+import { telemetryProblems } from './run-config/telemetry.ts';
 
 /**
  * Members that the gateway acts on, or that only say what a workload is called. Every other member of the Run
@@ -19,6 +20,7 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'debug',
   'endpoint_prefix',
   'stateless',
+  'telemetry_config',
   'oidc_config',
   'embedded_auth_server_config',
   'trust_proxy_headers',
@@ -39,6 +41,7 @@ export function gatewayConfigProblems(config: GatewayConfig, policyMembers: read
     ...clusterProblems(config),
     ...priorityProblems(config),
     ...durationProblems(config.vmcp),
+    ...telemetryProblems(config.telemetry_config),
     ...passthrough.flatMap((name, index) => headerNameProblems(name, `vmcp.passthrough_headers[${String(index)}]`)),
   ];
 }

@@ -72,17 +72,17 @@ export const needs = (path: string, member: string, other: string): Rule =>
     check: (self) => !isSet(self, member) || isSet(self, other),
   });
 
-/** Allows http on loopback hosts, or with `insecureAllowHTTP`. */
-export const safeUrl = (path: string, member: string): Rule =>
+/** Allows http on loopback hosts, or with `flag`. */
+export const safeUrl = (path: string, member: string, flag = 'insecureAllowHTTP'): Rule =>
   rule<Members>(path, {
     field: member,
     rule:
-      `!has(self.${member}) || self.${member}.startsWith('https://') || (has(self.insecureAllowHTTP) && self.insecureAllowHTTP)` +
+      `!has(self.${member}) || self.${member}.startsWith('https://') || (has(self.${flag}) && self.${flag})` +
       ` || self.${member}.matches('${LOOPBACK_HTTP.replaceAll('\\', '\\\\')}')`,
-    message: `${member} must be https; http needs a loopback host or insecureAllowHTTP`,
+    message: `${member} must be https; http needs a loopback host or ${flag}`,
     check: (self) => {
       const url = self[member];
-      return typeof url !== 'string' || self['insecureAllowHTTP'] === true || isEncrypted(url);
+      return typeof url !== 'string' || self[flag] === true || isEncrypted(url);
     },
   });
 

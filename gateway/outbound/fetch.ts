@@ -20,7 +20,7 @@ export interface OutboundRequest {
   readonly url: string | URL;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly body?: string | undefined;
+  readonly body?: string | Buffer | undefined;
   /** Limit of the body, unpacked. */
   readonly maxBytes: number;
   /** Time limit of the whole request: connections, redirects, body. */

@@ -7,7 +7,7 @@ export interface CountedThing {
   readonly label: string;
 }
 
-/** Counts events per server. Uses plain numbers like `CallMetrics`. */
+/** Counts events per server. Uses plain numbers like `Durations`. */
 export class CountsByServer {
   readonly #servers = new Map<string, Map<string, number>>();
 
@@ -27,11 +27,11 @@ export class CountsByServer {
   }
 
   /** Counts for one server. A server that is started again counts on. */
-  of(server: string): (value: string) => void {
+  of(server: string): (value: string, count?: number) => void {
     const counts = this.#servers.get(server) ?? new Map<string, number>();
     this.#servers.set(server, counts);
-    return (value) => {
-      counts.set(value, (counts.get(value) ?? 0) + 1);
+    return (value, count = 1) => {
+      counts.set(value, (counts.get(value) ?? 0) + count);
     };
   }
 

@@ -1,16 +1,31 @@
 import type { Registry } from 'prom-client';
 import { UpstreamLatency } from './auth-server-metrics.ts';
-import { CallMetrics } from './call-metrics.ts';
 import { CountsByServer } from './counts-by-server.ts';
+import { OperationMetrics, type HistogramData } from './operation-metrics.ts';
 import { RateLimitMetrics } from './rate-limit-metrics.ts';
+
+/** Metrics of one server as an export reads them. */
+export interface ExportedMetrics {
+  /** Value of the label `server`. */
+  readonly server: string;
+  readonly registry: Registry;
+  /** Start of the metrics, ms since the epoch. */
+  readonly startedAt: number;
+  readonly histograms: () => readonly HistogramData[];
+}
 
 /** Metrics with the label `server`: one member for each, by the name under which a public server takes it. */
 export class ServerMetrics {
   readonly #families;
+  readonly #registry: Registry;
+  readonly #startedAt: number;
 
-  constructor(registry: Registry) {
+  /** @param startedAt ms since the epoch */
+  constructor(registry: Registry, startedAt: number) {
+    this.#registry = registry;
+    this.#startedAt = startedAt;
     this.#families = {
-      metrics: new CallMetrics(registry),
+      metrics: new OperationMetrics(registry),
       onAuthentication: new CountsByServer(registry, {
         name: 'vmcp_authentications_total',
         help: 'Requests that boundary 1 has judged.',
@@ -26,6 +41,11 @@ export class ServerMetrics {
         help: 'Requests, replies, streams and connections that did not fit into a budget.',
         label: 'budget',
       }),
+      onTelemetryDropped: new CountsByServer(registry, {
+        name: 'vmcp_telemetry_dropped_total',
+        help: 'Spans, and exports of metrics, that did not reach the collector.',
+        label: 'signal',
+      }),
       observeUpstream: new UpstreamLatency(registry),
       rateLimits: new RateLimitMetrics(registry),
     };
@@ -33,15 +53,23 @@ export class ServerMetrics {
 
   /** Returns the functions that record events of one server. */
   of(server: string) {
-    const { metrics, onAuthentication, onAuthServerEvent, onOverBudget, observeUpstream, rateLimits } = this.#families;
+    const { metrics, onAuthentication, onAuthServerEvent, onOverBudget, onTelemetryDropped, observeUpstream, rateLimits } =
+      this.#families;
     return {
       metrics: metrics.of(server),
       onAuthentication: onAuthentication.of(server),
       onAuthServerEvent: onAuthServerEvent.of(server),
       onOverBudget: onOverBudget.of(server),
+      onTelemetryDropped: onTelemetryDropped.of(server),
       observeUpstream: observeUpstream.of(server),
       rateLimits: rateLimits.of(server),
     };
+  }
+
+  /** Returns what an export reads of one server. */
+  exportOf(server: string): ExportedMetrics {
+    const { metrics } = this.#families;
+    return { server, registry: this.#registry, startedAt: this.#startedAt, histograms: () => metrics.dataOf(server) };
   }
 
   /** Removes the series of a server that no longer exists. */

@@ -37,6 +37,8 @@ export interface Session {
   /** Index of `LOG_LEVELS`: messages below it are not relayed. -1: relay all. */
   logLevel: number;
   /** ms since the epoch. */
+  readonly startedAt: number;
+  /** ms since the epoch. */
   lastSeenAt: number;
   ended: boolean;
   readonly channels: Map<string, SessionChannel>;
@@ -120,6 +122,7 @@ export class Sessions {
       pendingChallenge: undefined,
       ...client,
       logLevel: -1,
+      startedAt: this.#options.now(),
       lastSeenAt: this.#options.now(),
       ended: false,
       channels: new Map(),

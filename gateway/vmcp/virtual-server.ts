@@ -1,17 +1,22 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { durationMs } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Backend, GatewayConfig, Operational, OutgoingEntry } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
+import type { ClientEnvelope } from '../http/json-scan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CallObserver } from '../telemetry/call-observer.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
+import type { Answer } from './answers/answer.ts';
+import { ObservedAnswer } from './answers/observed-answer.ts';
 import { Fleet } from './backends/fleet.ts';
 import type { ConfiguredBackend } from './backends/fleet-options.ts';
 import { Account, type ByteBudgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import { Forwarder } from './calls/forwarder.ts';
+import { beginTrace, type TracedSession } from './calls/trace-propagation.ts';
 import { relay } from './relay.ts';
 import type { Boundary } from '../incoming/boundary.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
@@ -30,6 +35,8 @@ export interface VirtualServerDeps {
   readonly createTransport: (backend: Backend, operational: Operational) => Transport;
   readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
   readonly metrics: CallObserver;
+  /** Traces of the current configuration; absent where none are exported. */
+  readonly tracing?: { readonly tracing: Tracing | undefined } | undefined;
   /** Creates the policies that a configuration turns on, in the order in which they decide. */
   readonly createPolicies: (config: GatewayConfig) => readonly Policy[];
   readonly budgets: ByteBudgets;
@@ -58,6 +65,9 @@ export class VirtualServer {
   readonly calls: Forwarder;
   readonly #createPolicies: VirtualServerDeps['createPolicies'];
   readonly #boundary: VirtualServerDeps['boundary'];
+  readonly #observer: CallObserver;
+  readonly #tracing: VirtualServerDeps['tracing'];
+  readonly #now: () => number;
   readonly #leftOut: VirtualServerDeps['leftOut'];
   readonly log: Logger;
   /** Counts a request that exceeds a budget. */
@@ -77,6 +87,9 @@ export class VirtualServer {
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
     this.#boundary = deps.boundary;
+    this.#observer = deps.metrics;
+    this.#tracing = deps.tracing;
+    this.#now = deps.now;
     this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
     this.#leftOut = deps.leftOut;
@@ -172,6 +185,20 @@ export class VirtualServer {
   /** True until the cluster has delivered the list of backends. */
   get awaitsBackends(): boolean {
     return this.#awaitsBackends;
+  }
+
+  /** Returns an answer that is observed until the client has it, and traced when the request is sampled. */
+  observe(
+    answer: Answer,
+    method: string,
+    session: TracedSession | undefined,
+    body: Buffer,
+    envelope: ClientEnvelope,
+    headers: IncomingHttpHeaders,
+  ): Answer {
+    const tracing = this.#tracing?.tracing;
+    const trace = tracing && beginTrace(tracing, method, session, body, envelope, headers);
+    return new ObservedAnswer(answer, method, session?.revision, this.#observer, this.#now, trace);
   }
 
   accountOf(principal: string): Account {
@@ -281,6 +308,8 @@ export class VirtualServer {
   }
 
   #release(session: Session): void {
+    const { revision, startedAt } = session;
+    this.#observer.sessionEnded?.({ revision, durationMs: this.#now() - startedAt });
     for (const call of session.running) call.cancel('the session ended');
     for (const name of [...session.channels.keys()]) closeChannel(session, name);
     session.streams.end();

@@ -1,5 +1,6 @@
 import { checkSharedPolicies } from './incoming/authorization.ts';
 import { checkTokenSource } from './incoming/oidc.ts';
+import { checkTelemetryConfig } from './telemetry.ts';
 import { checkUnbuilt } from './fields/not-supported.ts';
 import { checkStrategy } from './backends/outgoing.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
@@ -13,6 +14,7 @@ import type {
   MCPOIDCConfig,
   MCPServer,
   MCPServerEntry,
+  MCPTelemetryConfig,
   Snapshot,
 } from './snapshot.ts';
 import { concise } from './vmcp.ts';
@@ -59,6 +61,16 @@ export function checkMCPOIDCConfig(config: MCPOIDCConfig, snapshot: Snapshot, pl
 export function checkMCPAuthzConfig(config: MCPAuthzConfig, snapshot: Snapshot, platform: Platform): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkSharedPolicies(config, scope);
+  return resultOf(scope);
+}
+
+export function checkMCPTelemetryConfig(
+  config: MCPTelemetryConfig,
+  snapshot: Snapshot,
+  platform: Platform,
+): CheckResult {
+  const scope = newObjectScope(snapshot, platform);
+  checkTelemetryConfig(config, scope);
   return resultOf(scope);
 }
 

@@ -24,6 +24,7 @@ const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
   ['configMap', 'ConfigMap'],
   ['passwordRef', 'Secret'],
   ['initialAccessTokenRef', 'Secret'],
+  ['secretKeyRef', 'Secret'],
   ['secrets', 'Secret'],
 ]);
 const SECRET_MEMBER = /SecretRefs?$/u;

@@ -3,11 +3,20 @@ import type { MCPExternalAuthConfig } from '../../crds/kinds/mcp-external-auth-c
 import type { MCPOIDCConfig } from '../../crds/kinds/mcp-oidc-config.ts';
 import type { MCPServer } from '../../crds/kinds/mcp-server.ts';
 import type { MCPServerEntry } from '../../crds/kinds/mcp-server-entry.ts';
+import type { MCPTelemetryConfig } from '../../crds/kinds/mcp-telemetry-config.ts';
 import type { VirtualMCPServer } from '../../crds/kinds/virtual-mcp-server.ts';
 import { KINDS } from '../../crds/kinds/index.ts';
 import type { ObjectOf } from '../../crds/kinds/schema/kind.ts';
 
-export type { MCPAuthzConfig, MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
+export type {
+  MCPAuthzConfig,
+  MCPExternalAuthConfig,
+  MCPOIDCConfig,
+  MCPServer,
+  MCPServerEntry,
+  MCPTelemetryConfig,
+  VirtualMCPServer,
+};
 
 type OwnKind = (typeof KINDS)[number];
 

@@ -15,6 +15,7 @@ import { checkOutgoing } from './backends/outgoing.ts';
 import { resolveRateLimits } from './rate-limiting.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
+import { resolveTelemetry } from './telemetry.ts';
 import { absorb, newScope, type Mount, type Platform, type Scope } from './scope.ts';
 import { compareText, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
 
@@ -84,6 +85,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   const headers = resolvePassthrough(scope);
   const { incoming, oidc } = resolveIncoming(scope);
   const authz = resolveAuthorization(scope);
+  const telemetry = resolveTelemetry(scope);
   checkSessions(scope);
   return {
     schema_version: SCHEMA_VERSION,
@@ -93,6 +95,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     ...(authz && { authz_config: authz }),
     ...(authServer && { embedded_auth_server_config: authServer }),
     ...resolveRateLimits(scope),
+    ...(telemetry && { telemetry_config: telemetry }),
     vmcp: {
       namespace: snapshot.namespace,
       incoming,

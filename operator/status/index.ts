@@ -4,6 +4,7 @@ import { mcpAuthzConfigStatus } from './mcp-authz-config.ts';
 import { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
 import { mcpGroupStatus } from './mcp-group.ts';
 import { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
+import { mcpTelemetryConfigStatus } from './mcp-telemetry-config.ts';
 
 /** Statuses of the kinds that others refer to. */
 export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput) => ObjectStatus>> = {
@@ -11,6 +12,7 @@ export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput)
   MCPOIDCConfig: mcpOIDCConfigStatus,
   MCPExternalAuthConfig: mcpExternalAuthConfigStatus,
   MCPAuthzConfig: mcpAuthzConfigStatus,
+  MCPTelemetryConfig: mcpTelemetryConfigStatus,
 };
 
 export type { ObjectStatus } from './conditions.ts';

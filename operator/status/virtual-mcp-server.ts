@@ -100,10 +100,11 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const { config, mounts = [] } = resolution ?? {};
   const vmcp = snapshot.vmcps.get(object.metadata.name);
   if (!config || !vmcp) {
-    const { oidcConfigHash, authzConfigHash, externalAuthHashes: hashes, secretHash } = live;
-    return { oidcConfigHash, authzConfigHash, externalAuthHashes: hashes, secretHash };
+    const { oidcConfigHash, authzConfigHash, telemetryConfigHash, externalAuthHashes: hashes, secretHash } = live;
+    return { oidcConfigHash, authzConfigHash, telemetryConfigHash, externalAuthHashes: hashes, secretHash };
   }
   const shared = snapshot.oidcConfigs.get(vmcp.spec.incomingAuth.oidcConfigRef?.name ?? '');
+  const telemetry = snapshot.telemetryConfigs.get(vmcp.spec.telemetryConfigRef?.name ?? '');
   const versions = mounts.flatMap(({ kind, name }) => {
     const version = kind === 'Secret' ? snapshot.secrets.get(name)?.version : undefined;
     return version === undefined ? [] : [[name, version] as const];
@@ -112,6 +113,7 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   return {
     oidcConfigHash: shared && digest(shared.spec),
     authzConfigHash: config.authz_config && digest(config.authz_config),
+    telemetryConfigHash: telemetry && digest(telemetry.spec),
     externalAuthHashes: externalAuthHashes(vmcp, snapshot, names),
     secretHash: versions.length > 0 ? digest(Object.fromEntries(versions)) : undefined,
   };

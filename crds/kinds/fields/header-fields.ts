@@ -11,19 +11,33 @@ import {
   type Rule,
 } from '../../../gateway/contract/rule.ts';
 
-const HEADER_NAME = { pattern: HEADER_NAME_PATTERN, minLength: 1, maxLength: 255 };
+export const HEADER_NAME = { pattern: HEADER_NAME_PATTERN, minLength: 1, maxLength: 255 };
 
 /** List of header names. */
 export const headerNames = (description: string) => texts(description, { maxItems: 64, ...ATOMIC }, HEADER_NAME);
 
+/** Values of headers by name. */
+export const headerValues = (description: string) =>
+  Type.Optional(
+    Type.Record(Type.String(), Type.String({ pattern: '^[^\\x00-\\x08\\x0A-\\x1F\\x7F]*$', maxLength: 8192 }), {
+      maxProperties: 32,
+      description,
+    }),
+  );
+
+/** Checks the names of `headerValues`. */
+export const namedHeaders = (path: string): Rule =>
+  rule<Readonly<Record<string, string>>>(path, {
+    rule: `self.all(h, h.matches("${HEADER_NAME_PATTERN}"))`,
+    message: 'a header name has letters, digits and hyphens only',
+    check: (self) => Object.keys(self).every((name) => new RegExp(HEADER_NAME_PATTERN).test(name)),
+  });
+
 /** Headers sent on every request to a backend. */
 export const headerForward = () =>
   block('Headers sent on every request to this backend.', {
-    addPlaintextHeaders: Type.Optional(
-      Type.Record(Type.String(), Type.String({ pattern: '^[^\\x00-\\x08\\x0A-\\x1F\\x7F]*$', maxLength: 8192 }), {
-        maxProperties: 32,
-        description: 'Values of headers, by header name. Everyone who can read this object can read them.',
-      }),
+    addPlaintextHeaders: headerValues(
+      'Values of headers, by header name. Everyone who can read this object can read them.',
     ),
     addHeadersFromSecret: Type.Optional(
       Type.Array(
@@ -38,11 +52,7 @@ export const headerForward = () =>
 
 export const headerForwardRules = (path: string): Rule[] =>
   at(path, [
-    rule<Readonly<Record<string, string>>>('addPlaintextHeaders', {
-      rule: `self.all(h, h.matches("${HEADER_NAME_PATTERN}"))`,
-      message: 'a header name has letters, digits and hyphens only',
-      check: (self) => Object.keys(self).every((name) => new RegExp(HEADER_NAME_PATTERN).test(name)),
-    }),
+    namedHeaders('addPlaintextHeaders'),
     safeHeaders('addPlaintextHeaders'),
     safeHeaders('addHeadersFromSecret', 'headerName', OWN_CREDENTIAL),
   ]);

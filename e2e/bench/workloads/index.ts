@@ -9,6 +9,7 @@ import { badNeighbours } from './w7-bad-neighbours.ts';
 import { codeGrants } from './w8-logins.ts';
 import { authorizedCalls } from './w9-authorization.ts';
 import { rateLimits } from './w10-rate-limits.ts';
+import { tracedCalls } from './w12-telemetry.ts';
 import type { Workload } from '../workload.ts';
 
 /** All workloads, in the order of the printed table. A new one is one file and one line here. */
@@ -22,6 +23,7 @@ export const WORKLOADS: readonly Workload[] = [
   codeGrants,
   authorizedCalls,
   rateLimits,
+  tracedCalls,
   managementApi,
   startup,
 ];

@@ -1,4 +1,4 @@
-import { group, secret, type Manifest } from '../../harness/manifests.ts';
+import { group, resource, secret, type Manifest } from '../../harness/manifests.ts';
 import {
   accepting,
   by,
@@ -31,6 +31,8 @@ const underPolicies = (access: object): Manifest[] => {
 };
 const shared = (): Manifest[] => underPolicies({ authzConfigRef: { name: 'rules' } });
 const inline = (...policies: string[]) => ({ authzConfig: { type: 'inline', inline: { policies } } });
+const telemetry = (name: string): Manifest =>
+  resource('MCPTelemetryConfig', name, { openTelemetry: { endpoint: 'https://otel.example.com:4318' } });
 
 export const OF_GATEWAYS: readonly ConditionCase[] = [
   {
@@ -112,6 +114,28 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
     wrong: ['False', 'AuthzInvalid'],
     names: 'spec.incomingAuth.authzConfig.inline.policies[1]',
     heals: spec(VMCP, { incomingAuth: inline(OPEN) }),
+  },
+  {
+    on: VMCP,
+    type: 'TelemetryConfigRefValidated',
+    given: [telemetry('collector'), ...tools({ telemetryConfigRef: { name: 'collector' } })],
+    right: ['True', 'TelemetryConfigRefValid'],
+    breaks: spec(VMCP, { telemetryConfigRef: { name: 'later' } }),
+    wrong: ['False', 'TelemetryConfigRefNotFound'],
+    names: 'spec.telemetryConfigRef.name',
+    heals: create(telemetry('later')),
+  },
+  {
+    on: VMCP,
+    type: 'TelemetryConfigRefValidated',
+    given: [telemetry('collector'), ...tools({ telemetryConfigRef: { name: 'collector' } })],
+    right: ['True', 'TelemetryConfigRefValid'],
+    breaks: patch('MCPTelemetryConfig', 'collector', { spec: { openTelemetry: { endpoint: LOOPBACK } } }),
+    wrong: ['False', 'TelemetryConfigRefInvalid'],
+    names: 'spec.openTelemetry.endpoint',
+    heals: patch('MCPTelemetryConfig', 'collector', {
+      spec: { openTelemetry: { endpoint: 'https://otel.example.com' } },
+    }),
   },
   {
     on: VMCP,

@@ -229,6 +229,8 @@ authz_config.cedar.role_claim_name string
 authz_config.cedar.group_entity_type string
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
+telemetry_config.headerFiles string{}
+telemetry_config.allowPrivateIP boolean
 token_exchange_config.subject_provider_name string
 scaling_config.session_kvstore.password_file string
 scaling_config.session_kvstore.tls.ca_cert_file string

@@ -4,6 +4,7 @@ import { ClosedPermissionProfile } from '../permission-profile.ts';
 import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
 import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';
 import { tls } from './auth-server-storage.ts';
+import { telemetryConfig } from './telemetry.ts';
 
 export { SCHEMA_VERSION };
 
@@ -149,27 +150,13 @@ const observation = {
     maxDataSize: whole('Maximum number of bytes to write of a body.'),
   }),
   audit_config_path: text('File that holds the audit configuration.'),
-  telemetry_config: block('Traces and metrics.', {
-    endpoint: text('OTLP endpoint.'),
-    headers: textMap('Headers sent to the endpoint.'),
-    caCertPath: text('PEM certificates trusted in addition to the system roots.'),
-    insecure: flag('Connect to the endpoint without TLS.'),
-    serviceName: text('service.name.'),
-    serviceVersion: text('service.version.'),
-    samplingRate: text('Share of traces that are kept, 0 to 1.'),
-    customAttributes: textMap('Attributes of all traces and metrics.'),
-    environmentVariables: texts('Environment variables added as attributes.'),
-    tracingEnabled: flag('Send traces.'),
-    metricsEnabled: flag('Send metrics.'),
-    enableMetricsPath: flag('Serve `/metrics`.'),
-    useLegacyAttributes: flag('Also write attributes under their deprecated names.'),
-  }),
+  telemetry_config: telemetryConfig,
 };
 
 /**
  * Run configuration of one MCP server: the reply of "Export workload configuration", and the part of the gateway's
  * configuration that does not concern aggregation. Beyond the specification: `*_file`, `clientSecretFile`,
- * `subject_provider_name`.
+ * `headerFiles`, `subject_provider_name`.
  */
 export const RunConfig = Type.Object(
   {

@@ -1,4 +1,5 @@
 import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
+import type { RequestTrace } from '../../telemetry/tracing.ts';
 import type { ReplySink } from '../transport/channel.ts';
 
 /** A call that ends when its client can no longer receive the reply. */
@@ -7,11 +8,17 @@ export interface WatchingCall {
 }
 
 /** Destination of the reply to one client request, for any client transport. */
-export interface Answer extends Omit<ReplySink, 'fail'> {
+export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   /** JSON text of the client's id. */
   readonly id: Buffer;
-  /** `result` is JSON text. */
-  result(result: Buffer | string): void;
+  /** Trace of a sampled request. */
+  readonly trace?: RequestTrace | undefined;
+  /** Called when the item that the request names exists: its advertised name, or its URI. */
+  routed?(name: string): void;
+  /** Sends the whole reply of a backend. `errorType` is the `error.type` of OpenTelemetry. */
+  reply(message: Buffer, errorType?: string): void;
+  /** `result` is JSON text. `errorType` is that of a result which reports an error. */
+  result(result: Buffer | string, errorType?: string): void;
   error(code: number, message: string, data?: unknown): void;
   /**
    * Answers 401: the client must log in again. With `scopes` 403: it must log in with more scopes. Returns false when

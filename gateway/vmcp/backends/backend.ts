@@ -1,7 +1,7 @@
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
-import type { CallObserver } from '../../telemetry/call-observer.ts';
+import type { CallObserver, Peer } from '../../telemetry/call-observer.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { CallGate } from '../budgets/call-gate.ts';
 import { CALL_LIMITS } from '../budgets/limits.ts';
@@ -22,6 +22,7 @@ import {
 import { withinTime } from '../transport/abort.ts';
 import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
+import { MeasuredChannel } from '../transport/measured-channel.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Restart, StartPhase } from '../../workloads/runner/runner.ts';
@@ -57,6 +58,7 @@ export class BackendRuntime {
   misconfigured = false;
   readonly now: () => number;
   readonly metrics: CallObserver;
+  readonly peer: Peer;
   /** Longest wait for a reply, ms. */
   readonly timeoutMs: number;
   readonly #initTimeoutMs: number;
@@ -80,6 +82,7 @@ export class BackendRuntime {
     this.name = config.name;
     this.now = options.now;
     this.metrics = options.metrics;
+    this.peer = peerOf(config);
     this.timeoutMs = replyTimeoutMs(operational, config.name);
     this.#initTimeoutMs = initTimeoutMs(operational, config.name);
     this.circuit = createCircuit(
@@ -151,6 +154,7 @@ export class BackendRuntime {
       held.lastUsedAt = this.now();
       return held.channel;
     }
+    if (held?.channel instanceof MeasuredChannel) held.channel.lost();
     const own = this.#own;
     if (own?.alive && !own.facts.hasSession && !this.credentials.perUser) return own;
     if (held?.opening) return held.opening;
@@ -278,6 +282,15 @@ export class BackendRuntime {
     this.#options.onListChanged(this.credentials.perUser ? session?.principal : undefined);
   }
 
+  #measured(channel: Channel): Channel {
+    const openedAt = this.now();
+    const { name: backend, peer, metrics } = this;
+    return new MeasuredChannel(channel, (errorType) => {
+      const durationMs = this.now() - openedAt;
+      metrics.backendSessionEnded?.({ backend, peer, revision: channel.facts.revision, errorType, durationMs });
+    });
+  }
+
   async #open(session: Session | undefined): Promise<Channel> {
     const { operational, transport } = this.#options;
     const opened: { channel?: Channel } = {};
@@ -296,12 +309,19 @@ export class BackendRuntime {
       },
     };
     const open = (signal: AbortSignal): Promise<Channel> => transport.open(owner, signal);
-    const channel = await withinTime(this.#closed.signal, this.#initTimeoutMs, open);
+    const channel = this.#measured(await withinTime(this.#closed.signal, this.#initTimeoutMs, open));
     opened.channel = channel;
     for (const [message, envelope] of early) this.#onOwnMessage(session, channel, message, envelope);
     if (session ? session.streams.main.connected : listens(operational, this.name)) channel.listen();
     return channel;
   }
+}
+
+function peerOf({ transport, url }: Backend): Peer {
+  const parsed = transport === 'stdio' || url === undefined ? null : URL.parse(url);
+  if (!parsed) return { transport: 'pipe' };
+  const port = parsed.port === '' ? (parsed.protocol === 'https:' ? 443 : 80) : Number(parsed.port);
+  return { transport: 'tcp', address: parsed.hostname.replace(/^\[|\]$/gu, ''), port };
 }
 
 const listens = ({ list_changed: setting }: Operational, backend: string): boolean =>

@@ -4,10 +4,10 @@ import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { QueuedCall } from '../budgets/call-gate.ts';
 import type { Budget } from '../budgets/limits.ts';
-import type { EndedCall } from '../../telemetry/call-observer.ts';
+import type { EndedCall, Peer } from '../../telemetry/call-observer.ts';
 import { onCredential } from './late-credential.ts';
 import { overloaded, TOO_LONG, type OnFailure } from './failure.ts';
-import { outcomeOf } from './outcome.ts';
+import { errorTypeOfReply, outcomeOf } from './outcome.ts';
 import type { Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
@@ -25,7 +25,9 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   readonly method: string;
   readonly name: string;
   failure: BackendFailure['kind'] | undefined;
+  errorType: string | undefined;
   durationMs = 0;
+  readonly originalName: string;
   readonly #backend: BackendRuntime;
   #request: BackendRequest;
   readonly #identity: Identity | undefined;
@@ -67,6 +69,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     backend: BackendRuntime,
     session: Session,
     name: string,
+    originalName: string,
     identity: Identity | undefined,
     request: BackendRequest,
     answer: Answer,
@@ -77,6 +80,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   ) {
     this.method = request.method;
     this.name = name;
+    this.originalName = originalName;
     this.#maxReplyBytes = maxReplyBytes;
     this.#held = held;
     this.#backend = backend;
@@ -92,6 +96,14 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
 
   get backend(): string {
     return this.#backend.name;
+  }
+
+  get peer(): Peer {
+    return this.#backend.peer;
+  }
+
+  get backendRevision(): string | undefined {
+    return this.#channel?.facts.revision;
   }
 
   get outcome(): EndedCall['outcome'] {
@@ -182,7 +194,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     this.#reply = message;
     this.#done('ok');
     this.#onReply?.(message);
-    this.#answer.reply(message);
+    this.#answer.reply(message, this.errorType);
   }
 
   part(piece: Buffer): boolean {
@@ -309,8 +321,10 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
 
   #observe(failure: BackendFailure['kind'] | undefined): void {
     this.failure = failure;
+    this.errorType = failure ?? (this.#reply && errorTypeOfReply(this.#reply));
     this.durationMs = this.#backend.now() - this.#startedAt;
     this.#backend.metrics.ended(this);
+    this.#answer.trace?.received(this);
     this.#reply = undefined;
   }
 

@@ -12,6 +12,7 @@ import type { Answer } from '../answers/answer.ts';
 import type { Session } from '../session.ts';
 import { decide } from './decide.ts';
 import { PolicedCall } from './policed-call.ts';
+import { traced } from './trace-propagation.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface ForwarderDeps {
@@ -60,6 +61,7 @@ export class Forwarder {
     onFailure: OnFailure,
     onReply?: (message: Buffer) => void,
   ): void {
+    answer.routed?.(name);
     if (this.#policies.length === 0) {
       this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply);
       return;
@@ -200,17 +202,22 @@ export class Forwarder {
       // the list that stays in use during a conflict may name a removed backend
       const failure = 'unavailable';
       const facts = { session, method, name, backend: route.backend };
-      this.#deps.observer.ended({ ...facts, failure, outcome: failure, isSent: false, durationMs: 0 });
+      const ended = { failure, errorType: failure, outcome: failure, isSent: false, durationMs: 0 } as const;
+      this.#deps.observer.ended({ ...facts, ...ended });
       onFailure(answer, { kind: failure, detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
       return;
     }
     const bytes = nameSpan ? forwardParams(body, params, nameSpan, route) : body.subarray(params.start, params.end);
+    const originalName = nameSpan ? route.name : name;
+    const sent = { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers };
+    const { trace } = answer;
     new BackendCall(
       backend,
       session,
       name,
+      originalName,
       request.identity,
-      { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers },
+      trace ? traced(sent, trace.sending({ name: originalName, backend: backend.name, peer: backend.peer })) : sent,
       answer,
       onFailure,
       onReply,

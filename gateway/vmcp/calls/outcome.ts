@@ -1,6 +1,7 @@
 import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { CallOutcome } from '../../telemetry/call-observer.ts';
+import { OTHER } from '../../telemetry/operation-series.ts';
 
 /** Classifies a call by the kind of its failure, else by the reply of its backend. */
 export function outcomeOf(failure: string | undefined, reply: Buffer | undefined): CallOutcome {
@@ -19,8 +20,23 @@ export function outcomeOf(failure: string | undefined, reply: Buffer | undefined
 }
 
 function outcomeOfReply(reply: Buffer): CallOutcome {
+  const errorType = errorTypeOfReply(reply);
+  if (errorType === undefined || errorType === 'tool_error') return errorType ?? 'ok';
+  return 'error';
+}
+
+const MARKS = ['"error"', '"isError"', '\\u'].map((mark) => Buffer.from(mark));
+
+/** Returns the JSON-RPC code in a reply, `tool_error` for a result with `isError`, and undefined for a success. */
+export function errorTypeOfReply(reply: Buffer): string | undefined {
+  // a search is faster than a scan, and every error has one of these
+  if (!MARKS.some((mark) => reply.includes(mark))) return undefined;
   const { error, result } = scanBackendEnvelope(reply);
-  if (error) return 'error';
+  if (error) {
+    const code = memberOf(reply, error, 'code');
+    const text = code && reply.toString('latin1', code.start, code.end);
+    return text !== undefined && /^-?\d{1,10}$/u.test(text) ? text : OTHER;
+  }
   const isError = memberOf(reply, result, 'isError');
-  return isError && reply.toString('latin1', isError.start, isError.end) === 'true' ? 'tool_error' : 'ok';
+  return isError && reply.toString('latin1', isError.start, isError.end) === 'true' ? 'tool_error' : undefined;
 }

@@ -61,6 +61,10 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     return this.#answer.id.toString('latin1');
   }
 
+  get errorType(): string | undefined {
+    return this.failure;
+  }
+
   get outcome(): EndedCall['outcome'] {
     return outcomeOf(this.failure, undefined);
   }

@@ -5,6 +5,7 @@ import { memberOf } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import { METHODS } from '../methods/index.ts';
+import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer } from '../answers/answer.ts';
@@ -21,12 +22,14 @@ export function serveRequest(
   held?: HeldBytes,
 ): void {
   const method = METHODS.get(envelope.method ?? '');
+  const name = method ? (envelope.method ?? OTHER) : OTHER;
+  const observed = server.observe(answer, name, session, body, envelope, headers);
   if (!method) {
-    answer.error(CODE.methodNotFound, 'method not found');
+    observed.error(CODE.methodNotFound, 'method not found');
     return;
   }
   const params = paramsOf(envelope);
-  method(server, session, { body, envelope, params, identity, headers: passthrough(server, headers), held }, answer);
+  method(server, session, { body, envelope, params, identity, headers: passthrough(server, headers), held }, observed);
 }
 
 /** Handles a message without a reply: a notification, or the response to a request of a backend. */

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
-import { scanEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
+import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import { errorMessage, resultMessage } from '../message.ts';
+import { errorMessage } from '../message.ts';
 import { serveRequest, handleMessage } from './dispatch.ts';
 import { endpointPrefix } from './endpoint-prefix.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
@@ -134,7 +133,7 @@ function onMessage(
         refuse(res, 400, CODE.invalidRequest, 'this stream is initialized already: open another one');
         return;
       }
-      initialize(server, options, connection, identityOf(res), body, envelope);
+      initialize(server, options, connection, req, res, body, envelope);
     } else if (!connection.session) {
       refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
       return;
@@ -161,9 +160,10 @@ function initialize(
   server: VirtualServer,
   options: EdgeOptions,
   connection: Connection,
-  identity: Identity | undefined,
+  req: Request,
+  res: Response,
   body: Buffer,
-  envelope: Envelope,
+  envelope: ClientEnvelope,
 ): void {
   const id = body.subarray(envelope.id?.start, envelope.id?.end);
   const client = readClientFacts(body, envelope);
@@ -174,10 +174,12 @@ function initialize(
     connection.res.write(`event: message\ndata: ${message.toString()}\n\n`);
     return;
   }
-  const session = server.openSession(connection.principal, identity, client);
+  const session = server.openSession(connection.principal, identityOf(res), client);
   connection.session = session;
   const { resourcesSubscribe } = server.view(session).current.capabilities;
   session.streams.main.adopt(connection.res, identityOf(connection.res));
-  session.streams.main.send(resultMessage(id, initializeResult(client.revision, options.version, resourcesSubscribe)));
+  server
+    .observe(new StreamAnswer(session, id), 'initialize', session, body, envelope, req.headers)
+    .result(initializeResult(client.revision, options.version, resourcesSubscribe));
   server.listen(session);
 }

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
-import { scanEnvelope, ScanError, type Envelope, type Span } from '../../http/json-scan.ts';
+import { scanEnvelope, ScanError, type ClientEnvelope, type Span } from '../../http/json-scan.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
@@ -93,7 +93,7 @@ function onMessage(
 ): void {
   const envelope = scanEnvelope(body);
   if (envelope.method === 'initialize') {
-    initialize(server, options, res, body, envelope);
+    initialize(server, options, req, res, body, envelope);
     return;
   }
   const session = admit(req, res, found);
@@ -163,16 +163,18 @@ export const identityOf = (res: Response): Identity | undefined => res.locals['i
 function initialize(
   server: VirtualServer,
   options: EdgeOptions,
+  req: Request,
   res: Response,
   body: Buffer,
-  envelope: Envelope,
+  envelope: ClientEnvelope,
 ): void {
   if (envelope.id === undefined) {
     refuse(res, 400, CODE.invalidRequest, 'initialize must be a request with an id');
     return;
   }
-  const answer = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), undefined, server.challenge);
   const client = readClientFacts(body, envelope);
+  const plain = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), undefined, server.challenge);
+  const answer = server.observe(plain, 'initialize', client, body, envelope, req.headers);
   if (client === undefined) {
     answer.error(CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
     return;
@@ -180,6 +182,7 @@ function initialize(
   if (server.draining) {
     res.setHeader('retry-after', '1');
     refuse(res, 503, CODE.internal, 'the gateway is shutting down: try again');
+    answer.trace?.answered('unavailable');
     return;
   }
   const session = server.openSession(principalOf(res), identityOf(res), client);

@@ -116,7 +116,7 @@ export const failToolCall: OnFailure = (answer, failure, backend) => {
     failure.retryAfterSeconds === undefined
       ? {}
       : { _meta: { 'vmcp.dev/retryAfterSeconds': failure.retryAfterSeconds } };
-  answer.result(JSON.stringify({ content: [{ type: 'text', text }], isError: true, ...retry }));
+  answer.result(JSON.stringify({ content: [{ type: 'text', text }], isError: true, ...retry }), 'tool_error');
 };
 
 /** Answers reads, prompts and completions with a JSON-RPC error. */

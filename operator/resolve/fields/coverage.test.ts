@@ -10,7 +10,7 @@ import { checkUnbuilt, UNBUILT_FIELDS, unbuiltStrategy } from './not-supported.t
 import type { ObjectProblem } from '../problems.ts';
 import { resolveAll } from '../resolve-all.ts';
 import { reportInto, type Platform } from '../scope.ts';
-import type { Resource } from '../snapshot.ts';
+import { objectsOf, type Resource } from '../snapshot.ts';
 
 type KindName = Resource['kind'];
 
@@ -84,11 +84,7 @@ const isInGoldens = (kind: KindName, pattern: FieldPattern): boolean =>
   );
 
 const resourcesOf = ({ snapshots }: Manifests): Resource[] =>
-  [...snapshots.values()].flatMap((s) =>
-    [s.vmcps, s.groups, s.servers, s.entries, s.oidcConfigs, s.externalAuthConfigs, s.authzConfigs].flatMap(
-      (map): Resource[] => [...map.values()],
-    ),
-  );
+  [...snapshots.values()].flatMap((snapshot) => objectsOf(snapshot));
 
 /** Lists other values for a field. */
 function alternatives(value: unknown, schema: Schema): unknown[] {
@@ -261,6 +257,7 @@ const SPECIFICATION: Readonly<Record<string, readonly FieldPattern[]>> = {
   MCPServer: ['spec.image', 'spec.transport', 'spec.groupRef.name', 'spec.externalAuthConfigRef.name'],
   MCPGroup: ['metadata.name'],
   MCPOIDCConfig: ['spec.type', 'spec.inline.issuer'],
+  MCPTelemetryConfig: ['spec.openTelemetry.endpoint', 'spec.openTelemetry.sensitiveHeaders[].secretKeyRef.key'],
 };
 
 describe('golden inputs', () => {

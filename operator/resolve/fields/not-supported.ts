@@ -42,7 +42,7 @@ const PROVIDER_CLAIMS = 'authorization by the claims of an upstream provider';
 const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
-const TELEMETRY = 'telemetry export';
+const TELEMETRY = 'telemetry of a single server';
 const RATE_LIMIT_ADVICE = 'set spec.config.rateLimiting of the VirtualMCPServer';
 const AUDIT = 'the audit stream';
 const SESSION_STORE = 'session storage in a kvstore';
@@ -65,7 +65,6 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
       'register one there and set clientId',
     ],
     ['spec.sessionStorage', SESSION_STORE, (value, object) => canHoldSessions(value) || holdsBuckets(object)],
-    ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.embeddingServerRef', OPTIMIZER],
     ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
     ['spec.config.audit', AUDIT, isOff],
@@ -83,7 +82,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.permissionProfile', SANDBOX, isNetworkProfile],
     ['spec.rateLimiting', 'rate limiting of a single server', undefined, RATE_LIMIT_ADVICE],
     ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
-    ['spec.telemetryConfigRef', TELEMETRY],
+    ['spec.telemetryConfigRef', TELEMETRY, undefined, 'set telemetryConfigRef of the VirtualMCPServer'],
     ['spec.toolConfigRef', TOOL_CONFIG],
     ['spec.webhookConfigRef', 'support for webhooks'],
   ]),

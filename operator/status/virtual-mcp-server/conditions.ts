@@ -64,7 +64,7 @@ export function fieldConditions(facts: Facts): ConditionState[] {
 
 /** Builds the conditions of the problem table for the fields that the spec has. */
 function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProblem[], self: Self): ConditionState[] {
-  const { groupRef, incomingAuth, authServerConfig } = vmcp.spec;
+  const { groupRef, incomingAuth, authServerConfig, telemetryConfigRef: telemetry } = vmcp.spec;
   const condition = (type: string, reason: string, message: string): ConditionState => {
     const about = problems.filter((problem) => rowsOf(problem).some((row) => row.type === type));
     const reasonOf = (problem: ObjectProblem): string =>
@@ -80,6 +80,15 @@ function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProble
       : []),
     ...(authzConfigRef
       ? [condition('AuthzConfigRefValidated', 'AuthzConfigRefValid', `MCPAuthzConfig "${authzConfigRef.name}" is used`)]
+    : []),
+    ...(telemetry
+      ? [
+          condition(
+            'TelemetryConfigRefValidated',
+            'TelemetryConfigRefValid',
+            `MCPTelemetryConfig "${telemetry.name}" is used`,
+          ),
+        ]
       : []),
     ...(authServerConfig
       ? [

@@ -5,7 +5,7 @@ export interface ProblemRow {
   readonly type: string;
   readonly reason: string;
   /** Kind of the object that has the problem. */
-  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig' | 'MCPAuthzConfig';
+  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig' | 'MCPAuthzConfig' | 'MCPTelemetryConfig';
   /** A problem must match both when both are given. */
   readonly path?: RegExp;
   readonly reasons?: readonly string[];
@@ -22,6 +22,7 @@ const GROUP = /^spec\.groupRef\b/u;
 const OIDC_REF = /^spec\.incomingAuth\.oidcConfigRef\.name$/u;
 const AUTHZ_REF = /^spec\.incomingAuth\.authzConfigRef\.name$/u;
 const AUTHZ_CONFIG_MAP = /^spec\.incomingAuth\.authzConfig\.configMap\b/u;
+const TELEMETRY_REF = /^spec\.telemetryConfigRef\.name$/u;
 const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
 
 /** The first matching row per type applies. Problems that match no row make `Valid` false. */
@@ -85,6 +86,21 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
     reasons: ['AuthzInvalid'],
   },
   { type: 'AuthConfigured', reason: 'AuthzInvalid', kind: 'VirtualMCPServer', reasons: ['AuthzInvalid'] },
+  {
+    type: 'TelemetryConfigRefValidated',
+    reason: 'TelemetryConfigRefNotFound',
+    kind: 'VirtualMCPServer',
+    path: TELEMETRY_REF,
+    reasons: ['TelemetryConfigRefNotFound'],
+  },
+  {
+    type: 'TelemetryConfigRefValidated',
+    reason: 'TelemetryConfigRefInvalid',
+    kind: 'VirtualMCPServer',
+    path: TELEMETRY_REF,
+    reasons: [CONSEQUENCE_REASON],
+  },
+  { type: 'TelemetryConfigRefValidated', reason: 'TelemetryConfigRefInvalid', kind: 'MCPTelemetryConfig' },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'VirtualMCPServer', reasons: MISSING },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPOIDCConfig', reasons: MISSING },
   { type: 'AuthServerConfigValidated', reason: 'AuthServerConfigInvalid', kind: 'VirtualMCPServer', path: AUTH_SERVER },

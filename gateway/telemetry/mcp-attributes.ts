@@ -1,0 +1,43 @@
+import type { Peer } from './call-observer.ts';
+import type { Operation } from './operation-series.ts';
+
+/** Attributes of OpenTelemetry, by name. */
+export type Attributes = Readonly<Record<string, string | number>>;
+
+/** First MCP revision without sessions. */
+const SESSIONLESS_SINCE = '2026-07-28';
+
+/** Returns true for revisions whose requests belong to a session, which spans then name. */
+export const hasSessions = (revision: string): boolean => revision < SESSIONLESS_SINCE;
+
+/** Returns true for methods whose name is one of a tool or prompt. URIs are too many for metrics and names of spans. */
+export const hasTarget = (method: string): boolean => method === 'tools/call' || method === 'prompts/get';
+
+const JSON_RPC_CODE = /^-?\d+$/u;
+
+/** Returns true for the `error.type` of a call that has a reply of its backend, and for none. */
+export const isReply = (errorType: string): boolean =>
+  errorType === '' || errorType === 'tool_error' || JSON_RPC_CODE.test(errorType);
+
+/**
+ * Returns the attributes of an operation that spans and metrics share. @see OpenTelemetry semantic-conventions-genai,
+ * gen-ai/mcp.md, at commit 0393513c908bf895e7b3ec480a2c1eb073c584af
+ */
+export function attributesOf({ method, target, errorType, revision }: Operation): Attributes {
+  const isTool = method === 'tools/call';
+  return {
+    ...(method !== '' && { 'mcp.method.name': method }),
+    ...(isTool && { 'gen_ai.operation.name': 'execute_tool' }),
+    ...(target !== '' && { [isTool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: target }),
+    ...(errorType !== '' && { 'error.type': errorType }),
+    ...(JSON_RPC_CODE.test(errorType) && { 'rpc.response.status_code': errorType }),
+    ...(revision !== '' && { 'mcp.protocol.version': revision }),
+  };
+}
+
+export const peerAttributes = ({ transport, address, port }: Peer): Attributes => ({
+  'network.transport': transport,
+  ...(transport === 'tcp' && { 'network.protocol.name': 'http' }),
+  ...(address !== undefined && { 'server.address': address }),
+  ...(port !== undefined && { 'server.port': port }),
+});

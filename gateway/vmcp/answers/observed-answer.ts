@@ -1,0 +1,137 @@
+import type { Envelope } from '../../http/json-scan.ts';
+import type { AnsweredRequest, CallObserver } from '../../telemetry/call-observer.ts';
+import { hasTarget } from '../../telemetry/mcp-attributes.ts';
+import type { RequestTrace } from '../../telemetry/tracing.ts';
+import type { Budget } from '../budgets/limits.ts';
+import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
+
+/** Reports the time until the answer, and how the request failed. */
+export class ObservedAnswer implements Answer, AnsweredRequest {
+  readonly method: string;
+  readonly revision: string | undefined;
+  readonly trace: RequestTrace | undefined;
+  target: string | undefined;
+  errorType: string | undefined;
+  durationMs = 0;
+  readonly #answer: Answer;
+  readonly #observer: CallObserver;
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  #isAnswered = false;
+
+  constructor(
+    answer: Answer,
+    method: string,
+    revision: string | undefined,
+    observer: CallObserver,
+    now: () => number,
+    trace?: RequestTrace,
+  ) {
+    this.#answer = answer;
+    this.method = method;
+    this.revision = revision;
+    this.#observer = observer;
+    this.#now = now;
+    this.#startedAt = now();
+    this.trace = trace;
+  }
+
+  get id(): Buffer {
+    return this.#answer.id;
+  }
+
+  get started(): boolean {
+    return this.#answer.started;
+  }
+
+  get collects(): boolean {
+    return this.#answer.collects;
+  }
+
+  routed(name: string): void {
+    if (hasTarget(this.method)) this.target = name;
+    this.trace?.routed(name);
+  }
+
+  result(result: Buffer | string, errorType?: string): void {
+    this.#answer.result(result);
+    this.#answered(errorType);
+  }
+
+  error(code: number, message: string, data?: unknown): void {
+    this.#answer.error(code, message, data);
+    this.#answered(String(code), message);
+  }
+
+  reply(message: Buffer, errorType?: string): void {
+    this.#answer.reply(message);
+    this.#answered(errorType);
+  }
+
+  challenge(description: string, scopes?: readonly string[]): boolean {
+    const isSent = this.#answer.challenge(description, scopes);
+    if (isSent) this.#answered(scopes ? 'insufficient_scope' : 'unauthenticated', description);
+    return isSent;
+  }
+
+  refuse(refusal: CallRefusal): void {
+    this.#answer.refuse(refusal);
+    this.#answered(String(refusal.code), refusal.message);
+  }
+
+  unavailable(description: string): boolean {
+    const isSent = this.#answer.unavailable(description);
+    if (isSent) this.#answered('unavailable', description);
+    return isSent;
+  }
+
+  busy(description: string, budget: Budget): boolean {
+    const isSent = this.#answer.busy(description, budget);
+    if (isSent) this.#answered('overloaded', description);
+    return isSent;
+  }
+
+  part(piece: Buffer): boolean {
+    return this.#answer.part(piece);
+  }
+
+  end(): void {
+    this.#answer.end();
+    this.#answered(undefined);
+  }
+
+  message(message: Buffer, envelope: Envelope): void {
+    this.#answer.message(message, envelope);
+  }
+
+  drop(): void {
+    this.#answer.drop();
+    this.#answered('cancelled');
+  }
+
+  cut(): void {
+    this.#answer.cut();
+    this.#answered('incomplete');
+  }
+
+  watchClient(call: WatchingCall): void {
+    this.#answer.watchClient(call);
+  }
+
+  unwatchClient(): void {
+    this.#answer.unwatchClient();
+  }
+
+  onDrain(callback: () => void): void {
+    this.#answer.onDrain(callback);
+  }
+
+  #answered(errorType: string | undefined, message?: string): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.errorType = errorType;
+    this.durationMs = this.#now() - this.#startedAt;
+    this.#observer.answered?.(this);
+    this.trace?.answered(errorType, message);
+  }
+}
