@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createManagementApp } from './app.ts';
+import { ProcessAudit } from './audit/process-audit.ts';
+import type { AuditSettings } from './audit/settings.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Problem } from './contract/problem.ts';
@@ -61,6 +64,8 @@ export interface GatewayOptions {
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
   readonly cluster?: ClusterOptions | undefined;
+  /** Standard output, for audit logs without a file; that of the process when absent. */
+  readonly stdout?: Writable | undefined;
   /** Interval of comments on idle streams, at which their tokens are checked; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
   /** Time after a stop request in which connections are still accepted, because load balancers learn of it later. */
@@ -88,6 +93,8 @@ export interface ManagementOptions {
   readonly api?: ApiOptions | undefined;
   /** Authenticates every request. */
   readonly boundary?: Boundary | undefined;
+  /** Audit log of the requests that change something, besides those of the servers. */
+  readonly audit?: AuditSettings | undefined;
 }
 
 export interface ClusterOptions {
@@ -142,6 +149,7 @@ export class Gateway {
   readonly #postForm: ReturnType<typeof createFormPoster>;
   /** Aborted at the start of a drain. */
   readonly #draining = new AbortController();
+  readonly #audit: ProcessAudit;
   #management: Listener | undefined;
   #store: Workloads | undefined;
   #localStore: LocalWorkloads | undefined;
@@ -152,6 +160,7 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     const { log, version, launcher } = options;
     this.#options = options;
+    this.#audit = new ProcessAudit(options.stdout ?? process.stdout, log);
     this.#createTransport = createTransports({
       log,
       version,
@@ -186,10 +195,13 @@ export class Gateway {
     const { management, version, servers, log } = this.#options;
     const { api, boundary } = management;
     if (api && !boundary && !isLoopback(management.host)) throw new BoundaryImpossible(new Error(OPEN_TO_OTHERS));
+    const onDropped = this.#metrics.of('management').onAuditDropped;
+    await this.#audit.openManagement(management.audit, { now: Date.now, onDropped }).catch(impossible);
     const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
       log,
       boundary,
       api: api && this.#managementApi(api),
+      auditLogs: () => this.#audit.logs(this.#running.values()),
       origins: { current: managementOrigins(management.host) },
       requestIdPrefix: this.#requestIdPrefix,
       refusals: new RefusalLog(log),
@@ -228,6 +240,7 @@ export class Gateway {
     const stopped = configured.map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     await Promise.all([this.#management?.close(), this.#postForm.close(), this.#client?.close()]);
+    await this.#audit.close();
     process.off('unhandledRejection', this.#onUnhandled);
   }
 
@@ -304,6 +317,7 @@ export class Gateway {
       requestIdPrefix: this.#requestIdPrefix,
       refusals: new RefusalLog(log.child({ server: spec.config.name })),
       ...this.#metrics.of(key(spec)),
+      auditOutputs: this.#audit.outputs,
       budgets: this.#budgets,
       env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),
@@ -370,10 +384,14 @@ export class Gateway {
   }
 }
 
+function impossible(error: unknown): never {
+  throw new BoundaryImpossible(error);
+}
+
 function podConnection(): Connection {
   try {
     return inClusterConnection(process.env);
   } catch (error) {
-    throw new BoundaryImpossible(error);
+    return impossible(error);
   }
 }

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { AuditLog } from './audit/audit-log.ts';
+import { writeAuthServerEvent } from './audit/auth-server-events.ts';
+import { AuditSlot } from './audit/open-audit.ts';
+import type { AuditOutputs } from './audit/outputs.ts';
+import { sessionEnded } from './audit/session-events.ts';
+import { AuditUnusable } from './audit/unusable.ts';
 import { createPublicApp, type AppOptions } from './app.ts';
 import type { AuthServer, AuthServerDeps } from './authserver/auth-server.ts';
+import type { AuthServerEvent } from './authserver/events.ts';
 import { randomPool } from './authserver/keys/random-pool.ts';
 import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
@@ -42,6 +49,8 @@ export interface PublicServerDeps {
   /** Budgets of the whole process. */
   readonly budgets: ByteBudgets;
   readonly onOverBudget: OnBudgetRefusal;
+  readonly onAuditDropped: (reason: string) => void;
+  readonly auditOutputs: AuditOutputs;
   readonly onAuthentication: (outcome: string) => void;
   readonly onAuthServerEvent: (event: string) => void;
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
@@ -86,8 +95,12 @@ export class PublicServer {
       authServer: { current: undefined },
       onLoginEnded: () => undefined,
       clientUrl: () => undefined,
+      audit: await openAudit(spec.config, deps),
     };
-    gate.authServer.current = await openAuthServer(spec.config, deps, gate);
+    gate.authServer.current = await openAuthServer(spec.config, deps, gate).catch(async (error: unknown) => {
+      await gate.audit.close();
+      throw error;
+    });
     const virtual = virtualServer(spec.config, deps, gate);
     const options: AppOptions = {
       log: deps.log,
@@ -107,6 +120,7 @@ export class PublicServer {
       return new PublicServer(spec, deps, { virtual, origins, gate, listener });
     } catch (error) {
       await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close()]);
+      await gate.audit.close();
       throw error;
     }
   }
@@ -134,6 +148,11 @@ export class PublicServer {
     const isHere = spec.local ?? isLoopback(spec.host); // elsewhere clients need another URL than `mcpUrl`
     this.#gate.clientUrl = () => this.virtual.config.oidc_config?.resourceURL ?? (isHere ? this.mcpUrl : undefined);
     this.#heartbeat = startHeartbeat(parts.virtual, deps.heartbeatMs);
+  }
+
+  /** Current audit log; undefined while it is off. */
+  get auditLog(): AuditLog | undefined {
+    return this.#gate.audit.current;
   }
 
   get mcpUrl(): string {
@@ -166,7 +185,8 @@ export class PublicServer {
   async swap(spec: ServerSpec): Promise<void> {
     const before = this.virtual.config;
     const { config } = spec;
-    await this.#swapGate(config, !isDeepStrictEqual(incomingOf(before), incomingOf(config)));
+    const isNew = !isDeepStrictEqual(incomingOf(before), incomingOf(config));
+    await this.#gate.audit.swap(config, () => this.#swapGate(config, isNew)).catch(auditFault);
     this.#origins.current = originsOf({ ...spec, host: this.spec.host });
     // the new rules may reject clients that the old rules accepted
     if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
@@ -189,6 +209,7 @@ export class PublicServer {
     await this.#listener.close();
     this.#gate.boundary.current.close();
     await this.#gate.authServer.current?.close();
+    await this.#gate.audit.close();
   }
 
   #isBusy(): boolean {
@@ -238,13 +259,20 @@ interface CurrentGate {
   readonly authServer: { current: AuthServer | undefined };
   onLoginEnded: (tsid: string) => void;
   clientUrl: () => string | undefined;
+  readonly audit: AuditSlot;
 }
+
+const openAudit = (
+  config: GatewayConfig,
+  { auditOutputs, strategies, onAuditDropped }: PublicServerDeps,
+): Promise<AuditSlot> =>
+  AuditSlot.open(config, auditOutputs, { now: strategies.now, onDropped: onAuditDropped }).catch(auditFault);
 
 /** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
 async function openAuthServer(
   config: GatewayConfig,
   { log, strategies, env, refusals, onAuthServerEvent, observeUpstream }: PublicServerDeps,
-  gate: Pick<CurrentGate, 'onLoginEnded'>,
+  gate: Pick<CurrentGate, 'onLoginEnded' | 'audit'>,
 ): Promise<AuthServer | undefined> {
   if (!config.embedded_auth_server_config) return undefined;
   const { AuthServer: Server } = await import('./authserver/auth-server.ts');
@@ -255,7 +283,10 @@ async function openAuthServer(
     env,
     outbound: createOutbound,
     readSecret: strategies.readSecret,
-    emit: auditTo(child, onAuthServerEvent, refusals),
+    emit: auditTo<AuthServerEvent>(child, onAuthServerEvent, refusals, (event, facts) => {
+      const { current } = gate.audit;
+      return current !== undefined && writeAuthServerEvent(current, event, facts);
+    }),
     observeUpstream,
     onLoginEnded: (tsid: string) => {
       gate.onLoginEnded(tsid);
@@ -263,6 +294,11 @@ async function openAuthServer(
     log: child,
   };
   return Server.open(config, deps).catch(impossible);
+}
+
+/** Without its audit log a server does not start. */
+function auditFault(error: unknown): never {
+  throw error instanceof AuditUnusable ? new BoundaryImpossible(error) : error;
 }
 
 function impossible(error: unknown): never {
@@ -302,7 +338,7 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
 function virtualServer(
   config: GatewayConfig,
   deps: PublicServerDeps,
-  { boundary, authServer }: CurrentGate,
+  { boundary, authServer, audit }: CurrentGate,
 ): VirtualServer {
   const { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
   return new VirtualServer(config, {
@@ -327,6 +363,9 @@ function virtualServer(
     onOverBudget,
     onForeignSession: () => {
       onAuthentication('foreign_session');
+    },
+    onSessionEnd: (session, reason) => {
+      if (audit.current) sessionEnded(audit.current, session, reason);
     },
     boundary,
   });

@@ -13,7 +13,11 @@ export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...backendFiles(config),
   ...credentialFiles(config),
   ...authServerFiles(config),
+  ...auditFiles(config),
 ];
+
+const auditFiles = ({ audit_config_path: file }: GatewayConfig): ConfigFile[] =>
+  file === undefined ? [] : [{ path: 'audit_config_path', file }];
 
 const OIDC_MEMBERS = ['clientSecretFile', 'authTokenFile', 'cacertPath'] as const;
 

@@ -25,18 +25,25 @@ export class ServerMetrics {
         help: 'Requests, replies, streams and connections that did not fit into a budget.',
         label: 'budget',
       }),
+      onAuditDropped: new CountsByServer(registry, {
+        name: 'vmcp_audit_events_dropped_total',
+        help: 'Audit events that were not written.',
+        label: 'reason',
+      }),
       observeUpstream: new UpstreamLatency(registry),
     };
   }
 
   /** Returns the functions that record events of one server. */
   of(server: string) {
-    const { metrics, onAuthentication, onAuthServerEvent, onOverBudget, observeUpstream } = this.#families;
+    const { metrics, onAuthentication, onAuthServerEvent, onOverBudget, onAuditDropped, observeUpstream } =
+      this.#families;
     return {
       metrics: metrics.of(server),
       onAuthentication: onAuthentication.of(server),
       onAuthServerEvent: onAuthServerEvent.of(server),
       onOverBudget: onOverBudget.of(server),
+      onAuditDropped: onAuditDropped.of(server),
       observeUpstream: observeUpstream.of(server),
     };
   }

@@ -2,6 +2,7 @@ import { storeFacts } from '../../gateway/authserver/storage/index.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
+import { resolveAudit } from './audit.ts';
 import { resolveAuthServer } from './auth-server/auth-server.ts';
 import { checkMembers, type CheckedMember } from './backends/members.ts';
 import { HOST_VARIABLE_NOT_SET } from './backends/server-backend.ts';
@@ -81,6 +82,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   const { vmcp, snapshot } = scope;
   const authServer = resolveAuthServer(scope);
   const headers = resolvePassthrough(scope);
+  const audit = resolveAudit(scope);
   const { incoming, oidc } = resolveIncoming(scope);
   checkSessions(scope);
   return {
@@ -88,6 +90,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     name: vmcp.metadata.name,
     group: vmcp.spec.groupRef.name,
     ...(oidc && { oidc_config: oidc }),
+    ...(audit && { audit_config: audit }),
     ...(authServer && { embedded_auth_server_config: authServer }),
     vmcp: {
       namespace: snapshot.namespace,

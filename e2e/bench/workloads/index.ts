@@ -7,6 +7,7 @@ import { sessionChurn } from './w5-session-churn.ts';
 import { idleSessions } from './w6-idle-sessions.ts';
 import { badNeighbours } from './w7-bad-neighbours.ts';
 import { codeGrants } from './w8-logins.ts';
+import { auditedCalls } from './w11-audit.ts';
 import type { Workload } from '../workload.ts';
 
 /** All workloads, in the order of the printed table. A new one is one file and one line here. */
@@ -18,6 +19,7 @@ export const WORKLOADS: readonly Workload[] = [
   idleSessions,
   badNeighbours,
   codeGrants,
+  auditedCalls,
   managementApi,
   startup,
 ];

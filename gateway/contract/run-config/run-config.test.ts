@@ -222,6 +222,9 @@ embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapp
 
 /** Fields of our own. */
 const ADDITIONS = `
+audit_config.detectApplicationErrors boolean
+audit_config.maxDelegationDepth integer
+audit_config.onOverflow string
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
 token_exchange_config.subject_provider_name string

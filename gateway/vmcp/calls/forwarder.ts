@@ -46,6 +46,7 @@ export class Forwarder {
     onFailure: OnFailure,
     onReply?: (message: Buffer) => void,
   ): void {
+    request.audit?.routed(name, route.backend);
     if (this.policies.length === 0) {
       this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply);
       return;

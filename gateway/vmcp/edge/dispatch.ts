@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { AuditedRequest } from '../../audit/audited-request.ts';
 import type { Identity } from '../../contract/identity.ts';
-import { paramsOf, readString, type ClientEnvelope, type Envelope } from '../../http/json-scan.ts';
+import { paramsOf, readString, type ClientEnvelope, type Envelope, type Span } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
@@ -8,6 +9,7 @@ import { METHODS } from '../methods/index.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer } from '../answers/answer.ts';
+import { AuditedAnswer } from '../answers/audited-answer.ts';
 
 /** Serves a request of a session. Throws `ScanError` before anything is sent when `params` cannot be read. */
 export function serveRequest(
@@ -17,17 +19,43 @@ export function serveRequest(
   headers: IncomingHttpHeaders,
   body: Buffer,
   envelope: ClientEnvelope,
-  answer: Answer,
+  given: Answer,
   held?: HeldBytes,
+  audit?: AuditedRequest,
 ): void {
+  const answer = audit ? new AuditedAnswer(given, audit) : given;
   const method = METHODS.get(envelope.method ?? '');
   if (!method) {
     answer.error(CODE.methodNotFound, 'method not found');
     return;
   }
   const params = paramsOf(envelope);
-  method(server, session, { body, envelope, params, identity, headers: passthrough(server, headers), held }, answer);
+  method(
+    server,
+    session,
+    { body, envelope, params, identity, headers: passthrough(server, headers), held, audit },
+    answer,
+  );
 }
+
+/** Adds a message to the record of its request. */
+export function recordMessage(
+  audit: AuditedRequest | undefined,
+  body: Buffer,
+  { method, params, surface }: ClientEnvelope,
+  session: Session | undefined,
+): void {
+  audit?.read({
+    method,
+    name: readString(body, surface?.name ?? surface?.uri) ?? referenceOf(body, surface?.ref),
+    params: params && body.subarray(params.start, params.end),
+    session,
+  });
+}
+
+/** Returns the name or URI in the `ref` of a completion. */
+const referenceOf = (body: Buffer, ref: Span | undefined): string | undefined =>
+  readString(body, memberOf(body, ref, 'name') ?? memberOf(body, ref, 'uri'));
 
 /** Handles a message without a reply: a notification, or the response to a request of a backend. */
 export function handleMessage(server: VirtualServer, session: Session, body: Buffer, envelope: Envelope): void {

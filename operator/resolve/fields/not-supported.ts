@@ -39,7 +39,6 @@ const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry export';
 const RATE_LIMIT = 'rate limiting';
-const AUDIT = 'the audit stream';
 const SESSION_STORE = 'session storage in a kvstore';
 const SANDBOX = 'isolation of local servers';
 const TOOL_CONFIG = 'shared tool configuration';
@@ -64,7 +63,6 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.telemetryConfigRef', TELEMETRY],
     ['spec.embeddingServerRef', OPTIMIZER],
     ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
-    ['spec.config.audit', AUDIT, isOff],
     ['spec.config.codeMode', 'code mode', isOff],
     ['spec.config.compositeToolRefs', COMPOSITE],
     ['spec.config.compositeTools', COMPOSITE],
@@ -72,7 +70,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.config.rateLimiting', RATE_LIMIT],
   ]),
   ...ofKind('MCPServer', [
-    ['spec.audit', AUDIT, isOff],
+    ['spec.audit', 'the audit log of a single server', isOff, 'set spec.config.audit of the VirtualMCPServer'],
     ['spec.authServerRef', PER_SERVER],
     ['spec.authzConfig', PER_SERVER],
     ['spec.authzConfigRef', PER_SERVER],
