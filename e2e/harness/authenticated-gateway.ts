@@ -18,6 +18,7 @@ export interface GatewayParts {
   readonly issuer?: Issuer;
   readonly oidc?: GatewayConfig['oidc_config'];
   readonly incoming?: Partial<Vmcp['incoming']>;
+  readonly audit?: GatewayConfig['audit_config'];
 }
 
 /** Returns a configuration that accepts tokens of `issuer` for the audience `vmcp`. */
@@ -30,9 +31,11 @@ export const configOver = ({
   issuer,
   oidc,
   incoming,
+  audit,
 }: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
+  ...(audit && { audit_config: audit }),
   ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp', ...oidc } }),
   vmcp: {
     incoming: { type: issuer ? 'oidc' : 'anonymous', ...incoming },
@@ -66,7 +69,7 @@ export interface AuthenticatedGateway {
 export async function startGatewayOver(
   scope: Scope,
   parts: GatewayParts,
-  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs'> = {},
+  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs' | 'stdout'> = {},
 ): Promise<AuthenticatedGateway> {
   const spec = { host: '127.0.0.1', port: 0 };
   const gateway = await startGateway({
