@@ -52,7 +52,7 @@ export function writeAuthServerEvent(log: AuditLog, event: AuthServerEvent, fact
     source: request?.source ?? GATEWAY,
     who: subjectOnly(typeof sub === 'string' ? sub : undefined),
     target: { ...(typeof endpoint === 'string' && { endpoint }), type: target },
-    extra: others as Extra,
+    extra: others,
   });
   return true;
 }

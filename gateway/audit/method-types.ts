@@ -38,7 +38,3 @@ export function typeOfRequest(endpoint: string, httpMethod: string): AuditEventT
   if (endpoint !== '/mcp' && endpoint !== '/messages') return 'http_request';
   return httpMethod === 'GET' ? 'sse_connection' : 'mcp_request';
 }
-
-/** Returns the kind of target of such a request. */
-export const targetOfRequest = (type: AuditEventType): Target['type'] =>
-  type === 'http_request' ? 'endpoint' : undefined;

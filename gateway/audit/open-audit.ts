@@ -25,8 +25,8 @@ async function openAudit(
 
 /** Opens an audit log with these settings. Rejects with `AuditUnusable`. */
 export async function openWith(settings: AuditSettings, outputs: AuditOutputs, deps: AuditLogDeps): Promise<OpenAudit> {
-  const { output, release } = await outputs.open(settings.logFile);
-  return { log: new AuditLog(settings, output, deps), close: release };
+  const held = await outputs.open(settings.logFile);
+  return { log: new AuditLog(settings, held.output, deps), close: () => held.release() };
 }
 
 /** Audit log in use, which a new configuration can replace. */
