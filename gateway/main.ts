@@ -5,7 +5,6 @@ import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createManagementApp } from './app.ts';
 import { ProcessAudit } from './audit/process-audit.ts';
-import type { AuditSettings } from './audit/settings.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Problem } from './contract/problem.ts';
@@ -93,8 +92,6 @@ export interface ManagementOptions {
   readonly api?: ApiOptions | undefined;
   /** Authenticates every request. */
   readonly boundary?: Boundary | undefined;
-  /** Audit log of the requests that change something, besides those of the servers. */
-  readonly audit?: AuditSettings | undefined;
 }
 
 export interface ClusterOptions {
@@ -195,8 +192,6 @@ export class Gateway {
     const { management, version, servers, log } = this.#options;
     const { api, boundary } = management;
     if (api && !boundary && !isLoopback(management.host)) throw new BoundaryImpossible(new Error(OPEN_TO_OTHERS));
-    const onDropped = this.#metrics.of('management').onAuditDropped;
-    await this.#audit.openManagement(management.audit, { now: Date.now, onDropped }).catch(impossible);
     const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
       log,
       boundary,
@@ -240,7 +235,6 @@ export class Gateway {
     const stopped = configured.map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     await Promise.all([this.#management?.close(), this.#postForm.close(), this.#client?.close()]);
-    await this.#audit.close();
     process.off('unhandledRejection', this.#onUnhandled);
   }
 
@@ -384,14 +378,10 @@ export class Gateway {
   }
 }
 
-function impossible(error: unknown): never {
-  throw new BoundaryImpossible(error);
-}
-
 function podConnection(): Connection {
   try {
     return inClusterConnection(process.env);
   } catch (error) {
-    return impossible(error);
+    throw new BoundaryImpossible(error);
   }
 }

@@ -3,7 +3,7 @@ import type { AuditEventType } from '../contract/run-config/audit.ts';
 import { redact } from '../telemetry/redact.ts';
 import { currentRequest } from './audited-request.ts';
 import { GATEWAY, subjectOnly, type AuditLog } from './audit-log.ts';
-import type { Extra, Outcome, Target } from './event.ts';
+import type { Outcome, Target } from './event.ts';
 
 interface Described {
   readonly type: AuditEventType;

@@ -1,5 +1,4 @@
 import type { AuditEventType } from '../contract/run-config/audit.ts';
-import type { Target } from './event.ts';
 
 interface MethodType {
   readonly type: AuditEventType;

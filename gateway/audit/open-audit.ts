@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { AuditLog, type AuditLogDeps } from './audit-log.ts';
 import type { AuditOutputs } from './outputs.ts';
-import { auditSettings, type AuditSettings } from './settings.ts';
+import { auditSettings } from './settings.ts';
 
 /** Audit log in use. */
-export interface OpenAudit {
+interface OpenAudit {
   readonly log: AuditLog;
   /** Writes what is queued, unless another server uses the same output. */
   close(): Promise<void>;
@@ -20,11 +20,7 @@ async function openAudit(
   deps: AuditLogDeps,
 ): Promise<OpenAudit | undefined> {
   const settings = await auditSettings(config);
-  return settings && openWith(settings, outputs, deps);
-}
-
-/** Opens an audit log with these settings. Rejects with `AuditUnusable`. */
-export async function openWith(settings: AuditSettings, outputs: AuditOutputs, deps: AuditLogDeps): Promise<OpenAudit> {
+  if (!settings) return undefined;
   const held = await outputs.open(settings.logFile);
   return { log: new AuditLog(settings, held.output, deps), close: () => held.release() };
 }

@@ -16,7 +16,7 @@ it('has logins, revocations and changes of the management API, and no secret', {
     audit: { enabled: true, logFile, includeRequestData: true },
   });
   const client = await OAuthClient.register(issuer);
-  const { access_token: access = '', refresh_token: refresh = '' } = await client.login(
+  const { access_token: access, refresh_token: refresh = '' } = await client.login(
     new ScriptedBrowser({ user: 'ann' }),
   );
   await client.revoke(refresh);
