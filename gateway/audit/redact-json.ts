@@ -8,7 +8,7 @@ const MAX_NAME = 256;
 /** Levels of JSON inside strings of JSON that are read. Deeper ones are replaced as a whole. */
 const MAX_NESTED = 4;
 /** Start of a secret at the end of a text that was cut, too short for its shape. */
-const CUT_SECRET = /(?:\b(?:bearer|basic)\s{1,8}[^\s"]*|\beyJ[\w.-]*|\bv(?:ac|rt|ck|cs|ra)_[\w.-]*)$/i;
+const CUT_SECRET = /(?:\b(?:bearer|basic)\s{1,8}[^\s"]{0,8}|\beyJ[\w.-]{0,8}|\bv(?:ac|rt|ck|cs|ra)_[\w.-]{0,16})$/i;
 const QUERY_VALUE = /([?&;]([^=&;\s"'<>]{1,64})=)[^&;\s"'<>]+/g;
 
 export const isSecretName = (name: string): boolean => name.length > MAX_NAME || SECRET_NAME.test(name);
