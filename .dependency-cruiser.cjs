@@ -54,11 +54,11 @@ module.exports = {
       name: 'kinds-import-contract-and-variant-specs',
       severity: 'error',
       comment:
-        'crds/ imports gateway/contract and the specs of the variants. The generators also read the operations of the management API.',
+        'crds/ imports gateway/contract and the specs of the variants. The generators also read the operations of the management API and the fields of audit events.',
       from: { path: '^crds/', pathNot: TEST },
       to: {
         path: '^(gateway|operator|e2e)/',
-        pathNot: `^gateway/contract/|^gateway/management/(frame/openapi|operations?)\\.ts$|${VARIANTS}`,
+        pathNot: `^gateway/contract/|^gateway/audit/event\\.ts$|^gateway/management/(frame/openapi|operations?)\\.ts$|${VARIANTS}`,
       },
     },
     {

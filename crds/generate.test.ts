@@ -40,6 +40,7 @@ describe('the generated files', () => {
         'docs/api.md',
         'docs/reference/openapi.json',
         'charts/vmcp/templates/_kinds.tpl',
+        'docs/reference/audit-event.md',
         'docs/reference/run-config.md',
       ].toSorted(),
     );

@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { format } from 'prettier';
+import { AuditEvent } from '../gateway/audit/event.ts';
+import { AUDIT_EVENTS } from '../gateway/contract/run-config/audit.ts';
 import { RunConfig } from '../gateway/contract/run-config/run-config.ts';
 import { openApiOf } from '../gateway/management/frame/openapi.ts';
 import { OPERATIONS } from '../gateway/management/operations.ts';
@@ -10,7 +12,7 @@ import { chartKinds } from './chart-kinds.ts';
 import { crdYaml } from './crd.ts';
 import { editorSchemas } from './editor-schema.ts';
 import { KINDS } from './kinds/index.ts';
-import { kindReference, runConfigReference } from './reference.ts';
+import { auditEventReference, kindReference, runConfigReference } from './reference.ts';
 
 /** Generated file. The path starts at the root of the repository. */
 export interface GeneratedFile {
@@ -39,6 +41,7 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
     { path: 'charts/vmcp/templates/_kinds.tpl', content: chartKinds(KINDS) },
     { path: 'docs/api.md', content: apiReference(OPERATIONS) },
     { path: 'docs/reference/openapi.json', content: JSON.stringify(openApiOf(OPERATIONS, packageJson.version)) },
+    { path: 'docs/reference/audit-event.md', content: auditEventReference(AuditEvent, AUDIT_EVENTS) },
     { path: 'docs/reference/run-config.md', content: runConfigReference(RunConfig) },
   ];
   return Promise.all(files.map(formatted));

@@ -104,3 +104,29 @@ export function runConfigReference(schema: TSchema): string {
   ];
   return `${HEADER}${sections.join('\n\n')}\n`;
 }
+
+/** Returns the reference of audit events as Markdown: their fields, and their types with a meaning each. */
+export function auditEventReference(schema: TSchema, types: Readonly<Record<string, string>>): string {
+  const sections = [
+    '# Audit events',
+    'Fields of a line of the [audit log](../audit.md). In field names, `[]` is each item of a list.',
+    fieldList(schema),
+    '## Types',
+    [
+      '| Type | Written when |',
+      '| --- | --- |',
+      ...Object.entries(types).map(([type, meaning]) => `| ${code(type)} | ${cell(meaning)} |`),
+    ].join('\n'),
+  ];
+  return `${HEADER}${sections.join('\n\n')}\n`;
+}
+
+const fieldList = (schema: TSchema): string =>
+  [
+    '| Field | Type | Always | Meaning |',
+    '| --- | --- | --- | --- |',
+    ...rows(schema, '').map(({ path, type, required, meaning }) => {
+      const shown = path === 'type' ? 'one of the types below' : type;
+      return `| ${[code(path), shown, required ? 'yes' : '', meaning].map(cell).join(' | ')} |`;
+    }),
+  ].join('\n');

@@ -1,10 +1,13 @@
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { Registry } from 'prom-client';
+import type { AuditLog } from './audit/audit-log.ts';
+import { AuditedRequest, auditOf } from './audit/audited-request.ts';
+import { auditManagement } from './audit/management-requests.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { liveness, readiness } from './http/health.ts';
 import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
-import { logRefusals } from './http/log-refusals.ts';
+import { logRefusals, setRefusalReason } from './http/log-refusals.ts';
 import { requestId } from './http/request-id.ts';
 import { landing } from './landing/landing.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
@@ -23,6 +26,11 @@ export interface AppOptions {
   readonly refusals: RefusalLog;
 }
 
+/** Current audit log; undefined while it is off. */
+export interface CurrentAudit {
+  readonly current: AuditLog | undefined;
+}
+
 /** Current boundary 1. */
 export interface CurrentBoundary {
   current: Boundary;
@@ -39,11 +47,12 @@ export interface Gate {
   readonly authServer: CurrentAuthServer;
   /** Returns the MCP URL for clients; undefined when only clients know it. */
   readonly clientUrl: () => string | undefined;
+  readonly audit: CurrentAudit;
 }
 
 /** Creates the handlers that MCP clients reach, in order. Nothing else calls `app.use`. */
 export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: Gate, options: AppOptions): Express {
-  const { boundary, authServer } = gate;
+  const { boundary, authServer, audit } = gate;
   const app = bareApp();
   logRefusals(app, options.refusals);
   app.use(requestId(options.requestIdPrefix)); // on every answer, refusals too
@@ -51,6 +60,7 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: 
   app.get('/readyz', readiness(server));
   app.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
   app.use((req, res, next) => {
+    if (audit.current && !startAudit(audit.current, req, res)) return; // before anything that can refuse, probes excepted
     boundary.current.metadata(req, res, next); // before the check of Origin and Host: the metadata is public
   });
   app.use((req, res, next) => {
@@ -61,8 +71,15 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: 
   app.use(hostGuard(options.origins));
   app.use((req, res, next) => {
     // before the check of Origin: other pages may register, and browsers return from providers
-    if (authServer.current) authServer.current.endpoints(req, res, next);
-    else next();
+    const { current } = authServer;
+    if (!current) next();
+    else if (!audit.current) current.endpoints(req, res, next);
+    else {
+      // its events name the request that causes them
+      auditOf(res)?.during(() => {
+        current.endpoints(req, res, next);
+      });
+    }
   });
   app.use(originGuard(options.origins));
   const authenticate: RequestHandler = (req, res, next) => {
@@ -74,6 +91,21 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: 
   app.use(authenticate, notFound('the MCP endpoint is /mcp'));
   app.use(fail(options.log));
   return app;
+}
+
+const AUDIT_RETRY_AFTER_SECONDS = 1;
+
+/** Starts the record of a request. Returns false after a refusal, because no further event can be written. */
+function startAudit(log: AuditLog, req: Request, res: Response): boolean {
+  if (!log.refusesRequests) {
+    AuditedRequest.start(log, req, res);
+    return true;
+  }
+  setRefusalReason(res, 'audit_log_full');
+  const message = 'the audit log cannot be written at the moment: try again';
+  res.status(503).set('retry-after', String(AUDIT_RETRY_AFTER_SECONDS));
+  res.json({ error: 'temporarily_unavailable', message });
+  return false;
 }
 
 /** Adds the paths of the MCP transports. Each is one route, so that a call passes few layers. */
@@ -97,6 +129,8 @@ export interface ManagementAppOptions extends AppOptions {
   readonly boundary?: Boundary | undefined;
   /** Management API; absent in pods of gateways. */
   readonly api?: RequestHandler | undefined;
+  /** Lists the audit logs of the process. */
+  readonly auditLogs: () => readonly AuditLog[];
 }
 
 /** Creates the handlers that operators reach, in order. */
@@ -104,11 +138,12 @@ export function createManagementApp(
   servers: () => readonly VirtualServer[],
   registry: Registry,
   version: string,
-  { boundary, api, ...options }: ManagementAppOptions,
+  { boundary, api, auditLogs, ...options }: ManagementAppOptions,
 ): Express {
   const app = bareApp();
   logRefusals(app, options.refusals);
   app.use(requestId(options.requestIdPrefix));
+  app.use(auditManagement(auditLogs));
   if (api) app.use(securityHeaders);
   if (boundary) app.use(boundary.metadata);
   app.use(hostGuard(options.origins), originGuard(options.origins));

@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createManagementApp } from './app.ts';
+import { ProcessAudit } from './audit/process-audit.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Problem } from './contract/problem.ts';
@@ -61,6 +63,8 @@ export interface GatewayOptions {
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
   readonly cluster?: ClusterOptions | undefined;
+  /** Standard output, for audit logs without a file; that of the process when absent. */
+  readonly stdout?: Writable | undefined;
   /** Interval of comments on idle streams, at which their tokens are checked; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
   /** Time after a stop request in which connections are still accepted, because load balancers learn of it later. */
@@ -143,6 +147,7 @@ export class Gateway {
   readonly #postForm: ReturnType<typeof createFormPoster>;
   /** Aborted at the start of a drain. */
   readonly #draining = new AbortController();
+  readonly #audit: ProcessAudit;
   #management: Listener | undefined;
   #store: Workloads | undefined;
   #localStore: LocalWorkloads | undefined;
@@ -153,6 +158,7 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     const { log, version, launcher } = options;
     this.#options = options;
+    this.#audit = new ProcessAudit(options.stdout ?? process.stdout, log);
     this.#createTransport = createTransports({
       log,
       version,
@@ -191,6 +197,7 @@ export class Gateway {
       log,
       boundary,
       api: api && this.#managementApi(api),
+      auditLogs: () => this.#audit.logs(this.#running.values()),
       origins: { current: managementOrigins(management.host) },
       requestIdPrefix: this.#requestIdPrefix,
       refusals: new RefusalLog(log),
@@ -307,6 +314,7 @@ export class Gateway {
       ...this.#metrics.of(key(spec)),
       exportedMetrics: this.#metrics.exportOf(key(spec)),
       instanceId: this.#instanceId,
+      auditOutputs: this.#audit.outputs,
       budgets: this.#budgets,
       env: (name) => process.env[name],
       apiServer: apiServerOf(process.env),

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { AuditLog } from './audit/audit-log.ts';
+import { writeAuthServerEvent } from './audit/auth-server-events.ts';
+import { AuditSlot } from './audit/open-audit.ts';
+import type { AuditOutputs } from './audit/outputs.ts';
+import { sessionEnded } from './audit/session-events.ts';
+import { AuditUnusable } from './audit/unusable.ts';
 import { createPublicApp, type AppOptions } from './app.ts';
 import type { AuthServer, AuthServerDeps } from './authserver/auth-server.ts';
+import type { AuthServerEvent } from './authserver/events.ts';
 import { randomPool } from './authserver/keys/random-pool.ts';
 import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
@@ -46,6 +53,8 @@ export interface PublicServerDeps {
   /** Budgets of the whole process. */
   readonly budgets: ByteBudgets;
   readonly onOverBudget: OnBudgetRefusal;
+  readonly onAuditDropped: (reason: string) => void;
+  readonly auditOutputs: AuditOutputs;
   readonly onAuthentication: (outcome: string) => void;
   readonly onAuthServerEvent: (event: string) => void;
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
@@ -98,12 +107,16 @@ export class PublicServer {
       authServer: { current: undefined },
       onLoginEnded: () => undefined,
       clientUrl: () => undefined,
+      audit: await openAudit(spec.config, deps),
     };
-    gate.authServer.current = await openAuthServer(spec.config, deps, gate);
+    gate.authServer.current = await openAuthServer(spec.config, deps, gate).catch(async (error: unknown) => {
+      await gate.audit.close();
+      throw error;
+    });
     const telemetry = new CurrentExport(exportDeps(deps));
     await telemetry.apply(spec.config);
     const buckets = await openBuckets(spec.config, deps).catch(async (error: unknown) => {
-      await Promise.all([gate.authServer.current?.close(), telemetry.close(0)]);
+      await Promise.all([gate.authServer.current?.close(), telemetry.close(0), gate.audit.close()]);
       throw error;
     });
     const virtual = virtualServer(spec.config, deps, gate, buckets, telemetry);
@@ -126,6 +139,7 @@ export class PublicServer {
     } catch (error) {
       buckets.close();
       await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close(), telemetry.close(0)]);
+      await gate.audit.close();
       throw error;
     }
   }
@@ -159,6 +173,11 @@ export class PublicServer {
     this.#heartbeat = startHeartbeat(parts.virtual, deps.heartbeatMs);
   }
 
+  /** Current audit log; undefined while it is off. */
+  get auditLog(): AuditLog | undefined {
+    return this.#gate.audit.current;
+  }
+
   get mcpUrl(): string {
     return `http://${urlHost(this.spec.host)}:${String(this.#listener.port)}/mcp`;
   }
@@ -190,10 +209,13 @@ export class PublicServer {
     const before = this.virtual.config;
     const { config } = spec;
     const buckets = await this.#buckets.prepare(config).catch(impossible);
-    await this.#swapGate(config, !isDeepStrictEqual(incomingOf(before), incomingOf(config))).catch((error: unknown) => {
-      buckets.discard();
-      throw error;
-    });
+    const isNew = !isDeepStrictEqual(incomingOf(before), incomingOf(config));
+    await this.#gate.audit
+      .swap(config, () => this.#swapGate(config, isNew))
+      .catch((error: unknown) => {
+        buckets.discard();
+        return auditFault(error);
+      });
     buckets.apply();
     this.#origins.current = originsOf({ ...spec, host: this.spec.host });
     // the new rules may reject clients that the old rules accepted
@@ -220,6 +242,7 @@ export class PublicServer {
     await this.#gate.authServer.current?.close();
     this.#buckets.close();
     await this.#telemetry.close(end - performance.now());
+    await this.#gate.audit.close();
   }
 
   #isBusy(): boolean {
@@ -269,13 +292,20 @@ interface CurrentGate {
   readonly authServer: { current: AuthServer | undefined };
   onLoginEnded: (tsid: string) => void;
   clientUrl: () => string | undefined;
+  readonly audit: AuditSlot;
 }
+
+const openAudit = (
+  config: GatewayConfig,
+  { auditOutputs, strategies, onAuditDropped }: PublicServerDeps,
+): Promise<AuditSlot> =>
+  AuditSlot.open(config, auditOutputs, { now: strategies.now, onDropped: onAuditDropped }).catch(auditFault);
 
 /** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
 async function openAuthServer(
   config: GatewayConfig,
   { log, strategies, env, refusals, onAuthServerEvent, observeUpstream }: PublicServerDeps,
-  gate: Pick<CurrentGate, 'onLoginEnded'>,
+  gate: Pick<CurrentGate, 'onLoginEnded' | 'audit'>,
 ): Promise<AuthServer | undefined> {
   if (!config.embedded_auth_server_config) return undefined;
   const { AuthServer: Server } = await import('./authserver/auth-server.ts');
@@ -286,7 +316,10 @@ async function openAuthServer(
     env,
     outbound: createOutbound,
     readSecret: strategies.readSecret,
-    emit: auditTo(child, onAuthServerEvent, refusals),
+    emit: auditTo<AuthServerEvent>(child, onAuthServerEvent, refusals, (event, facts) => {
+      const { current } = gate.audit;
+      return current !== undefined && writeAuthServerEvent(current, event, facts);
+    }),
     observeUpstream,
     onLoginEnded: (tsid: string) => {
       gate.onLoginEnded(tsid);
@@ -301,6 +334,11 @@ async function openBuckets(config: GatewayConfig, { log, env, rateLimits }: Publ
   const buckets = new RateBuckets({ log: withFields(log, { server: config.name }), env, observer: rateLimits });
   (await buckets.prepare(config).catch(impossible)).apply();
   return buckets;
+}
+
+/** Without its audit log a server does not start. */
+function auditFault(error: unknown): never {
+  throw error instanceof AuditUnusable ? new BoundaryImpossible(error) : error;
 }
 
 function impossible(error: unknown): never {
@@ -360,7 +398,7 @@ const exportDeps = ({
 function virtualServer(
   config: GatewayConfig,
   deps: PublicServerDeps,
-  { boundary, authServer }: CurrentGate,
+  { boundary, authServer, audit }: CurrentGate,
   buckets: RateBuckets,
   tracing: CurrentExport,
 ): VirtualServer {
@@ -395,6 +433,9 @@ function virtualServer(
     onOverBudget,
     onForeignSession: () => {
       onAuthentication('foreign_session');
+    },
+    onSessionEnd: (session, reason) => {
+      if (audit.current) sessionEnded(audit.current, session, reason);
     },
     boundary,
   });

@@ -136,6 +136,19 @@ describe('examples', () => {
     expect(resources.map((resource) => resource.uri)).toContain('memory://knowledge-graph');
   });
 
+  it('audit: each call is a line in the audit log, without secrets', async () => {
+    const { vmcp, client } = await startExample(testScope(), 'audit');
+    await call(await client(), 'everything_echo', { message: 'hello', api_key: 'k-1' });
+    const yaml = readFileSync(join(vmcp.folder, 'audit.yaml'), 'utf8');
+    const file = /logFile: (\S+)/u.exec(yaml)?.[1] ?? '';
+    const line = await eventually('the call is in the audit log', () =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .find((each) => each.includes('"mcp_tool_call"')),
+    );
+    expect(line).toContain('"arguments":{"message":"hello","api_key":"[redacted]"}');
+  });
+
   it('remote-http: a running server is a backend', async () => {
     const ports = { 3901: await startEverything(testScope(), 'streamableHttp') };
     const client = await (await startExample(testScope(), 'remote-http', { ports })).client();

@@ -20,6 +20,7 @@ export interface GatewayParts {
   readonly incoming?: Partial<Vmcp['incoming']>;
   /** Cedar policies and entities. */
   readonly cedar?: NonNullable<GatewayConfig['authz_config']>['cedar'];
+  readonly audit?: GatewayConfig['audit_config'];
 }
 
 /** Returns a configuration that accepts tokens of `issuer` for the audience `vmcp`. */
@@ -33,9 +34,11 @@ export const configOver = ({
   oidc,
   incoming,
   cedar,
+  audit,
 }: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
+  ...(audit && { audit_config: audit }),
   ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp', ...oidc } }),
   ...(cedar && { authz_config: { type: 'cedarv1', version: '1.0', cedar } }),
   vmcp: {
@@ -70,7 +73,7 @@ export interface AuthenticatedGateway {
 export async function startGatewayOver(
   scope: Scope,
   parts: GatewayParts,
-  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs'> = {},
+  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs' | 'stdout'> = {},
 ): Promise<AuthenticatedGateway> {
   const spec = { host: '127.0.0.1', port: 0 };
   const gateway = await startGateway({

@@ -15,7 +15,11 @@ export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...authServerFiles(config),
   ...nestedFiles('scaling_config.session_kvstore', config.scaling_config?.session_kvstore),
   ...telemetryFiles(config),
+  ...auditFiles(config),
 ];
+
+const auditFiles = ({ audit_config_path: file }: GatewayConfig): ConfigFile[] =>
+  file === undefined ? [] : [{ path: 'audit_config_path', file }];
 
 const OIDC_MEMBERS = ['clientSecretFile', 'authTokenFile', 'cacertPath'] as const;
 

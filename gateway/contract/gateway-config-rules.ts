@@ -5,6 +5,7 @@ import { networkFault } from './network.ts';
 import type { Problem } from './problem.ts';
 import { isEncrypted, OWN_CREDENTIAL } from './rule.ts';
 import { telemetryProblems } from './run-config/telemetry.ts';
+import { auditProblems } from './run-config/audit.ts';
 
 /**
  * Members that the gateway acts on, or that only say what a workload is called. Every other member of the Run
@@ -13,6 +14,8 @@ import { telemetryProblems } from './run-config/telemetry.ts';
 const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'schema_version',
   'name',
+  'audit_config',
+  'audit_config_path',
   'base_name',
   'container_name',
   'container_labels',
@@ -35,6 +38,7 @@ export function gatewayConfigProblems(config: GatewayConfig, policyMembers: read
   const { backends, passthrough_headers: passthrough = [] } = config.vmcp;
   return [
     ...unbuiltMembers(config, policyMembers),
+    ...auditProblems(config),
     ...proxyProblems(config),
     ...repeatedNames(backends),
     ...backends.flatMap((backend, index) => backendProblems(backend, `vmcp.backends[${String(index)}]`)),

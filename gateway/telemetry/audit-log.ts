@@ -6,11 +6,22 @@ const WARNINGS: ReadonlySet<string> = new Set(['code_replay', 'refresh_reuse', '
 /** Events that unauthenticated clients can cause without limit. */
 const REFUSALS: ReadonlySet<string> = new Set(['request_refused', 'rate_limited']);
 
-/** Logs and counts the events of the authorization server. */
+type Facts = Readonly<Record<string, unknown>>;
+
+/**
+ * Counts the events of the authorization server and writes them: with `write` to the audit log, or to the log while `write` returns
+ * false.
+ */
 export const auditTo =
-  (log: Logger, count: (event: string) => void, refusals: RefusalLog) =>
-  (event: string, facts: Readonly<Record<string, unknown>> = {}): void => {
+  <Event extends string>(
+    log: Logger,
+    count: (event: string) => void,
+    refusals: RefusalLog,
+    write: (event: Event, facts: Facts) => boolean = () => false,
+  ) =>
+  (event: Event, facts: Facts = {}): void => {
     count(event);
+    if (write(event, facts)) return;
     const line = {
       level: WARNINGS.has(event) ? 'warn' : 'info',
       message: 'audit',

@@ -46,6 +46,11 @@ export class ServerMetrics {
         help: 'Spans, and exports of metrics, that did not reach the collector.',
         label: 'signal',
       }),
+      onAuditDropped: new CountsByServer(registry, {
+        name: 'vmcp_audit_events_dropped_total',
+        help: 'Audit events that were not written.',
+        label: 'reason',
+      }),
       observeUpstream: new UpstreamLatency(registry),
       rateLimits: new RateLimitMetrics(registry),
     };
@@ -53,16 +58,16 @@ export class ServerMetrics {
 
   /** Returns the functions that record events of one server. */
   of(server: string) {
-    const { metrics, onAuthentication, onAuthServerEvent, onOverBudget, onTelemetryDropped, observeUpstream, rateLimits } =
-      this.#families;
+    const families = this.#families;
     return {
-      metrics: metrics.of(server),
-      onAuthentication: onAuthentication.of(server),
-      onAuthServerEvent: onAuthServerEvent.of(server),
-      onOverBudget: onOverBudget.of(server),
-      onTelemetryDropped: onTelemetryDropped.of(server),
-      observeUpstream: observeUpstream.of(server),
-      rateLimits: rateLimits.of(server),
+      metrics: families.metrics.of(server),
+      onAuthentication: families.onAuthentication.of(server),
+      onAuthServerEvent: families.onAuthServerEvent.of(server),
+      onOverBudget: families.onOverBudget.of(server),
+      onTelemetryDropped: families.onTelemetryDropped.of(server),
+      onAuditDropped: families.onAuditDropped.of(server),
+      observeUpstream: families.observeUpstream.of(server),
+      rateLimits: families.rateLimits.of(server),
     };
   }
 

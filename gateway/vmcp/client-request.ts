@@ -1,3 +1,4 @@
+import type { AuditedRequest } from '../audit/audited-request.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Envelope, ParamsSurface } from '../http/json-scan.ts';
 import type { HeldBytes } from './budgets/byte-budget.ts';
@@ -16,4 +17,6 @@ export interface ClientRequest {
    * retains the share.
    */
   readonly held: HeldBytes | undefined;
+  /** Record of the request; undefined while the audit log is off. */
+  readonly audit?: AuditedRequest | undefined;
 }

@@ -79,8 +79,16 @@ export interface SessionsOptions {
   /** Called when a client presents the session id of another principal; the id may be stolen. */
   readonly onForeign: () => void;
   /** Called once for every session that ends. */
-  readonly onEnd: (session: Session) => void;
+  readonly onEnd: (session: Session, reason: SessionEnd) => void;
 }
+
+/** Why a session ended. */
+export type SessionEnd =
+  | 'deleted' // by its client
+  | 'stream_closed' // the stream of a client of 2024-11-05
+  | 'expired'
+  | 'limit' // a newer session took its place
+  | 'closed'; // by the gateway: it stops, or has other rules for clients
 
 const NO_SESSIONS: ReadonlySet<Session> = new Set();
 
@@ -149,10 +157,10 @@ export class Sessions {
       if (session === newest) break;
       oldest ??= session;
       if (isBusy(session)) continue;
-      this.end(session);
+      this.end(session, 'limit');
       return;
     }
-    if (oldest) this.end(oldest);
+    if (oldest) this.end(oldest, 'limit');
   }
 
   /** Returns the session with this id when `principal` owns it; undefined for unknown, ended and foreign ids alike. */
@@ -165,7 +173,7 @@ export class Sessions {
     const now = this.#options.now();
     if (now - session.lastSeenAt > Math.min(TOUCH_EVERY_MS, this.ttlMs / 4)) {
       if (now - session.lastSeenAt > this.ttlMs && !isBusy(session)) {
-        this.end(session);
+        this.end(session, 'expired');
         return undefined;
       }
       session.lastSeenAt = now;
@@ -175,21 +183,26 @@ export class Sessions {
     return session;
   }
 
-  end(session: Session): void {
+  /** Returns true for the id of a live session of any principal. */
+  has(id: string): boolean {
+    return this.#live.has(id);
+  }
+
+  end(session: Session, reason: SessionEnd): void {
     if (session.ended) return;
     session.ended = true;
     this.#live.delete(session.id);
     const own = this.#byPrincipal.get(session.principal);
     own?.delete(session);
     if (own?.size === 0) this.#byPrincipal.delete(session.principal);
-    this.#options.onEnd(session);
+    this.#options.onEnd(session, reason);
   }
 
   /** Ends sessions idle for longer than the TTL. An open stream or a running call keeps a session alive. */
   sweep(): void {
     const oldest = this.#options.now() - this.ttlMs;
     for (const [, session] of this.#live) {
-      if (session.lastSeenAt < oldest && !isBusy(session)) this.end(session);
+      if (session.lastSeenAt < oldest && !isBusy(session)) this.end(session, 'expired');
     }
   }
 

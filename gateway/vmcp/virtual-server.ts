@@ -5,7 +5,7 @@ import type { Identity } from '../contract/identity.ts';
 import type { Backend, GatewayConfig, Operational, OutgoingEntry } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { ClientEnvelope } from '../http/json-scan.ts';
-import type { Policy } from '../policy/policy.ts';
+import type { Policy, SessionFacts } from '../policy/policy.ts';
 import type { CallObserver } from '../telemetry/call-observer.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { Answer } from './answers/answer.ts';
@@ -20,7 +20,14 @@ import { beginTrace, type TracedSession } from './calls/trace-propagation.ts';
 import { relay } from './relay.ts';
 import type { Boundary } from '../incoming/boundary.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
-import { closeChannel, closeIdleChannels, Sessions, type ClientFacts, type Session } from './session.ts';
+import {
+  closeChannel,
+  closeIdleChannels,
+  Sessions,
+  type ClientFacts,
+  type Session,
+  type SessionEnd,
+} from './session.ts';
 import type { LaunchState } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/readable-view.ts';
@@ -48,6 +55,9 @@ export interface VirtualServerDeps {
   readonly leftOut?: (() => readonly Problem[]) | undefined;
   /** Called when a client presents the session id of another principal. */
   readonly onForeignSession: () => void;
+  /** Called once for each session that has ended. */
+  readonly onSessionEnd?:
+    ((session: SessionFacts & { readonly identity: Identity | undefined }, reason: SessionEnd) => void) | undefined;
   /** The current authentication boundary. */
   readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'liveness' | 'status'> };
 }
@@ -100,8 +110,9 @@ export class VirtualServer {
       newId: deps.newId,
       accountOf: (principal) => this.accountOf(principal),
       onForeign: deps.onForeignSession,
-      onEnd: (session) => {
+      onEnd: (session, reason) => {
         this.#release(session);
+        deps.onSessionEnd?.(session, reason);
       },
     });
     this.fleet = new Fleet({
@@ -266,7 +277,7 @@ export class VirtualServer {
   }
 
   endSessions(): void {
-    for (const session of [...this.sessions.all()]) this.sessions.end(session);
+    for (const session of [...this.sessions.all()]) this.sessions.end(session, 'closed');
   }
 
   refuseSessions(): void {

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
+import { resolveAudit } from './audit.ts';
 import { resolveAuthServer } from './auth-server/auth-server.ts';
 import { checkMembers, type CheckedMember } from './backends/members.ts';
 import { HOST_VARIABLE_NOT_SET } from './backends/server-backend.ts';
@@ -83,6 +84,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   const { vmcp, snapshot } = scope;
   const authServer = resolveAuthServer(scope);
   const headers = resolvePassthrough(scope);
+  const audit = resolveAudit(scope);
   const { incoming, oidc } = resolveIncoming(scope);
   const authz = resolveAuthorization(scope);
   const telemetry = resolveTelemetry(scope);
@@ -93,6 +95,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     group: vmcp.spec.groupRef.name,
     ...(oidc && { oidc_config: oidc }),
     ...(authz && { authz_config: authz }),
+    ...(audit && { audit_config: audit }),
     ...(authServer && { embedded_auth_server_config: authServer }),
     ...resolveRateLimits(scope),
     ...(telemetry && { telemetry_config: telemetry }),

@@ -15,6 +15,7 @@ import { NameRef, nameRef } from '../../../gateway/contract/references.ts';
 import { minimum } from '../../../gateway/contract/duration-rules.ts';
 import { rateLimitRules, rateLimitSpec } from '../../../gateway/policy/rate-limit/spec.ts';
 import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../../gateway/contract/rule.ts';
+import { AUDIT_DEFAULTS, AUDIT_EVENT_TYPES, onOverflow } from '../../../gateway/contract/run-config/audit.ts';
 import { compositeToolRules, compositeTools, toolAnnotations } from './composite-tools.ts';
 import { headerNames } from './header-fields.ts';
 import { operational, operationalRules } from './operational.ts';
@@ -71,17 +72,27 @@ const aggregation = block('Aggregation of the tools of all backends.', {
   ),
 });
 
+const eventTypes = (description: string) =>
+  Type.Optional(Type.Array(Type.Enum([...AUDIT_EVENT_TYPES]), { maxItems: 64, description, ...ATOMIC }));
+
 const audit = block('Audit log.', {
   enabled: flag('Write audit events.', { default: false }),
   component: text('Component in each event. Defaults to the name of the object.', { maxLength: 253 }),
-  eventTypes: texts('Event types to write. All types when absent.', { maxItems: 64, ...ATOMIC }),
-  excludeEventTypes: texts('Event types to omit. Takes precedence over `eventTypes`.', { maxItems: 64, ...ATOMIC }),
-  includeRequestData: flag('Write request bodies.', { default: false }),
-  includeResponseData: flag('Write response bodies.', { default: false }),
-  detectApplicationErrors: flag('Treat results with `isError` as failures.', { default: true }),
+  eventTypes: eventTypes('Event types to write. All types when absent or empty.'),
+  excludeEventTypes: eventTypes('Event types to omit. Takes precedence over `eventTypes`.'),
+  includeRequestData: flag('Write requests, without values of secret names.', { default: false }),
+  includeResponseData: flag('Write responses, without values of secret names.', { default: false }),
+  detectApplicationErrors: flag('Tell results with `isError` from successful ones.', { default: true }),
   logFile: text('File for events. Defaults to standard output.', { maxLength: 4096 }),
-  maxDataSize: whole('Maximum number of bytes to write of a body.', { default: 1024, ...int(0) }),
-  maxDelegationDepth: whole('Maximum number of nested `act` claims to write.', { default: 10, ...int(1) }),
+  maxDataSize: whole('Maximum number of bytes to write of a request or response.', {
+    default: AUDIT_DEFAULTS.maxDataSize,
+    ...int(0),
+  }),
+  maxDelegationDepth: whole('Maximum number of nested `act` claims to write.', {
+    default: AUDIT_DEFAULTS.maxDelegationDepth,
+    ...int(1),
+  }),
+  onOverflow,
 });
 
 const codeMode = block('Tool that runs a script which calls the other tools.', {

@@ -10,6 +10,7 @@ import { codeGrants } from './w8-logins.ts';
 import { authorizedCalls } from './w9-authorization.ts';
 import { rateLimits } from './w10-rate-limits.ts';
 import { tracedCalls } from './w12-telemetry.ts';
+import { auditedCalls } from './w11-audit.ts';
 import type { Workload } from '../workload.ts';
 
 /** All workloads, in the order of the printed table. A new one is one file and one line here. */
@@ -24,6 +25,7 @@ export const WORKLOADS: readonly Workload[] = [
   authorizedCalls,
   rateLimits,
   tracedCalls,
+  auditedCalls,
   managementApi,
   startup,
 ];

@@ -22,6 +22,8 @@ export interface Variant {
   readonly authServer?: Fields;
   /** Members of `spec.config.operational`. */
   readonly operational?: Fields;
+  /** Members of `spec.config.audit`. */
+  readonly audit?: Fields;
 }
 
 /** Signing key in PEM, and HMAC secret. */
@@ -107,7 +109,7 @@ function browserAddress(issuer: string, browserHost: string | undefined): Fields
 
 /** Returns the files of a server with two providers and three backends with a credential each. */
 export function manifestsOf(issuer: string, around: Surroundings, variant: Variant = {}): string {
-  const { kvstore, keys = [], secrets, authServer = {}, operational = {} } = variant;
+  const { kvstore, keys = [], secrets, authServer = {}, operational = {}, audit } = variant;
   const keyList = 'signing' in keys ? [keys] : keys;
   const { corpClient, chat, exchanger, backends } = around;
   const inject = (providerName: string) => ({ type: 'upstreamInject', upstreamInject: { providerName } });
@@ -117,7 +119,7 @@ export function manifestsOf(issuer: string, around: Surroundings, variant: Varia
     group(),
     resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer } }),
     virtualServer(
-      { operational },
+      { operational, ...(audit && { audit }) },
       {
         incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'own' }, audience: mcpUrlOf(issuer), clockSkewSeconds: 0 },
         authServerConfig: {

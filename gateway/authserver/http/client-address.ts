@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
-import { trustedProxies } from '../../http/trusted-proxies.ts';
+import { forwardedAddresses } from '../../http/forwarded-address.ts';
 
 /** Returns the client address, or undefined if many clients may share the known address, so that it must not be limited. */
 export type AddressOf = (req: IncomingMessage) => string | undefined;
@@ -11,17 +11,10 @@ export type AddressOf = (req: IncomingMessage) => string | undefined;
  * `trusted` are CIDRs or addresses.
  */
 export function clientAddresses(trusted: readonly string[]): AddressOf {
-  const isProxy = trustedProxies(trusted);
+  const addressOf = forwardedAddresses(trusted);
   return (req) => {
-    const peer = req.socket.remoteAddress ?? '';
-    const ownAddress = isLoopback(peer) ? peer : undefined;
-    if (!isProxy(peer)) return ownAddress;
-    const hops = (req.headersDistinct['x-forwarded-for'] ?? []).flatMap((line) => line.split(','));
-    for (const hop of hops.map((text) => text.trim()).toReversed()) {
-      if (!ipaddr.isValid(hop)) return ownAddress;
-      if (!isProxy(hop)) return hop;
-    }
-    return ownAddress;
+    const address = addressOf(req);
+    return address !== (req.socket.remoteAddress ?? '') || isLoopback(address) ? address : undefined;
   };
 }
 

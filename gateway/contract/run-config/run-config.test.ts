@@ -227,6 +227,9 @@ authz_config.cedar.entities_json string
 authz_config.cedar.group_claim_name string
 authz_config.cedar.role_claim_name string
 authz_config.cedar.group_entity_type string
+audit_config.detectApplicationErrors boolean
+audit_config.maxDelegationDepth integer
+audit_config.onOverflow string
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
 telemetry_config.headerFiles string{}

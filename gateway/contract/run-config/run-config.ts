@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { block, blockMap, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
 import { ClosedPermissionProfile } from '../permission-profile.ts';
+import { AuditConfig } from './audit.ts';
 import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
 import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';
 import { tls } from './auth-server-storage.ts';
@@ -139,17 +140,8 @@ const policy = {
 
 const observation = {
   debug: flag('Log debug messages.'),
-  audit_config: block('Audit log.', {
-    enabled: flag('Write audit events.'),
-    component: text('Name of the component in each event.'),
-    eventTypes: texts('Event types to write. All types when absent.'),
-    excludeEventTypes: texts('Event types to omit. Takes precedence over `eventTypes`.'),
-    includeRequestData: flag('Write request bodies.'),
-    includeResponseData: flag('Write response bodies.'),
-    logFile: text('File for events. Defaults to standard output.'),
-    maxDataSize: whole('Maximum number of bytes to write of a body.'),
-  }),
-  audit_config_path: text('File that holds the audit configuration.'),
+  audit_config: Type.Optional(AuditConfig),
+  audit_config_path: text('JSON file that holds the members of `audit_config`.'),
   telemetry_config: telemetryConfig,
 };
 

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { setOperation } from '../../audit/management-requests.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
@@ -89,6 +90,7 @@ function endpointOf(operation: ManagementOperation, paths: readonly string[], se
     paths,
     input,
     handle: async (req, res, parts) => {
+      setOperation(res, operation.id);
       const call = limitTime(res, timeoutMs);
       try {
         const result = await Promise.race([operation.run(context, parts, { signal: call.signal }), call.expired]);

@@ -62,6 +62,7 @@ export class Forwarder {
     onReply?: (message: Buffer) => void,
   ): void {
     answer.routed?.(name);
+    request.audit?.routed(name, route.backend);
     if (this.#policies.length === 0) {
       this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply);
       return;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { AuditedRequest } from '../../audit/audited-request.ts';
 import type { Identity } from '../../contract/identity.ts';
-import { paramsOf, readString, type ClientEnvelope, type Envelope } from '../../http/json-scan.ts';
+import { paramsOf, readString, type ClientEnvelope, type Envelope, type Span } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
@@ -9,6 +10,7 @@ import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer } from '../answers/answer.ts';
+import { AuditedAnswer } from '../answers/audited-answer.ts';
 
 /** Serves a request of a session. Throws `ScanError` before anything is sent when `params` cannot be read. */
 export function serveRequest(
@@ -18,9 +20,11 @@ export function serveRequest(
   headers: IncomingHttpHeaders,
   body: Buffer,
   envelope: ClientEnvelope,
-  answer: Answer,
+  given: Answer,
   held?: HeldBytes,
+  audit?: AuditedRequest,
 ): void {
+  const answer = audit ? new AuditedAnswer(given, audit) : given;
   const method = METHODS.get(envelope.method ?? '');
   const name = method ? (envelope.method ?? OTHER) : OTHER;
   const observed = server.observe(answer, name, session, body, envelope, headers);
@@ -29,8 +33,28 @@ export function serveRequest(
     return;
   }
   const params = paramsOf(envelope);
-  method(server, session, { body, envelope, params, identity, headers: passthrough(server, headers), held }, observed);
+  const sent = passthrough(server, headers);
+  method(server, session, { body, envelope, params, identity, headers: sent, held, audit }, observed);
 }
+
+/** Adds a message to the record of its request. */
+export function recordMessage(
+  audit: AuditedRequest | undefined,
+  body: Buffer,
+  { method, params, surface }: ClientEnvelope,
+  session: Session | undefined,
+): void {
+  audit?.read({
+    method,
+    name: readString(body, surface?.name ?? surface?.uri) ?? referenceOf(body, surface?.ref),
+    params: params && body.subarray(params.start, params.end),
+    session,
+  });
+}
+
+/** Returns the name or URI in the `ref` of a completion. */
+const referenceOf = (body: Buffer, ref: Span | undefined): string | undefined =>
+  readString(body, memberOf(body, ref, 'name') ?? memberOf(body, ref, 'uri'));
 
 /** Handles a message without a reply: a notification, or the response to a request of a backend. */
 export function handleMessage(server: VirtualServer, session: Session, body: Buffer, envelope: Envelope): void {

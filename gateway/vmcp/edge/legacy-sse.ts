@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
+import { auditOf } from '../../audit/audited-request.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
@@ -8,7 +9,7 @@ import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { errorMessage } from '../message.ts';
-import { serveRequest, handleMessage } from './dispatch.ts';
+import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
 import { endpointPrefix } from './endpoint-prefix.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import {
@@ -54,12 +55,17 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
       const id = randomUUID();
       const messagesUrl = `${endpointPrefix(server.config, req)}${messagesPath}?sessionId=${id}`;
       connections.set(id, openStream(server, res, messagesUrl));
+      auditOf(res)?.opened();
       res.on('close', () => connections.delete(id));
     },
     post: (req, res) => {
-      const connection = connections.get(new URLSearchParams(req.url.split('?')[1]).get('sessionId') ?? '');
+      const id = new URLSearchParams(req.url.split('?')[1]).get('sessionId') ?? '';
+      const connection = connections.get(id);
       if (connection?.principal === principalOf(res)) readMessage(server, options, connection, req, res);
-      else refuseSession(res);
+      else {
+        if (connection) auditOf(res)?.foreignSession(id);
+        refuseSession(res);
+      }
     },
   };
 }
@@ -78,7 +84,7 @@ function openStream(server: VirtualServer, res: Response, messagesUrl: string): 
   }, INITIALIZE_WITHIN_MS);
   res.on('close', () => {
     clearTimeout(unused);
-    if (connection.session) server.sessions.end(connection.session);
+    if (connection.session) server.sessions.end(connection.session, 'stream_closed');
   });
   return connection;
 }
@@ -128,6 +134,8 @@ function onMessage(
 ): void {
   try {
     const envelope = scanEnvelope(body);
+    const audit = auditOf(res);
+    recordMessage(audit, body, envelope, connection.session);
     if (envelope.method === 'initialize' && envelope.id) {
       if (connection.session || connection.res.writableEnded) {
         refuse(res, 400, CODE.invalidRequest, 'this stream is initialized already: open another one');
@@ -143,7 +151,7 @@ function onMessage(
     else {
       const answer = new StreamAnswer(connection.session, body.subarray(envelope.id.start, envelope.id.end));
       connection.session.identity = identityOf(res);
-      serveRequest(server, connection.session, identityOf(res), req.headers, body, envelope, answer, held);
+      serveRequest(server, connection.session, identityOf(res), req.headers, body, envelope, answer, held, audit);
     }
     res.writeHead(202, { 'content-length': 0 });
     res.end();
@@ -172,10 +180,13 @@ function initialize(
       ? errorMessage(id, CODE.internal, 'the gateway is shutting down: try again')
       : errorMessage(id, CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
     connection.res.write(`event: message\ndata: ${message.toString()}\n\n`);
+    const errorCode = client ? CODE.internal : CODE.invalidParams;
+    auditOf(res)?.answered({ outcome: 'application_error', status: 200, errorCode });
     return;
   }
   const session = server.openSession(connection.principal, identityOf(res), client);
   connection.session = session;
+  auditOf(res)?.sessionCreated(session);
   const { resourcesSubscribe } = server.view(session).current.capabilities;
   session.streams.main.adopt(connection.res, identityOf(connection.res));
   server

@@ -1,15 +1,18 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { auditOf, type AuditedRequest } from '../../audit/audited-request.ts';
 import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type ClientEnvelope, type Span } from '../../http/json-scan.ts';
+import type { Answer } from '../answers/answer.ts';
+import { AuditedAnswer } from '../answers/audited-answer.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { PostAnswer } from './post-answer.ts';
-import { serveRequest, handleMessage } from './dispatch.ts';
+import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { stackOf } from '../../telemetry/log.ts';
@@ -92,6 +95,8 @@ function onMessage(
   held: HeldBytes | undefined,
 ): void {
   const envelope = scanEnvelope(body);
+  const audit = auditOf(res);
+  recordMessage(audit, body, envelope, found);
   if (envelope.method === 'initialize') {
     initialize(server, options, req, res, body, envelope);
     return;
@@ -106,7 +111,7 @@ function onMessage(
   }
   if (answerPendingChallenge(server, session, res)) return;
   const answer = new PostAnswer(res, ownId(body, envelope.id, held), session, server.challenge);
-  serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer, held);
+  serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer, held, audit);
 }
 
 /**
@@ -131,7 +136,10 @@ export const findSession = (server: VirtualServer, req: Request, res: Response):
 
 function sessionOf(server: VirtualServer, req: Request, res: Response): Session | undefined {
   const id = req.headers['mcp-session-id'];
-  return typeof id === 'string' ? server.sessions.find(id, principalOf(res)) : undefined;
+  if (typeof id !== 'string') return undefined;
+  const session = server.sessions.find(id, principalOf(res));
+  if (!session && server.sessions.has(id)) auditOf(res)?.foreignSession(id);
+  return session;
 }
 
 /**
@@ -173,8 +181,9 @@ function initialize(
     return;
   }
   const client = readClientFacts(body, envelope);
+  const audit = auditOf(res);
   const plain = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), undefined, server.challenge);
-  const answer = server.observe(plain, 'initialize', client, body, envelope, req.headers);
+  const answer = server.observe(answerOf(plain, audit), 'initialize', client, body, envelope, req.headers);
   if (client === undefined) {
     answer.error(CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
     return;
@@ -183,14 +192,19 @@ function initialize(
     res.setHeader('retry-after', '1');
     refuse(res, 503, CODE.internal, 'the gateway is shutting down: try again');
     answer.trace?.answered('unavailable');
+    audit?.answered({ outcome: 'error', status: 503 });
     return;
   }
   const session = server.openSession(principalOf(res), identityOf(res), client);
   res.setHeader('mcp-session-id', session.id);
+  audit?.sessionCreated(session);
   answer.result(
     initializeResult(client.revision, options.version, server.view(session).current.capabilities.resourcesSubscribe),
   );
 }
+
+const answerOf = (answer: Answer, audit: AuditedRequest | undefined): Answer =>
+  audit ? new AuditedAnswer(answer, audit) : answer;
 
 /** Answers 500 for a bug of the gateway and logs the stack. */
 export function answerBug(server: VirtualServer, res: Response, error: unknown): void {

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { auditOf } from '../../audit/audited-request.ts';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { readEventId } from './event-stream.ts';
@@ -31,10 +32,12 @@ export function mcpGet(server: VirtualServer): RequestHandler {
     const event = typeof last === 'string' ? readEventId(last) : { stream: main.id, sequence: undefined };
     const stream = event && session.streams.find(event.stream);
     if (event && stream?.attach(res, event.sequence, identityOf(res))) {
+      auditOf(res)?.opened(session);
       if (stream === main) server.listen(session);
     } else if (stream === main) {
       server.log.info('events of a session were dropped', { reason: 'not_kept' });
       main.attach(res, undefined, identityOf(res));
+      auditOf(res)?.opened(session);
       server.listen(session);
     } else
       refuse(res, 400, CODE.invalidRequest, 'the event of Last-Event-ID is no longer stored: send the request again');
@@ -46,7 +49,7 @@ export function mcpDelete(server: VirtualServer): RequestHandler {
   return (req, res) => {
     const session = findSession(server, req, res);
     if (!session) return;
-    server.sessions.end(session);
+    server.sessions.end(session, 'deleted');
     res.writeHead(204);
     res.end();
   };

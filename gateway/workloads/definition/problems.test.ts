@@ -68,7 +68,8 @@ describe('problems of a run configuration', () => {
     ['oauth_config.callback_port', remote, { remote_auth_config: { callback_port: 80 } }],
     ['oauth_config.bearer_token', remote, { remote_auth_config: { bearer_token: 'a-value' } }],
     ['oauth_config.token_url', remote, { remote_auth_config: { token_url: 'gopher://i.example' } }],
-    ['NotSupportedYet audit_config', image, { audit_config: { enabled: true } }],
+    ['audit_config.eventTypes[0]', image, { audit_config: { eventTypes: ['tool_call'] } }],
+    ['audit_config_path', image, { audit_config: {}, audit_config_path: '/audit.json' }],
     ['NotSupportedYet runtime_config', image, { runtime_config: { builder_image: 'b' } }],
   ])('name %s', (path, config, members) => {
     expect(pathsOf({ ...config, ...members })).toContain(path);

@@ -1,6 +1,7 @@
 import { headerNameProblems, isHeaderValue } from '../../contract/header-names.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
+import { auditProblems } from '../../contract/run-config/audit.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { readReference } from './run-config-of.ts';
 import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
@@ -8,8 +9,6 @@ import { workloadUrlProblems } from './url-problems.ts';
 
 /** Members that no store can apply yet. A workload with one of them does not start. Building one removes its name. */
 const UNBUILT = [
-  'audit_config',
-  'audit_config_path',
   'authz_config',
   'authz_config_path',
   'cloud_sts_config',
@@ -35,6 +34,7 @@ const invalid = (path: string, message: string): Problem => ({ reason: 'InvalidV
 export function runConfigProblems(config: RunConfig): Problem[] {
   return [
     ...unbuilt(config),
+    ...auditProblems(config),
     ...nameProblems(config),
     ...sourceProblems(config),
     ...placeProblems(config),

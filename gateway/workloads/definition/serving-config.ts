@@ -61,6 +61,7 @@ export function servingConfigOf(config: RunConfig, facts: ServingFacts): Gateway
   return {
     schema_version: config.schema_version,
     ...pick(config, ['name', 'base_name', 'group', 'container_labels', 'debug', 'endpoint_prefix', 'stateless']),
+    ...pick(config, ['audit_config', 'audit_config_path']),
     ...(config.trust_proxy_headers && { trust_proxy_headers: true }),
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && {

@@ -44,7 +44,6 @@ const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry of a single server';
 const RATE_LIMIT_ADVICE = 'set spec.config.rateLimiting of the VirtualMCPServer';
-const AUDIT = 'the audit stream';
 const SESSION_STORE = 'session storage in a kvstore';
 const SANDBOX = 'isolation of local servers';
 const TOOL_CONFIG = 'shared tool configuration';
@@ -67,14 +66,13 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.sessionStorage', SESSION_STORE, (value, object) => canHoldSessions(value) || holdsBuckets(object)],
     ['spec.embeddingServerRef', OPTIMIZER],
     ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
-    ['spec.config.audit', AUDIT, isOff],
     ['spec.config.codeMode', 'code mode', isOff],
     ['spec.config.compositeToolRefs', COMPOSITE],
     ['spec.config.compositeTools', COMPOSITE],
     ['spec.config.optimizer', OPTIMIZER],
   ]),
   ...ofKind('MCPServer', [
-    ['spec.audit', AUDIT, isOff],
+    ['spec.audit', 'the audit log of a single server', isOff, 'set spec.config.audit of the VirtualMCPServer'],
     ['spec.authServerRef', PER_SERVER],
     ['spec.authzConfig', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfig on the VirtualMCPServer'],
     ['spec.authzConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfigRef on the VirtualMCPServer'],

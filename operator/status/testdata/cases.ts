@@ -117,7 +117,7 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   'missing group': { objects: [vmcp()] },
   'group being deleted': { objects: [vmcp(), goingGroup] , observed: up },
   'rejected group': { objects: [vmcp(), brokenGroup] },
-  'not built': { objects: [vmcp({ config: { audit: { enabled: true } } }), ...two], observed: up },
+  'not built': { objects: [vmcp({ config: { codeMode: { enabled: true } } }), ...two], observed: up },
   'name in use': {
     objects: [vmcp(), ...two],
     observed: { problems: [problem('VirtualMCPServer', 'desk', 'NameTaken', '')] },

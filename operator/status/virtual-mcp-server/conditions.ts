@@ -80,7 +80,7 @@ function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProble
       : []),
     ...(authzConfigRef
       ? [condition('AuthzConfigRefValidated', 'AuthzConfigRefValid', `MCPAuthzConfig "${authzConfigRef.name}" is used`)]
-    : []),
+      : []),
     ...(telemetry
       ? [
           condition(

@@ -117,7 +117,7 @@ export async function policedServer(...policies: Policy[]) {
   });
   const origins = { current: { allowedHosts: undefined, allowedOrigins: new Set<string>(), allowLoopbackOrigins: true } };
   const options = { log, origins, requestIdPrefix: '', refusals: new RefusalLog(log) };
-  const gate = { boundary, authServer: {}, clientUrl: () => undefined };
+  const gate = { boundary, authServer: {}, clientUrl: () => undefined, audit: { current: undefined } };
   const app = createPublicApp(virtual, { maxBodyBytes: 1_000_000, version: '0' }, gate, options);
   const listener = await listen(app, '127.0.0.1', 0);
   onTestFinished(async () => {
