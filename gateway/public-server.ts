@@ -14,7 +14,8 @@ import { originsOf } from './origins-of.ts';
 import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
 import type { Authenticator, StrategyDeps } from './outgoing/authenticator.ts';
-import { createPolicies } from './policy/index.ts';
+import { policiesOf } from './policies-of.ts';
+import type { PolicyDeps } from './policy/policy.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-observer.ts';
@@ -45,6 +46,7 @@ export interface PublicServerDeps {
   readonly onAuthentication: (outcome: string) => void;
   readonly onAuthServerEvent: (event: string) => void;
   readonly observeUpstream: AuthServerDeps['observeUpstream'];
+  readonly observeWebhook: PolicyDeps['observeWebhook'];
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** API server; undefined outside of a cluster. */
@@ -322,7 +324,7 @@ function virtualServer(
             backendUrl: backend.url ?? '',
           }),
     metrics,
-    createPolicies: (current) => createPolicies(current, { now: strategies.now }),
+    createPolicies: (current) => policiesOf(current, { ...strategies, log, observeWebhook: deps.observeWebhook }),
     budgets,
     onOverBudget,
     onForeignSession: () => {

@@ -13,6 +13,7 @@ export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...backendFiles(config),
   ...credentialFiles(config),
   ...authServerFiles(config),
+  ...webhookFiles(config),
 ];
 
 const OIDC_MEMBERS = ['clientSecretFile', 'authTokenFile', 'cacertPath'] as const;
@@ -82,3 +83,15 @@ const nestedFiles = (path: string, holder: object = {}): ConfigFile[] => [
 
 const byName = (path: string, files: Readonly<Record<string, string>> = {}): ConfigFile[] =>
   Object.entries(files).map(([name, file]) => ({ path: `${path}.${name}`, file }));
+
+const webhookFiles = (config: GatewayConfig): ConfigFile[] =>
+  (['mutating_webhooks', 'validating_webhooks'] as const).flatMap((list) =>
+    (config[list] ?? []).flatMap(({ hmac_secret_ref: key, tls_config: tls = {} }, index) => {
+      const path = `${list}[${String(index)}]`;
+      const certificates = (['ca_bundle_path', 'client_cert_path', 'client_key_path'] as const).flatMap((member) => {
+        const file = tls[member];
+        return file === undefined ? [] : [{ path: `${path}.tls_config.${member}`, file }];
+      });
+      return [...(key === undefined ? [] : [{ path: `${path}.hmac_secret_ref`, file: key }]), ...certificates];
+    }),
+  );

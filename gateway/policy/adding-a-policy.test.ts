@@ -9,7 +9,7 @@ let copy: SourceCopy;
 /** Copies the sources and adds a policy: one file and one line in the registry. */
 beforeAll(async () => {
   copy = await copySources(['gateway']);
-  const [before, after] = ['export const POLICIES = [', 'export const POLICIES = [toyPolicy'];
+  const [before, after] = ['export const POLICIES = [', 'export const POLICIES = [toyPolicy, '];
   await copy.register('gateway/policy', 'toy-policy.ts', 'toyPolicy', before, after);
   await copy.add('gateway/policy', 'call-through-gateway.ts');
 }, TIMEOUT_MS);

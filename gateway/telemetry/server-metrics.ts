@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { UpstreamLatency } from './auth-server-metrics.ts';
 import { CallMetrics } from './call-metrics.ts';
 import { CountsByServer } from './counts-by-server.ts';
+import { WebhookLatency } from './webhook-metrics.ts';
 
 /** Metrics with the label `server`: one member for each, by the name under which a public server takes it. */
 export class ServerMetrics {
@@ -26,18 +27,21 @@ export class ServerMetrics {
         label: 'budget',
       }),
       observeUpstream: new UpstreamLatency(registry),
+      observeWebhook: new WebhookLatency(registry),
     };
   }
 
   /** Returns the functions that record events of one server. */
   of(server: string) {
-    const { metrics, onAuthentication, onAuthServerEvent, onOverBudget, observeUpstream } = this.#families;
+    const { metrics, onAuthentication, onAuthServerEvent, onOverBudget, observeUpstream, observeWebhook } =
+      this.#families;
     return {
       metrics: metrics.of(server),
       onAuthentication: onAuthentication.of(server),
       onAuthServerEvent: onAuthServerEvent.of(server),
       onOverBudget: onOverBudget.of(server),
       observeUpstream: observeUpstream.of(server),
+      observeWebhook: observeWebhook.of(server),
     };
   }
 

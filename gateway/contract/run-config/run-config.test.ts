@@ -222,6 +222,12 @@ embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapp
 
 /** Fields of our own. */
 const ADDITIONS = `
+mutating_webhooks[].allow_private_ips boolean
+mutating_webhooks[].claims string[]
+mutating_webhooks[].insecure_allow_http boolean
+validating_webhooks[].allow_private_ips boolean
+validating_webhooks[].claims string[]
+validating_webhooks[].insecure_allow_http boolean
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
 token_exchange_config.subject_provider_name string

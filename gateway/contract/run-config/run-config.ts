@@ -3,6 +3,7 @@ import { block, blockMap, blocks, duration, flag, text, textMap, texts, whole } 
 import { ClosedPermissionProfile } from '../permission-profile.ts';
 import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
 import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';
+import { webhooks } from './webhooks.ts';
 
 export { SCHEMA_VERSION };
 
@@ -10,21 +11,6 @@ const bucket = (description: string) =>
   block(description, {
     maxTokens: whole('Maximum number of calls in a burst.'),
     refillPeriod: duration('Time until an empty bucket is full again.'),
-  });
-
-const webhooks = (description: string) =>
-  blocks(description, {
-    name: text('Name.'),
-    url: text('URL of the webhook.'),
-    timeout: whole('Timeout for the response, in nanoseconds.'),
-    failure_policy: text('Outcome of a request while the webhook is unreachable.'),
-    hmac_secret_ref: text('Name of the secret, or absolute path of the file, that signs the request.'),
-    tls_config: block('TLS to the webhook.', {
-      ca_bundle_path: text('PEM certificates trusted in addition to the system roots.'),
-      client_cert_path: text('Client certificate.'),
-      client_key_path: text('Key of the client certificate.'),
-      insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
-    }),
   });
 
 const server = {
@@ -159,7 +145,7 @@ const observation = {
 /**
  * Run configuration of one MCP server: the reply of "Export workload configuration", and the part of the gateway's
  * configuration that does not concern aggregation. Beyond the specification: `*_file`, `clientSecretFile`,
- * `subject_provider_name`.
+ * `subject_provider_name`, and members of webhooks.
  */
 export const RunConfig = Type.Object(
   {

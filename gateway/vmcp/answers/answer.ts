@@ -18,7 +18,7 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
    * the response has started.
    */
   challenge(description: string, scopes?: readonly string[]): boolean;
-  /** Answers a 4xx status and a JSON-RPC error; the error alone when the response has started. */
+  /** Answers the status and a JSON-RPC error; the error alone when the response has started. */
   refuse(refusal: CallRefusal): void;
   /** Answers 503. Returns false when the response has started. */
   unavailable(description: string): boolean;
@@ -41,7 +41,7 @@ export interface Answer extends Omit<ReplySink, 'fail'> {
 
 /** A rejected call in terms of HTTP and JSON-RPC. */
 export interface CallRefusal {
-  readonly status: 403 | 429;
+  readonly status: 403 | 429 | 503;
   readonly code: number;
   readonly message: string;
   readonly data: object;

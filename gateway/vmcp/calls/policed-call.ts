@@ -3,6 +3,7 @@ import type { PolicyCall } from '../../policy/policy.ts';
 import type { CallObserver, EndedCall } from '../../telemetry/call-observer.ts';
 import type { Answer, WatchingCall } from '../answers/answer.ts';
 import type { ClientRequest } from '../client-request.ts';
+import { OPEN_OBJECT } from '../../http/json-walk.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
 import { outcomeOf } from './outcome.ts';
@@ -14,7 +15,9 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   readonly name: string;
   readonly backend: string;
   readonly identity: Identity | undefined;
-  readonly arguments: Buffer | undefined;
+  arguments: Buffer | undefined;
+  /** Arguments that a policy has set in place of those of the client. */
+  replaced: Buffer | undefined;
   readonly isSent = false;
   failure: string | undefined;
   durationMs = 0;
@@ -36,12 +39,20 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     this.name = target.name;
     this.backend = target.backend;
     this.identity = identity;
-    const hasArguments = this.method === 'tools/call' || this.method === 'prompts/get';
-    if (hasArguments && params.arguments) this.arguments = body.subarray(params.arguments.start, params.arguments.end);
+    if (this.#hasArguments && params.arguments)
+      this.arguments = body.subarray(params.arguments.start, params.arguments.end);
     this.#answer = answer;
     this.#observer = observer;
     this.#now = now;
     this.#startedAt = now();
+  }
+
+  /** Sets the arguments of the call. @throws Error for a method without arguments, and for text that is no object */
+  replaceArguments(text: Buffer): void {
+    if (!this.#hasArguments) throw new Error(`a policy set arguments of ${this.method}, which has none`);
+    if (text[0] !== OPEN_OBJECT) throw new Error('a policy set arguments that are not an object');
+    this.arguments = text;
+    this.replaced = text;
   }
 
   get id(): string {
@@ -54,6 +65,10 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
 
   get signal(): AbortSignal {
     return (this.#aborted ??= new AbortController()).signal;
+  }
+
+  get #hasArguments(): boolean {
+    return this.method === 'tools/call' || this.method === 'prompts/get';
   }
 
   /** True after `cancel`, which has answered the client. */

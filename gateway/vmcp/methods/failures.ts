@@ -76,12 +76,17 @@ function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { re
   return true;
 }
 
-/** Rejects a call that a policy denied or that needs more scopes. Returns false for failures of another kind. */
+/** Rejects a call that a policy denied or could not decide on, or that needs more scopes. Returns false for failures of another kind. */
 function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal): failure is PolicyRefusal {
   if (failure.kind === 'challenged') {
     const { scopes, message } = failure;
     if (!answer.challenge(message, scopes))
       answer.error(CODE.denied, message, { reason: 'insufficient_scope', scopes });
+    return true;
+  }
+  if (failure.kind === 'undecided') {
+    const { reason, message } = failure;
+    answer.refuse({ status: 503, code: CODE.internal, message, data: { reason } });
     return true;
   }
   if (failure.kind !== 'denied') return false;
