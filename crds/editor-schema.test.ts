@@ -42,7 +42,7 @@ describe('the schemas for editors', () => {
 
   it('reject a misspelt field', () => {
     const kinds = new Map(ours.map((example) => [example.document.kind, example]));
-    expect(kinds.size).toBe(6);
+    expect(kinds.size).toBe(7);
     for (const { place, document } of kinds.values()) {
       const misspelt = { ...document, spec: { ...document.spec, gruopRef: { name: 'tools' } } };
       expect(accepts(misspelt), place).toBe(false);

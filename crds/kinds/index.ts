@@ -3,6 +3,7 @@ import { MCPGroup } from './mcp-group.ts';
 import { MCPOIDCConfig } from './mcp-oidc-config.ts';
 import { MCPServer } from './mcp-server.ts';
 import { MCPServerEntry } from './mcp-server-entry.ts';
+import { MCPWebhookConfig } from './mcp-webhook-config.ts';
 import { VirtualMCPServer } from './virtual-mcp-server.ts';
 
 /** Every kind of `vmcp.dev/v1alpha1`. */
@@ -13,4 +14,5 @@ export const KINDS = [
   MCPGroup,
   MCPOIDCConfig,
   MCPExternalAuthConfig,
+  MCPWebhookConfig,
 ] as const;

@@ -6,8 +6,16 @@ import { checkReferences } from './references.ts';
 import { resolveEntry } from './backends/remote-backend.ts';
 import { newObjectScope, type ObjectScope, type Platform } from './scope.ts';
 import { resolveServer } from './backends/server-backend.ts';
-import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
+import type {
+  MCPExternalAuthConfig,
+  MCPOIDCConfig,
+  MCPServer,
+  MCPServerEntry,
+  MCPWebhookConfig,
+  Snapshot,
+} from './snapshot.ts';
 import { concise } from './vmcp.ts';
+import { checkWebhooks } from './webhooks.ts';
 
 /** Result of checking one object independently of the objects that use it. */
 export interface CheckResult {
@@ -55,6 +63,12 @@ export function checkMCPExternalAuthConfig(
 ): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkStrategy(config, scope);
+  return resultOf(scope);
+}
+
+export function checkMCPWebhookConfig(config: MCPWebhookConfig, snapshot: Snapshot, platform: Platform): CheckResult {
+  const scope = newObjectScope(snapshot, platform);
+  checkWebhooks(config, scope);
   return resultOf(scope);
 }
 

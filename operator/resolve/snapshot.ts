@@ -2,11 +2,12 @@ import type { MCPExternalAuthConfig } from '../../crds/kinds/mcp-external-auth-c
 import type { MCPOIDCConfig } from '../../crds/kinds/mcp-oidc-config.ts';
 import type { MCPServer } from '../../crds/kinds/mcp-server.ts';
 import type { MCPServerEntry } from '../../crds/kinds/mcp-server-entry.ts';
+import type { MCPWebhookConfig } from '../../crds/kinds/mcp-webhook-config.ts';
 import type { VirtualMCPServer } from '../../crds/kinds/virtual-mcp-server.ts';
 import { KINDS } from '../../crds/kinds/index.ts';
 import type { ObjectOf } from '../../crds/kinds/schema/kind.ts';
 
-export type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, VirtualMCPServer };
+export type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, MCPServerEntry, MCPWebhookConfig, VirtualMCPServer };
 
 type OwnKind = (typeof KINDS)[number];
 

@@ -15,6 +15,7 @@ import { checkOutgoing } from './backends/outgoing.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { absorb, newScope, type Mount, type Platform, type Scope } from './scope.ts';
+import { resolveWebhooks } from './webhooks.ts';
 import { compareText, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
 
 export interface Resolution {
@@ -89,6 +90,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     group: vmcp.spec.groupRef.name,
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && { embedded_auth_server_config: authServer }),
+    ...resolveWebhooks(scope),
     vmcp: {
       namespace: snapshot.namespace,
       incoming,

@@ -3,12 +3,14 @@ import type { SharedObjectInput } from './input.ts';
 import { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
 import { mcpGroupStatus } from './mcp-group.ts';
 import { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
+import { mcpWebhookConfigStatus } from './mcp-webhook-config.ts';
 
 /** Statuses of the kinds that others refer to. */
 export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput) => ObjectStatus>> = {
   MCPGroup: mcpGroupStatus,
   MCPOIDCConfig: mcpOIDCConfigStatus,
   MCPExternalAuthConfig: mcpExternalAuthConfigStatus,
+  MCPWebhookConfig: mcpWebhookConfigStatus,
 };
 
 export type { ObjectStatus } from './conditions.ts';

@@ -100,10 +100,11 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const { config, mounts = [] } = resolution ?? {};
   const vmcp = snapshot.vmcps.get(object.metadata.name);
   if (!config || !vmcp) {
-    const { oidcConfigHash, externalAuthHashes: hashes, secretHash } = live;
-    return { oidcConfigHash, externalAuthHashes: hashes, secretHash };
+    const { oidcConfigHash, webhookConfigHash, externalAuthHashes: hashes, secretHash } = live;
+    return { oidcConfigHash, webhookConfigHash, externalAuthHashes: hashes, secretHash };
   }
   const shared = snapshot.oidcConfigs.get(vmcp.spec.incomingAuth.oidcConfigRef?.name ?? '');
+  const webhooks = snapshot.webhookConfigs.get(vmcp.spec.webhookConfigRef?.name ?? '');
   const versions = mounts.flatMap(({ kind, name }) => {
     const version = kind === 'Secret' ? snapshot.secrets.get(name)?.version : undefined;
     return version === undefined ? [] : [[name, version] as const];
@@ -111,6 +112,7 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const names = config.vmcp.backends.map(({ name }) => name);
   return {
     oidcConfigHash: shared && digest(shared.spec),
+    webhookConfigHash: webhooks && digest(webhooks.spec),
     externalAuthHashes: externalAuthHashes(vmcp, snapshot, names),
     secretHash: versions.length > 0 ? digest(Object.fromEntries(versions)) : undefined,
   };

@@ -10,7 +10,7 @@ import { checkUnbuilt, UNBUILT_FIELDS, unbuiltStrategy } from './not-supported.t
 import type { ObjectProblem } from '../problems.ts';
 import { resolveAll } from '../resolve-all.ts';
 import { reportInto, type Platform } from '../scope.ts';
-import type { Resource } from '../snapshot.ts';
+import { objectsOf, type Resource } from '../snapshot.ts';
 
 type KindName = Resource['kind'];
 
@@ -82,12 +82,7 @@ const isInGoldens = (kind: KindName, pattern: FieldPattern): boolean =>
     resourcesOf(manifests).some((object) => object.kind === kind && occurrences(object, pattern).length > 0),
   );
 
-const resourcesOf = ({ snapshots }: Manifests): Resource[] =>
-  [...snapshots.values()].flatMap((s) =>
-    [s.vmcps, s.groups, s.servers, s.entries, s.oidcConfigs, s.externalAuthConfigs].flatMap((map): Resource[] => [
-      ...map.values(),
-    ]),
-  );
+const resourcesOf = ({ snapshots }: Manifests): Resource[] => [...snapshots.values()].flatMap((s) => objectsOf(s));
 
 /** Lists other values for a field. */
 function alternatives(value: unknown, schema: Schema): unknown[] {

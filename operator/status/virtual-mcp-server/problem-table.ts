@@ -5,7 +5,7 @@ export interface ProblemRow {
   readonly type: string;
   readonly reason: string;
   /** Kind of the object that has the problem. */
-  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig';
+  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig' | 'MCPWebhookConfig';
   /** A problem must match both when both are given. */
   readonly path?: RegExp;
   readonly reasons?: readonly string[];
@@ -20,6 +20,7 @@ const MISSING = [
 ];
 const GROUP = /^spec\.groupRef\b/u;
 const OIDC_REF = /^spec\.incomingAuth\.oidcConfigRef\.name$/u;
+const WEBHOOK_REF = /^spec\.webhookConfigRef\.name$/u;
 const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
 
 /** The first matching row per type applies. Problems that match no row make `Valid` false. */
@@ -53,8 +54,24 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
     reasons: [CONSEQUENCE_REASON, 'IssuerMismatch'],
   },
   { type: 'OIDCConfigRefValidated', reason: 'OIDCConfigRefNotValid', kind: 'MCPOIDCConfig' },
+  {
+    type: 'WebhookConfigValidated',
+    reason: 'WebhookConfigRefNotFound',
+    kind: 'VirtualMCPServer',
+    path: WEBHOOK_REF,
+    reasons: ['WebhookConfigRefNotFound'],
+  },
+  {
+    type: 'WebhookConfigValidated',
+    reason: 'WebhookConfigInvalid',
+    kind: 'VirtualMCPServer',
+    path: WEBHOOK_REF,
+    reasons: [CONSEQUENCE_REASON],
+  },
+  { type: 'WebhookConfigValidated', reason: 'WebhookConfigInvalid', kind: 'MCPWebhookConfig' },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'VirtualMCPServer', reasons: MISSING },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPOIDCConfig', reasons: MISSING },
+  { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPWebhookConfig', reasons: MISSING },
   { type: 'AuthServerConfigValidated', reason: 'AuthServerConfigInvalid', kind: 'VirtualMCPServer', path: AUTH_SERVER },
   {
     type: 'AuthServerConfigValidated',
