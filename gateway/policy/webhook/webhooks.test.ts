@@ -311,9 +311,11 @@ describe('a call that waits for a webhook', () => {
     const leave = new AbortController();
     const response = send('tools/call', BUY, leave.signal);
     await asked.promise;
+    const leftAt = performance.now();
     leave.abort();
     await expect(response).rejects.toThrow();
     await closed.promise;
+    expect(performance.now() - leftAt, 'long before the timeout of the webhook').toBeLessThan(10_000);
     await vi.waitFor(() => {
       expect(world.uses).toEqual([{ name: 'slow', role: 'mutating', outcome: 'cancelled' }]);
     });
