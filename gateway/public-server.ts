@@ -1,39 +1,31 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditLog } from './audit/audit-log.ts';
-import { writeAuthServerEvent } from './audit/auth-server-events.ts';
-import { AuditSlot } from './audit/open-audit.ts';
-import type { AuditOutputs } from './audit/outputs.ts';
-import { sessionEnded } from './audit/session-events.ts';
-import { AuditUnusable } from './audit/unusable.ts';
 import { createPublicApp, type AppOptions } from './app.ts';
-import type { AuthServer, AuthServerDeps } from './authserver/auth-server.ts';
-import type { AuthServerEvent } from './authserver/events.ts';
-import { randomPool } from './authserver/keys/random-pool.ts';
-import type { Backend, GatewayConfig, Operational } from './contract/gateway-config.ts';
+import type { AuthServer } from './authserver/auth-server.ts';
+import type { GatewayConfig } from './contract/gateway-config.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
-import type { ApiServer } from './kube/api-server.ts';
-import { BoundaryImpossible, boundaryOf } from './incoming/boundary-of.ts';
+import { boundaryOf } from './incoming/boundary-of.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { listen, type Listener } from './listener.ts';
 import { originsOf } from './origins-of.ts';
-import { createOutbound } from './outbound/fetch.ts';
-import { createAuthenticator } from './outgoing/index.ts';
-import type { Authenticator, StrategyDeps } from './outgoing/authenticator.ts';
-import { createPolicies } from './policy/index.ts';
-import type { RateLimitObserver } from './policy/rate-limit/buckets.ts';
-import { RateBuckets } from './rate-buckets.ts';
-import type { RefusalLog } from './telemetry/refusal-log.ts';
-import { auditTo } from './telemetry/audit-log.ts';
-import type { CallObserver } from './telemetry/call-observer.ts';
+import type { RateBuckets } from './rate-buckets.ts';
 import { CurrentExport } from './telemetry/current-export.ts';
-import type { ExportedMetrics } from './telemetry/server-metrics.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
-import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
-import type { Transport } from './vmcp/transport/channel.ts';
-import { VirtualServer, type VirtualServerDeps } from './vmcp/virtual-server.ts';
-import { withFields, type Logger } from './contract/logger.ts';
+import type { VirtualServer } from './vmcp/virtual-server.ts';
+import { withFields } from './contract/logger.ts';
+
+import {
+  auditFault,
+  createVirtualServer,
+  exportDeps,
+  impossible,
+  openAudit,
+  openAuthServer,
+  openBuckets,
+  type CurrentGate,
+  type PublicServerDeps,
+} from './public-server-parts.ts';
 
 export interface ServerSpec {
   readonly config: GatewayConfig;
@@ -42,42 +34,6 @@ export interface ServerSpec {
   readonly port: number;
   /** True on a developer's machine: requests must name a loopback host, `host` or an allowed host. */
   readonly local?: boolean;
-}
-
-export interface PublicServerDeps {
-  readonly log: Logger;
-  readonly version: string;
-  readonly requestIdPrefix: string;
-  readonly refusals: RefusalLog;
-  readonly metrics: CallObserver;
-  /** Budgets of the whole process. */
-  readonly budgets: ByteBudgets;
-  readonly onOverBudget: OnBudgetRefusal;
-  readonly onAuditDropped: (reason: string) => void;
-  readonly auditOutputs: AuditOutputs;
-  readonly onAuthentication: (outcome: string) => void;
-  readonly onAuthServerEvent: (event: string) => void;
-  readonly observeUpstream: AuthServerDeps['observeUpstream'];
-  readonly rateLimits: RateLimitObserver;
-  /** Counts telemetry that did not reach the collector, by signal. */
-  readonly onTelemetryDropped: (signal: string, count: number) => void;
-  readonly exportedMetrics: ExportedMetrics;
-  /** `service.instance.id` of this process. */
-  readonly instanceId: string;
-  /** Value of an environment variable. */
-  readonly env: (name: string) => string | undefined;
-  /** API server; undefined outside of a cluster. */
-  readonly apiServer: ApiServer | undefined;
-  /** Returns true while this is the only resource at its origin. Called for each request. */
-  readonly rootAlias: () => boolean;
-  readonly createTransport: (backend: Backend, operational: Operational) => Transport;
-  readonly unserved: Pick<VirtualServerDeps, 'launchState' | 'leftOut'>;
-  /** Interval of comments on idle streams; 30 s when absent. */
-  readonly heartbeatMs?: number | undefined;
-  /** Credential of every backend, in place of the strategies of the configuration. */
-  readonly authenticator?: Authenticator | undefined;
-  /** Dependencies of strategies except their backend. */
-  readonly strategies: Omit<StrategyDeps, 'backend' | 'backendUrl'>;
 }
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -119,7 +75,7 @@ export class PublicServer {
       await Promise.all([gate.authServer.current?.close(), telemetry.close(0), gate.audit.close()]);
       throw error;
     });
-    const virtual = virtualServer(spec.config, deps, gate, buckets, telemetry);
+    const virtual = createVirtualServer(spec.config, deps, gate, buckets, telemetry);
     const options: AppOptions = {
       log: deps.log,
       origins,
@@ -287,64 +243,6 @@ export class PublicServer {
   }
 }
 
-interface CurrentGate {
-  readonly boundary: { current: Boundary };
-  readonly authServer: { current: AuthServer | undefined };
-  onLoginEnded: (tsid: string) => void;
-  clientUrl: () => string | undefined;
-  readonly audit: AuditSlot;
-}
-
-const openAudit = (
-  config: GatewayConfig,
-  { auditOutputs, strategies, onAuditDropped }: PublicServerDeps,
-): Promise<AuditSlot> =>
-  AuditSlot.open(config, auditOutputs, { now: strategies.now, onDropped: onAuditDropped }).catch(auditFault);
-
-/** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
-async function openAuthServer(
-  config: GatewayConfig,
-  { log, strategies, env, refusals, onAuthServerEvent, observeUpstream }: PublicServerDeps,
-  gate: Pick<CurrentGate, 'onLoginEnded' | 'audit'>,
-): Promise<AuthServer | undefined> {
-  if (!config.embedded_auth_server_config) return undefined;
-  const { AuthServer: Server } = await import('./authserver/auth-server.ts');
-  const child = withFields(log, { server: config.name });
-  const deps = {
-    now: strategies.now,
-    random: randomPool(),
-    env,
-    outbound: createOutbound,
-    readSecret: strategies.readSecret,
-    emit: auditTo<AuthServerEvent>(child, onAuthServerEvent, refusals, (event, facts) => {
-      const { current } = gate.audit;
-      return current !== undefined && writeAuthServerEvent(current, event, facts);
-    }),
-    observeUpstream,
-    onLoginEnded: (tsid: string) => {
-      gate.onLoginEnded(tsid);
-    },
-    log: child,
-  };
-  return Server.open(config, deps).catch(impossible);
-}
-
-/** Rejects with `BoundaryImpossible`. */
-async function openBuckets(config: GatewayConfig, { log, env, rateLimits }: PublicServerDeps): Promise<RateBuckets> {
-  const buckets = new RateBuckets({ log: withFields(log, { server: config.name }), env, observer: rateLimits });
-  (await buckets.prepare(config).catch(impossible)).apply();
-  return buckets;
-}
-
-/** Without its audit log a server does not start. */
-function auditFault(error: unknown): never {
-  throw error instanceof AuditUnusable ? new BoundaryImpossible(error) : error;
-}
-
-function impossible(error: unknown): never {
-  throw new BoundaryImpossible(error);
-}
-
 /** Returns the URL host at which this machine reaches a listener on `host`. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
@@ -374,72 +272,6 @@ const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): 
   allowed_hosts: undefined,
   allowed_origins: undefined,
 });
-
-const exportDeps = ({
-  log,
-  version,
-  instanceId,
-  exportedMetrics,
-  strategies,
-  env,
-  onTelemetryDropped,
-}: PublicServerDeps) => ({
-  log,
-  version,
-  instanceId,
-  metrics: exportedMetrics,
-  now: strategies.now,
-  random: Math.random,
-  env,
-  readSecret: strategies.readSecret,
-  onDropped: onTelemetryDropped,
-});
-
-function virtualServer(
-  config: GatewayConfig,
-  deps: PublicServerDeps,
-  { boundary, authServer, audit }: CurrentGate,
-  buckets: RateBuckets,
-  tracing: CurrentExport,
-): VirtualServer {
-  const { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
-  const { rateLimits } = deps;
-  return new VirtualServer(config, {
-    log: withFields(log, { server: config.name }),
-    now: strategies.now,
-    random: Math.random,
-    newId: randomUUID,
-    createTransport,
-    ...unserved,
-    createAuthenticator: (backend, auth) =>
-      auth === undefined || auth.type === 'unauthenticated'
-        ? deps.authenticator
-        : createAuthenticator(auth, {
-            ...strategies,
-            upstreamTokens: authServer.current?.upstreamTokens ?? strategies.upstreamTokens,
-            backend: backend.name,
-            backendUrl: backend.url ?? '',
-          }),
-    metrics,
-    tracing,
-    createPolicies: (current) =>
-      createPolicies(current, {
-        now: strategies.now,
-        server: current.name ?? '',
-        buckets: buckets.current,
-        rateLimits,
-      }),
-    budgets,
-    onOverBudget,
-    onForeignSession: () => {
-      onAuthentication('foreign_session');
-    },
-    onSessionEnd: (session, reason) => {
-      if (audit.current) sessionEnded(audit.current, session, reason);
-    },
-    boundary,
-  });
-}
 
 /** Rejects every request until the first boundary is ready. */
 const UNDER_WAY: Boundary = {

@@ -80,6 +80,8 @@ describe('a member of the Run configuration', () => {
     'stateless',
     'telemetry_config',
     'trust_proxy_headers',
+    'mutating_webhooks',
+    'validating_webhooks',
   ];
   /** Acted on by other tests. */
   const CHECKED = ['authz_config', 'oidc_config', 'embedded_auth_server_config', 'rate_limit_config'];
@@ -116,6 +118,64 @@ describe('a member of the Run configuration', () => {
     expect(refusals({ ...base, audit_config: {}, tools_filter: ['a'] })).toEqual([
       'NotSupportedYet audit_config',
       'NotSupportedYet tools_filter',
+    ]);
+  });
+});
+
+describe('a webhook', () => {
+  const hook = { name: 'audit', url: 'https://hooks.example.com/audit' };
+  const refusalsOfHook = (change: object): string[] =>
+    refusals({ ...base, validating_webhooks: [{ ...hook, ...change }] });
+
+  it('needs a name and an https URL, and has members within their limits', () => {
+    expect(refusalsOfHook({ timeout: 30_000_000_000, failure_policy: 'ignore', hmac_secret_ref: '/etc/key' })).toEqual(
+      [],
+    );
+    expect(refusals({ ...base, mutating_webhooks: [{ timeout: 1 }] })).toEqual([
+      'MissingField mutating_webhooks[0].name',
+      'MissingField mutating_webhooks[0].url',
+      'InvalidValue mutating_webhooks[0].timeout',
+    ]);
+    expect(refusalsOfHook({ timeout: 30_000_000_001 })).toEqual(['InvalidValue validating_webhooks[0].timeout']);
+    expect(refusalsOfHook({ failure_policy: 'open' })).toEqual(['InvalidValue validating_webhooks[0].failure_policy']);
+    expect(refusalsOfHook({ url: 'http://hooks.example.com/' })).toEqual(['InsecureUrl validating_webhooks[0].url']);
+    expect(refusalsOfHook({ url: 'http://hooks.example.com/', insecure_allow_http: true })).toEqual([]);
+    expect(refusalsOfHook({ url: 'https://u:p@hooks.example.com/' })).toEqual([
+      'CredentialsInUrl validating_webhooks[0].url',
+    ]);
+  });
+
+  it('names files by absolute paths, and a certificate with its key', () => {
+    expect(refusalsOfHook({ hmac_secret_ref: 'my-secret' })).toEqual([
+      'RuleViolated validating_webhooks[0].hmac_secret_ref',
+    ]);
+    expect(refusalsOfHook({ tls_config: { ca_bundle_path: 'ca.pem' } })).toEqual([
+      'RuleViolated validating_webhooks[0].tls_config.ca_bundle_path',
+    ]);
+    expect(refusalsOfHook({ tls_config: { client_cert_path: '/cert.pem' } })).toEqual([
+      'RuleViolated validating_webhooks[0].tls_config',
+    ]);
+  });
+
+  it('has a name that no other of its list has', () => {
+    const validating_webhooks = [hook, hook];
+    expect(refusals({ ...base, validating_webhooks, mutating_webhooks: [hook] })).toEqual([
+      'RuleViolated validating_webhooks[1].name',
+    ]);
+  });
+
+  it('of a gateway in a pod names mounted files only', () => {
+    const cluster = { backends_config_map: 'b', virtual_mcp_server: 'v', reporting_interval: '5s' };
+    const pod = { ...base, vmcp: { ...vmcp, namespace: 'team', backends: [], cluster } };
+    const { outgoing_auth: _, ...rest } = pod.vmcp as Vmcp;
+    const files = {
+      hmac_secret_ref: '/root/key',
+      tls_config: { ca_bundle_path: '/a', client_cert_path: '/b', client_key_path: '/etc/vmcp/secrets/c/key' },
+    };
+    expect(refusals({ ...pod, vmcp: rest, mutating_webhooks: [{ ...hook, ...files }] })).toEqual([
+      'PathNotMounted mutating_webhooks[0].hmac_secret_ref',
+      'PathNotMounted mutating_webhooks[0].tls_config.ca_bundle_path',
+      'PathNotMounted mutating_webhooks[0].tls_config.client_cert_path',
     ]);
   });
 });

@@ -5,6 +5,7 @@ import { MCPOIDCConfig } from './mcp-oidc-config.ts';
 import { MCPServer } from './mcp-server.ts';
 import { MCPServerEntry } from './mcp-server-entry.ts';
 import { MCPTelemetryConfig } from './mcp-telemetry-config.ts';
+import { MCPWebhookConfig } from './mcp-webhook-config.ts';
 import { VirtualMCPServer } from './virtual-mcp-server.ts';
 
 /** Every kind of `vmcp.dev/v1alpha1`. */
@@ -17,4 +18,5 @@ export const KINDS = [
   MCPExternalAuthConfig,
   MCPAuthzConfig,
   MCPTelemetryConfig,
+  MCPWebhookConfig,
 ] as const;

@@ -105,7 +105,7 @@ export const MCPServer = defineKind({
       sessionStorage: sessionStorage(),
       telemetryConfigRef: telemetryConfigRef(),
       toolConfigRef: nameRef('Shared tool configuration.'),
-      webhookConfigRef: nameRef('Shared webhook configuration.'),
+      webhookConfigRef: nameRef('MCPWebhookConfig. Set it on the VirtualMCPServer.'),
     },
     { description: 'Desired state.' },
   ),

@@ -41,6 +41,23 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-smallest', 'incomingAuth.clockSkewSeconds', 5],
   ['vmcp-smallest', 'incomingAuth.requireClientId', true],
   ['vmcp-incoming-kubernetes', 'incomingAuth.requireClientId', true],
+  ['webhooks', 'validating', undefined],
+  ...['mutating', 'validating'].flatMap((list): [string, string, unknown, string?][] => [
+    ['webhooks-every-field', `${list}.0.timeout`, '31s'],
+    [
+      'webhooks-every-field',
+      `${list}.0.tlsConfig.clientKeySecretRef`,
+      undefined,
+      `${list}.0.tlsConfig.clientCertSecretRef`,
+    ],
+    [
+      'webhooks-every-field',
+      `${list}.0.tlsConfig.clientCertSecretRef`,
+      undefined,
+      `${list}.0.tlsConfig.clientKeySecretRef`,
+    ],
+    ['webhooks-every-field', `${list}.0`, { name: 'a', url: HTTP }, `${list}.0.url`],
+  ]),
   ['vmcp-incoming-inline', CLUSTER, {}],
   ['vmcp-incoming-inline', `${INLINE}.issuer`, HTTP],
   ['vmcp-incoming-inline', `${INLINE}.jwksUrl`, HTTP],

@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { MCP_HEADERS, raw, rpc, type RawResponse } from '../harness/clients/raw.ts';
 import { startIdentityProvider } from '../harness/identity-provider.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
-import { startExample, startWhoami } from './run-example.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../harness/vmcp.ts';
+import { startExample, startReceiver, startWhoami } from './run-example.ts';
 
 interface Seen {
   readonly server: string;
@@ -183,5 +186,33 @@ describe('examples of credentials for servers', () => {
     expect((await whoami(client, 'archive')).headers).toContain('x-api-key');
     const news = await whoami(client, 'news');
     for (const name of ['authorization', 'x-api-key']) expect(news.headers).not.toContain(name);
+  });
+});
+
+describe('examples of decisions on calls', () => {
+  const KEY = 'the-key-of-the-example-is-no-secret';
+  const call = (client: Client, message: string) =>
+    client.callTool({ name: 'everything_echo', arguments: { message } });
+
+  it('webhooks: a receiver verifies the signature, changes arguments and denies calls', async () => {
+    const example = await startExample(testScope(), 'webhooks', {
+      ports: { 4420: await startReceiver(testScope(), KEY) },
+    });
+    const client = await example.client();
+    expect(textOf(await call(client, 'hello'))).toBe('Echo: hello (reviewed)');
+    await expect(call(client, 'my secret')).rejects.toThrow(
+      /of the gateway denied the call: no secrets.*webhook_denied/u,
+    );
+  });
+
+  it('webhooks: a receiver with another key rejects the signature, and the call is not sent', async () => {
+    const ports = { 4420: await startReceiver(testScope(), `${KEY}!`) };
+    const client = await (await startExample(testScope(), 'webhooks', { ports })).client();
+    await expect(call(client, 'hello')).rejects.toThrow(/of the gateway gave no usable answer.*webhook_failed/u);
+  });
+
+  it('webhooks: the documentation shows the receiver that is tested', () => {
+    const receiver = readFileSync(join(root, 'examples', 'webhooks', 'receiver.mjs'), 'utf8');
+    expect(readFileSync(join(root, 'docs', 'webhooks.md'), 'utf8')).toContain(receiver);
   });
 });

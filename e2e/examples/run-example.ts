@@ -99,6 +99,15 @@ export async function startChatProvider(scope: Scope): Promise<number> {
   return port;
 }
 
+/** Starts the receiver of `examples/webhooks` as a process with this key and returns its port. */
+export async function startReceiver(scope: Scope, key: string): Promise<number> {
+  const port = await freePort();
+  const main = join(root, 'examples', 'webhooks', 'receiver.mjs');
+  const env = { PORT: String(port), WEBHOOK_KEY: key };
+  await answers(scope, spawn(process.execPath, [main], { env, stdio: 'ignore' }), port);
+  return port;
+}
+
 /** Waits until the process listens; the end of the scope kills it. */
 async function answers(scope: Scope, child: ChildProcess, port: number): Promise<void> {
   scope.defer(async () => {

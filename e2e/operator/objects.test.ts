@@ -245,6 +245,7 @@ it('no value of a Secret is in any object, event or metric', async () => {
     'MCPServerEntry',
     'MCPOIDCConfig',
     'MCPExternalAuthConfig',
+    'MCPWebhookConfig',
   ];
   const objects = (await Promise.all(kinds.map((kind) => here.list(kind)))).flat();
   const metrics = await (await fetch(`${inject('operator').management}/metrics`)).text();

@@ -33,6 +33,19 @@ export const oidcConfig = (name: string, inline: Readonly<Record<string, unknown
 export const authzConfig = (name: string): Manifest =>
   custom('MCPAuthzConfig', name, { type: 'cedarv1', config: { policies: ['permit(principal, action, resource);'] } });
 
+/** A signed webhook whose key is in the Secret `hooks`. */
+export const webhookConfig = (name = 'checks', fields: Readonly<Record<string, unknown>> = {}): Manifest =>
+  custom('MCPWebhookConfig', name, {
+    validating: [
+      {
+        name: 'audit',
+        url: 'https://hooks.example.com/audit',
+        hmacSecretRef: { name: 'hooks', key: 'hmac' },
+        ...fields,
+      },
+    ],
+  });
+
 /** `incomingAuth` by an MCPOIDCConfig. */
 export const oidcBy = (name: string): Readonly<Record<string, unknown>> => ({
   incomingAuth: { type: 'oidc', oidcConfigRef: { name }, audience: 'https://gateway.example.com/mcp' },

@@ -13,6 +13,7 @@ const WATCHED = [
   'MCPGroup',
   'MCPOIDCConfig',
   'MCPExternalAuthConfig',
+  'MCPWebhookConfig',
   'Deployment',
   'StatefulSet',
   'ReplicaSet',
@@ -27,7 +28,7 @@ const WATCHED = [
   'Secret',
   'Event',
 ];
-const OURS = WATCHED.slice(0, 6);
+const OURS = WATCHED.slice(0, 7);
 
 /** Returns the version of every object of these namespaces, by `Kind/namespace/name`. */
 export async function versions(api: ClusterApi, namespaces: readonly string[]): Promise<Record<string, string>> {

@@ -16,6 +16,7 @@ export const configFiles = (config: GatewayConfig): ConfigFile[] => [
   ...nestedFiles('scaling_config.session_kvstore', config.scaling_config?.session_kvstore),
   ...telemetryFiles(config),
   ...auditFiles(config),
+  ...webhookFiles(config),
 ];
 
 const auditFiles = ({ audit_config_path: file }: GatewayConfig): ConfigFile[] =>
@@ -97,3 +98,15 @@ const nestedFiles = (path: string, holder: object = {}): ConfigFile[] => [
 
 const byName = (path: string, files: Readonly<Record<string, string>> = {}): ConfigFile[] =>
   Object.entries(files).map(([name, file]) => ({ path: `${path}.${name}`, file }));
+
+const webhookFiles = (config: GatewayConfig): ConfigFile[] =>
+  (['mutating_webhooks', 'validating_webhooks'] as const).flatMap((list) =>
+    (config[list] ?? []).flatMap(({ hmac_secret_ref: key, tls_config: tls = {} }, index) => {
+      const path = `${list}[${String(index)}]`;
+      const certificates = (['ca_bundle_path', 'client_cert_path', 'client_key_path'] as const).flatMap((member) => {
+        const file = tls[member];
+        return file === undefined ? [] : [{ path: `${path}.tls_config.${member}`, file }];
+      });
+      return [...(key === undefined ? [] : [{ path: `${path}.hmac_secret_ref`, file: key }]), ...certificates];
+    }),
+  );

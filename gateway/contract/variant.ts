@@ -1,4 +1,4 @@
-import type { Static, TObject } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import type { Problem } from './problem.ts';
 import type { Rule } from './rule.ts';
 
@@ -26,7 +26,7 @@ export interface UrlFlags {
  */
 export interface Declaration<
   Type extends string = string,
-  Spec extends TObject | undefined = TObject | undefined,
+  Spec extends TSchema | undefined = TObject | undefined,
   Supported extends boolean = boolean,
 > {
   readonly type: Type;
@@ -38,7 +38,7 @@ export interface Declaration<
   readonly supported: Supported;
 }
 
-type Value<Spec extends TObject | undefined> = Spec extends TObject ? Static<Spec> : undefined;
+type Value<Spec extends TSchema | undefined> = Spec extends TSchema ? Static<Spec> : undefined;
 
 /**
  * A supported variant. One file holds the schema of the resource (`spec`), that of the gateway's configuration (`config`),
@@ -46,8 +46,8 @@ type Value<Spec extends TObject | undefined> = Spec extends TObject ? Static<Spe
  */
 export interface Variant<
   Type extends string,
-  Spec extends TObject | undefined,
-  Config extends TObject,
+  Spec extends TSchema | undefined,
+  Config extends TSchema,
   Deps,
   Runtime,
 > extends Declaration<Type, Spec, true> {

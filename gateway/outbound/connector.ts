@@ -11,6 +11,8 @@ export interface ConnectorOptions extends TrustOptions {
   readonly timeoutMs: number;
   /** DNS lookup; that of the system when absent. */
   readonly lookup?: LookupFunction | undefined;
+  /** Accepts every certificate. */
+  readonly insecureSkipVerify?: boolean | undefined;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface ConnectorOptions extends TrustOptions {
  * these addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` when the policy rejects.
  */
 export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptions): buildConnector.connector {
-  const { timeoutMs: timeout, lookup = systemLookup, ...trust } = options;
+  const { timeoutMs: timeout, lookup = systemLookup, insecureSkipVerify = false, ...trust } = options;
   const shared = { timeout, allowH2: false, lookup: guardedLookup(policy, lookup) };
   const plain = buildConnector(shared);
   const roots = new TrustedRoots(trust);
@@ -29,7 +31,10 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
     const secureContext = roots.context();
     // Each set of roots has its own cache of TLS sessions, because a resumed session is not verified again.
     if (secure?.context !== secureContext) {
-      secure = { context: secureContext, connect: buildConnector({ ...shared, secureContext }) };
+      secure = {
+        context: secureContext,
+        connect: buildConnector({ ...shared, secureContext, rejectUnauthorized: !insecureSkipVerify }),
+      };
     }
     return secure.connect;
   };

@@ -11,6 +11,11 @@ export interface OutboundOptions {
   readonly policy: OutboundPolicy;
   /** PEM bundle trusted beside the system's roots; followed when it changes. */
   readonly caFile?: string | undefined;
+  /** PEM certificate and key that the client presents; followed when they change. */
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+  /** Accepts every certificate. Development only. */
+  readonly insecureSkipVerify?: boolean | undefined;
   readonly log?: Pick<Logger, 'warn'> | undefined;
   /** DNS lookup; that of the system when absent. */
   readonly lookup?: LookupFunction | undefined;
@@ -25,6 +30,8 @@ export interface OutboundRequest {
   readonly maxBytes: number;
   /** Time limit of the whole request: connections, redirects, body. */
   readonly timeoutMs: number;
+  /** Time limit until the head of the reply; 10 s when absent. */
+  readonly headersTimeoutMs?: number | undefined;
   /**
    * Follows redirects, for GET only: at most three, to the same origin or from http to https of the same host. With
    * `anywhere` also to other origins that the policy allows; they do not get the `authorization` header.
@@ -73,13 +80,13 @@ const UTF8 = new TextDecoder();
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** One guard with its own keep-alive connections. @see docs/security.md, Outbound requests */
-export function createOutbound({ policy, caFile, log, lookup }: OutboundOptions): Outbound {
+export function createOutbound({ policy, ...connection }: OutboundOptions): Outbound {
   const agent = new Agent({
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connect: guardedConnector(policy, { caFile, log, lookup, timeoutMs: CONNECT_TIMEOUT_MS }),
+    connect: guardedConnector(policy, { ...connection, timeoutMs: CONNECT_TIMEOUT_MS }),
   });
   const requestBytes = (request: OutboundRequest): Promise<OutboundBytes> => new Exchange(agent, policy, request).run();
   return {
@@ -145,6 +152,7 @@ class Exchange {
 
   #send(url: URL, headers: Readonly<Record<string, string>>, isUnread: (status: number) => boolean): Promise<RawReply> {
     const { method, body = null, timeoutMs, maxBytes, ignoreBody = false } = this.#request;
+    const { headersTimeoutMs = HEADERS_TIMEOUT_MS } = this.#request;
     const reception = new Reception({ maxBytes, isUnread: (status) => ignoreBody || isUnread(status) });
     this.#running = reception;
     this.#agent.dispatch(
@@ -154,7 +162,7 @@ class Exchange {
         method,
         headers: { 'accept-encoding': 'identity', ...headers },
         body,
-        headersTimeout: Math.min(HEADERS_TIMEOUT_MS, timeoutMs),
+        headersTimeout: Math.min(headersTimeoutMs, timeoutMs),
         bodyTimeout: timeoutMs,
       },
       reception,

@@ -1,6 +1,7 @@
-import type { Static, TObject } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Identity } from '../contract/identity.ts';
+import type { Logger } from '../contract/logger.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { Variant } from '../contract/variant.ts';
 import type { Buckets, RateLimitObserver } from './rate-limit/buckets.ts';
@@ -34,7 +35,10 @@ export interface CallFacts {
 export interface PolicyCall extends CallFacts {
   /** Identity that the request proved; undefined: anonymous. */
   readonly identity: Identity | undefined;
-  /** JSON text of the arguments of `tools/call` and `prompts/get`; undefined for other methods. */
+  /**
+   * JSON text of the arguments of `tools/call` and `prompts/get`, as an earlier policy may have replaced them; undefined
+   * for other methods, and for a call without arguments.
+   */
   readonly arguments: Buffer | undefined;
   /** The item that is called, read or completed. Its `name` and `backend` are those of the call. */
   readonly item: ListedItem;
@@ -51,12 +55,11 @@ export interface Allow {
   readonly verdict: 'allow';
   /** Longest reply, in bytes. A longer reply fails the call. The smallest limit of all policies applies. */
   readonly maxReplyBytes?: number;
+  /** JSON text of an object that replaces the arguments of `tools/call` or `prompts/get`. Later policies read it. */
+  readonly arguments?: Buffer;
 }
 
-/**
- * Rejection of a call: 403, 429 with `retryAfterSeconds`, or 503 if also `isOutage`, and a JSON-RPC error with a fixed
- * code.
- */
+/** Rejection of a call: 403, or 429 with `retryAfterSeconds`, and a JSON-RPC error with a fixed code. */
 export interface Deny {
   readonly verdict: 'deny';
   /** Stable word for programs: `data.reason` of the error. */
@@ -64,8 +67,6 @@ export interface Deny {
   /** One sentence for the user. */
   readonly message: string;
   readonly retryAfterSeconds?: number;
-  /** True when the policy could not decide, because something that it needs is down. */
-  readonly isOutage?: boolean;
 }
 
 /** Rejection of a call until its token has more scopes. @see RFC 6750 section 3.1, insufficient_scope */
@@ -76,7 +77,17 @@ export interface Challenge {
   readonly message: string;
 }
 
-export type Decision = Allow | Deny | Challenge;
+/** No decision, because a service that the policy needs does not answer: 503 and a JSON-RPC error. */
+export interface Failure {
+  readonly verdict: 'fail';
+  /** Stable word for programs: `data.reason` of the error. */
+  readonly reason: string;
+  /** One sentence for the user. */
+  readonly message: string;
+  readonly retryAfterSeconds?: number;
+}
+
+export type Decision = Allow | Deny | Challenge | Failure;
 
 export const ALLOW: Allow = Object.freeze({ verdict: 'allow' });
 
@@ -117,12 +128,52 @@ export interface Policy {
   isListed?(item: ListedItem, viewer: Viewer): boolean;
 }
 
+/** Destination and trust of requests to one configured URL. */
+export interface PolicyClientOptions {
+  readonly url: string;
+  readonly allowPrivateIPs: boolean;
+  readonly insecureAllowHTTP: boolean;
+  /** PEM files, followed when they change. */
+  readonly caFile?: string | undefined;
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+  readonly insecureSkipVerify?: boolean | undefined;
+}
+
+export interface PolicyPost {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly maxReplyBytes: number;
+  /** Time limit of the whole request: look-up, connection, reply. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** POSTs to one URL through the outbound guard. Rejects with an Error that quotes no reply; redirects are replies. */
+export type PolicyClient = (post: PolicyPost) => Promise<{ readonly status: number; readonly body: string }>;
+
+/** Request of a policy to a service. */
+export interface ServiceUse {
+  /** Name of the service in the configuration. */
+  readonly name: string;
+  readonly role: string;
+  readonly outcome: string;
+  readonly seconds: number;
+}
+
 /** Services that policies get from outside. */
 export interface PolicyDeps {
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Name of the virtual server. */
+  /** Name and namespace of the virtual server. */
   readonly server: string;
+  readonly namespace: string | undefined;
+  readonly newId: () => string;
+  readonly log: Pick<Logger, 'warn'>;
+  /** Returns the current content of a secret file without one trailing line break. Throws an Error that names the file. */
+  readonly readSecret: (file: string) => string;
+  readonly createClient: (options: PolicyClientOptions) => PolicyClient;
+  readonly observeWebhook: (use: ServiceUse) => void;
   /** Token buckets of this virtual server; they outlive a new configuration. */
   readonly buckets: Buckets;
   readonly rateLimits: RateLimitObserver;
@@ -137,8 +188,8 @@ export interface PolicyFacts {
 /** A kind of policy: what a resource holds, what the gateway reads, and how it decides. */
 export interface PolicyVariant<
   Type extends string,
-  Spec extends TObject | undefined,
-  Config extends TObject,
+  Spec extends TSchema | undefined,
+  Config extends TSchema,
 > extends Variant<Type, Spec, Config, PolicyDeps, Policy> {
   /** Member of the gateway's configuration that holds `config`; without it the policy is off. */
   readonly member: keyof GatewayConfig;
@@ -150,6 +201,6 @@ export interface PolicyVariant<
   check?(config: Static<Config>, facts: PolicyFacts): Problem[];
 }
 
-export const definePolicy = <const Type extends string, Spec extends TObject | undefined, Config extends TObject>(
+export const definePolicy = <const Type extends string, Spec extends TSchema | undefined, Config extends TSchema>(
   policy: Omit<PolicyVariant<Type, Spec, Config>, 'supported'>,
 ): PolicyVariant<Type, Spec, Config> => ({ ...policy, supported: true });

@@ -1,4 +1,5 @@
-import type { TObject } from 'typebox';
+import type { TSchema } from 'typebox';
+import { Closed } from '../contract/fields.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import { readDocument } from '../contract/run-config/document.ts';
@@ -9,7 +10,7 @@ interface AnyPolicy {
   readonly type: string;
   readonly member: keyof GatewayConfig;
   readonly alsoReads?: readonly (keyof GatewayConfig)[];
-  readonly config: TObject;
+  readonly config: TSchema;
   readonly needsUsers?: true;
   check?(config: never, facts: PolicyFacts): Problem[];
   create(config: never, deps: PolicyDeps): Policy;
@@ -22,9 +23,14 @@ export function policyRegistry(variants: readonly AnyPolicy[]) {
     variants.flatMap((variant) => {
       const { member, needsUsers } = variant;
       if (config[member] === undefined) return [];
-      const read = readDocument(variant.config, config[member]);
-      const problems = 'problems' in read ? read.problems : (variant.check?.(read.config as never, facts) ?? []);
-      const found = problems.map((problem) => ({ ...problem, path: below(member, problem.path) }));
+      const read = readDocument(Closed({ [member]: variant.config }), { [member]: config[member] });
+      const found =
+        'problems' in read
+          ? read.problems
+          : (variant.check?.(read.config[member] as never, facts) ?? []).map((problem) => ({
+              ...problem,
+              path: below(member, problem.path),
+            }));
       return needsUsers === true && !facts.hasUsers ? [...found, anonymous(member)] : found;
     });
 
@@ -47,4 +53,5 @@ const anonymous = (path: string): Problem => ({
   message: 'anonymous clients have no user that a policy could decide on: set vmcp.incoming.type: oidc, or remove this',
 });
 
-const below = (member: string, path: string): string => (path === '' ? member : `${member}.${path}`);
+const below = (member: string, path: string): string =>
+  path === '' || path.startsWith('[') ? `${member}${path}` : `${member}.${path}`;

@@ -3,6 +3,7 @@ import { UpstreamLatency } from './auth-server-metrics.ts';
 import { CountsByServer } from './counts-by-server.ts';
 import { OperationMetrics, type HistogramData } from './operation-metrics.ts';
 import { RateLimitMetrics } from './rate-limit-metrics.ts';
+import { WebhookLatency } from './webhook-metrics.ts';
 
 /** Metrics of one server as an export reads them. */
 export interface ExportedMetrics {
@@ -53,6 +54,7 @@ export class ServerMetrics {
       }),
       observeUpstream: new UpstreamLatency(registry),
       rateLimits: new RateLimitMetrics(registry),
+      observeWebhook: new WebhookLatency(registry),
     };
   }
 
@@ -68,6 +70,7 @@ export class ServerMetrics {
       onAuditDropped: families.onAuditDropped.of(server),
       observeUpstream: families.observeUpstream.of(server),
       rateLimits: families.rateLimits.of(server),
+      observeWebhook: families.observeWebhook.of(server),
     };
   }
 

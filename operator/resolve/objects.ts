@@ -15,9 +15,11 @@ import type {
   MCPServer,
   MCPServerEntry,
   MCPTelemetryConfig,
+  MCPWebhookConfig,
   Snapshot,
 } from './snapshot.ts';
 import { concise } from './vmcp.ts';
+import { checkWebhooks } from './webhooks.ts';
 
 /** Result of checking one object independently of the objects that use it. */
 export interface CheckResult {
@@ -81,6 +83,12 @@ export function checkMCPExternalAuthConfig(
 ): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkStrategy(config, scope);
+  return resultOf(scope);
+}
+
+export function checkMCPWebhookConfig(config: MCPWebhookConfig, snapshot: Snapshot, platform: Platform): CheckResult {
+  const scope = newObjectScope(snapshot, platform);
+  checkWebhooks(config, scope);
   return resultOf(scope);
 }
 

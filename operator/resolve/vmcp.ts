@@ -18,6 +18,7 @@ import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { resolveTelemetry } from './telemetry.ts';
 import { absorb, newScope, type Mount, type Platform, type Scope } from './scope.ts';
+import { resolveWebhooks } from './webhooks.ts';
 import { compareText, type Snapshot, type VirtualMCPServer } from './snapshot.ts';
 
 export interface Resolution {
@@ -99,6 +100,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     ...(authServer && { embedded_auth_server_config: authServer }),
     ...resolveRateLimits(scope),
     ...(telemetry && { telemetry_config: telemetry }),
+    ...resolveWebhooks(scope),
     vmcp: {
       namespace: snapshot.namespace,
       incoming,

@@ -5,6 +5,7 @@ import { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
 import { mcpGroupStatus } from './mcp-group.ts';
 import { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
 import { mcpTelemetryConfigStatus } from './mcp-telemetry-config.ts';
+import { mcpWebhookConfigStatus } from './mcp-webhook-config.ts';
 
 /** Statuses of the kinds that others refer to. */
 export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput) => ObjectStatus>> = {
@@ -13,6 +14,7 @@ export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput)
   MCPExternalAuthConfig: mcpExternalAuthConfigStatus,
   MCPAuthzConfig: mcpAuthzConfigStatus,
   MCPTelemetryConfig: mcpTelemetryConfigStatus,
+  MCPWebhookConfig: mcpWebhookConfigStatus,
 };
 
 export type { ObjectStatus } from './conditions.ts';

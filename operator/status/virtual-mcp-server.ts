@@ -100,11 +100,14 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
   const { config, mounts = [] } = resolution ?? {};
   const vmcp = snapshot.vmcps.get(object.metadata.name);
   if (!config || !vmcp) {
-    const { oidcConfigHash, authzConfigHash, telemetryConfigHash, externalAuthHashes: hashes, secretHash } = live;
-    return { oidcConfigHash, authzConfigHash, telemetryConfigHash, externalAuthHashes: hashes, secretHash };
+    const { oidcConfigHash, authzConfigHash, telemetryConfigHash, webhookConfigHash } = live;
+    const { externalAuthHashes: hashes, secretHash } = live;
+    const shared = { oidcConfigHash, authzConfigHash, telemetryConfigHash, webhookConfigHash };
+    return { ...shared, externalAuthHashes: hashes, secretHash };
   }
   const shared = snapshot.oidcConfigs.get(vmcp.spec.incomingAuth.oidcConfigRef?.name ?? '');
   const telemetry = snapshot.telemetryConfigs.get(vmcp.spec.telemetryConfigRef?.name ?? '');
+  const webhooks = snapshot.webhookConfigs.get(vmcp.spec.webhookConfigRef?.name ?? '');
   const versions = mounts.flatMap(({ kind, name }) => {
     const version = kind === 'Secret' ? snapshot.secrets.get(name)?.version : undefined;
     return version === undefined ? [] : [[name, version] as const];
@@ -114,6 +117,7 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
     oidcConfigHash: shared && digest(shared.spec),
     authzConfigHash: config.authz_config && digest(config.authz_config),
     telemetryConfigHash: telemetry && digest(telemetry.spec),
+    webhookConfigHash: webhooks && digest(webhooks.spec),
     externalAuthHashes: externalAuthHashes(vmcp, snapshot, names),
     secretHash: versions.length > 0 ? digest(Object.fromEntries(versions)) : undefined,
   };

@@ -16,7 +16,7 @@ import {
   VMCP,
   type ConditionCase,
 } from './condition-case.ts';
-import { authzConfig, headerAuth, httpServer, oidcBy, oidcConfig, REMOTE } from '../resources.ts';
+import { authzConfig, headerAuth, httpServer, oidcBy, oidcConfig, REMOTE, webhookConfig } from '../resources.ts';
 
 const login = (): Manifest[] => [
   secret('client', { secret: 'x' }),
@@ -64,6 +64,36 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
     wrong: ['False', 'GroupRefNotReady'],
     names: 'spec.groupRef.name',
     heals: spec(VMCP, { groupRef: { name: 'other' } }),
+  },
+  {
+    on: VMCP,
+    type: 'WebhookConfigValidated',
+    given: [secret('hooks', { hmac: 'x' }), webhookConfig(), ...tools({ webhookConfigRef: { name: 'checks' } })],
+    right: ['True', 'WebhookConfigValid'],
+    breaks: spec(VMCP, { webhookConfigRef: { name: 'later' } }),
+    wrong: ['False', 'WebhookConfigRefNotFound'],
+    names: 'spec.webhookConfigRef.name',
+    heals: spec(VMCP, { webhookConfigRef: { name: 'checks' } }),
+  },
+  {
+    on: VMCP,
+    type: 'WebhookConfigValidated',
+    given: [secret('hooks', { hmac: 'x' }), webhookConfig(), ...tools({ webhookConfigRef: { name: 'checks' } })],
+    right: ['True', 'WebhookConfigValid'],
+    breaks: patch('MCPWebhookConfig', 'checks', webhookConfig('checks', { url: LOOPBACK })),
+    wrong: ['False', 'WebhookConfigInvalid'],
+    names: 'spec.validating[0].url',
+    heals: patch('MCPWebhookConfig', 'checks', webhookConfig()),
+  },
+  {
+    on: ['MCPWebhookConfig', 'checks'],
+    type: 'Valid',
+    given: [secret('hooks', { hmac: 'x' }), webhookConfig()],
+    right: ['True', 'ConfigValid'],
+    breaks: patch('MCPWebhookConfig', 'checks', webhookConfig('checks', { url: LOOPBACK })),
+    wrong: ['False', 'ConfigInvalid'],
+    names: 'spec.validating[0].url',
+    heals: patch('MCPWebhookConfig', 'checks', webhookConfig()),
   },
   {
     on: VMCP,

@@ -230,6 +230,12 @@ authz_config.cedar.group_entity_type string
 audit_config.detectApplicationErrors boolean
 audit_config.maxDelegationDepth integer
 audit_config.onOverflow string
+mutating_webhooks[].allow_private_ips boolean
+mutating_webhooks[].claims string[]
+mutating_webhooks[].insecure_allow_http boolean
+validating_webhooks[].allow_private_ips boolean
+validating_webhooks[].claims string[]
+validating_webhooks[].insecure_allow_http boolean
 oidc_config.clientSecretFile string
 token_exchange_config.client_secret_file string
 telemetry_config.headerFiles string{}

@@ -6,6 +6,7 @@ import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upst
 import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';
 import { tls } from './auth-server-storage.ts';
 import { telemetryConfig } from './telemetry.ts';
+import { webhooks } from './webhooks.ts';
 
 export { SCHEMA_VERSION };
 
@@ -13,21 +14,6 @@ const bucket = (description: string) =>
   block(description, {
     maxTokens: whole('Maximum number of calls in a burst.'),
     refillPeriod: duration('Time until an empty bucket is full again.'),
-  });
-
-const webhooks = (description: string) =>
-  blocks(description, {
-    name: text('Name.'),
-    url: text('URL of the webhook.'),
-    timeout: whole('Timeout for the response, in nanoseconds.'),
-    failure_policy: text('Outcome of a request while the webhook is unreachable.'),
-    hmac_secret_ref: text('Name of the secret, or absolute path of the file, that signs the request.'),
-    tls_config: block('TLS to the webhook.', {
-      ca_bundle_path: text('PEM certificates trusted in addition to the system roots.'),
-      client_cert_path: text('Client certificate.'),
-      client_key_path: text('Key of the client certificate.'),
-      insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
-    }),
   });
 
 const server = {
@@ -148,7 +134,7 @@ const observation = {
 /**
  * Run configuration of one MCP server: the reply of "Export workload configuration", and the part of the gateway's
  * configuration that does not concern aggregation. Beyond the specification: `*_file`, `clientSecretFile`,
- * `headerFiles`, `subject_provider_name`.
+ * `headerFiles`, `subject_provider_name`, and members of webhooks.
  */
 export const RunConfig = Type.Object(
   {

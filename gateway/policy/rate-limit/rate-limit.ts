@@ -75,11 +75,10 @@ function judge(
 }
 
 const OUTAGE: Decision = {
-  verdict: 'deny',
+  verdict: 'fail',
   reason: 'rate_limit_store_unavailable',
   message: 'the store of the rate limits is unavailable: try again later',
   retryAfterSeconds: OUTAGE_RETRY_SECONDS,
-  isOutage: true,
 };
 
 /** Returns true when calls pass while the store is unavailable: by default those that only the common bucket limits. */

@@ -1,13 +1,14 @@
-import type { Challenge, Deny } from '../../policy/policy.ts';
+import type { Challenge, Deny, Failure } from '../../policy/policy.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { BackendRuntime } from '../backends/backend.ts';
 import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
 import type { BackendFailure } from '../transport/channel.ts';
 
-/** A call that a policy rejected before it reached its backend. */
+/** A call that a policy rejected or could not decide on, before it reached its backend. */
 export type PolicyRefusal =
   | (Omit<Deny, 'verdict'> & { readonly kind: 'denied' })
-  | (Omit<Challenge, 'verdict'> & { readonly kind: 'challenged' });
+  | (Omit<Challenge, 'verdict'> & { readonly kind: 'challenged' })
+  | (Omit<Failure, 'verdict'> & { readonly kind: 'undecided' });
 
 /** Converts a failure into the answer that the client's method defines. */
 export type OnFailure = (

@@ -1,11 +1,12 @@
 import type { Span } from '../../http/json-scan.ts';
+import { withMember } from '../../http/json-walk.ts';
 import type { Allow, Decision, ListedItem, Policy } from '../../policy/policy.ts';
 import type { CallObserver } from '../../telemetry/call-observer.ts';
 import { stackOf } from '../../telemetry/log.ts';
 import { forwardParams } from '../aggregation/forward-params.ts';
 import type { ListKind, Route } from '../aggregation/view.ts';
 import { BackendCall } from './backend-call.ts';
-import type { OnFailure } from './failure.ts';
+import type { OnFailure, PolicyRefusal } from './failure.ts';
 import type { Fleet } from '../backends/fleet.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { Answer } from '../answers/answer.ts';
@@ -69,7 +70,8 @@ export class Forwarder {
     }
     const call = new PolicedCall(session, request, itemOf(route, name, request), answer, this.#deps);
     this.#judge(this.#policies, call, request, answer, onFailure, ({ maxReplyBytes }) => {
-      this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply, maxReplyBytes);
+      const allowed = { maxReplyBytes, replaced: call.replaced };
+      this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply, allowed);
     });
   }
 
@@ -130,10 +132,7 @@ export class Forwarder {
         onAllowed(decision);
         return;
       }
-      const refusal =
-        decision.verdict === 'deny'
-          ? ({ kind: 'denied', ...decision } as const)
-          : ({ kind: 'challenged', ...decision } as const);
+      const refusal = refusalOf(decision);
       call.end(refusal.kind);
       onFailure(answer, refusal, { name: call.backend, timeoutMs: 0 });
     });
@@ -193,7 +192,7 @@ export class Forwarder {
     answer: Answer,
     onFailure: OnFailure,
     onReply: ((message: Buffer) => void) | undefined,
-    maxReplyBytes?: number,
+    { maxReplyBytes, replaced }: Allowed = {},
   ): void {
     const { body, envelope } = request;
     const { params, method } = envelope;
@@ -208,7 +207,8 @@ export class Forwarder {
       onFailure(answer, { kind: failure, detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
       return;
     }
-    const bytes = nameSpan ? forwardParams(body, params, nameSpan, route) : body.subarray(params.start, params.end);
+    const named = nameSpan ? forwardParams(body, params, nameSpan, route) : body.subarray(params.start, params.end);
+    const bytes = replaced ? withArguments(named, replaced) : named;
     const originalName = nameSpan ? route.name : name;
     const sent = { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers };
     const { trace } = answer;
@@ -234,4 +234,26 @@ function itemOf(route: Route, name: string, { envelope: { method } }: ClientRequ
   const isTemplate = kind === 'templates' && name === route.advertised && method === 'completion/complete';
   if (kind === 'templates' && !isTemplate) return { kind: 'resources', name, backend, json: undefined };
   return { kind, name, backend, json: name === route.advertised ? json : undefined };
+}
+
+/** What policies have allowed. */
+interface Allowed {
+  readonly maxReplyBytes?: number | undefined;
+  /** JSON text that replaces the arguments of the client. */
+  readonly replaced?: Buffer | undefined;
+}
+
+/** Returns the JSON text of `params` with other arguments. */
+const withArguments = (params: Buffer, replaced: Buffer): Buffer =>
+  withMember(params, { start: 0, end: params.length }, 'arguments', replaced.toString('utf8'));
+
+function refusalOf(decision: Exclude<Decision, { readonly verdict: 'allow' }>): PolicyRefusal {
+  switch (decision.verdict) {
+    case 'deny':
+      return { kind: 'denied', ...decision };
+    case 'challenge':
+      return { kind: 'challenged', ...decision };
+    case 'fail':
+      return { kind: 'undecided', ...decision };
+  }
 }

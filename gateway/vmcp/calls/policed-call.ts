@@ -4,6 +4,7 @@ import type { ListedItem, PolicyCall } from '../../policy/policy.ts';
 import type { CallObserver, EndedCall } from '../../telemetry/call-observer.ts';
 import type { Answer, WatchingCall } from '../answers/answer.ts';
 import type { ClientRequest } from '../client-request.ts';
+import { OPEN_OBJECT } from '../../http/json-walk.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall, Session } from '../session.ts';
 import { outcomeOf } from './outcome.ts';
@@ -14,7 +15,9 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   readonly method: string;
   readonly item: ListedItem;
   readonly identity: Identity | undefined;
-  readonly arguments: Buffer | undefined;
+  arguments: Buffer | undefined;
+  /** Arguments that a policy has set in place of those of the client. */
+  replaced: Buffer | undefined;
   readonly isSent = false;
   failure: string | undefined;
   durationMs = 0;
@@ -35,8 +38,8 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     this.method = envelope.method ?? '';
     this.item = item;
     this.identity = identity;
-    const hasArguments = this.method === 'tools/call' || this.method === 'prompts/get';
-    if (hasArguments && params.arguments) this.arguments = body.subarray(params.arguments.start, params.arguments.end);
+    if (this.#hasArguments && params.arguments)
+      this.arguments = body.subarray(params.arguments.start, params.arguments.end);
     this.#answer = answer;
     this.#observer = observer;
     this.#now = now;
@@ -57,6 +60,14 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     return members && new Map([...members].map(([name, { start, end }]) => [name, text.toString('utf8', start, end)]));
   }
 
+  /** Sets the arguments of the call. @throws Error for a method without arguments, and for text that is no object */
+  replaceArguments(text: Buffer): void {
+    if (!this.#hasArguments) throw new Error(`a policy set arguments of ${this.method}, which has none`);
+    if (text[0] !== OPEN_OBJECT) throw new Error('a policy set arguments that are not an object');
+    this.arguments = text;
+    this.replaced = text;
+  }
+
   get id(): string {
     return this.#answer.id.toString('latin1');
   }
@@ -71,6 +82,10 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
 
   get signal(): AbortSignal {
     return (this.#aborted ??= new AbortController()).signal;
+  }
+
+  get #hasArguments(): boolean {
+    return this.method === 'tools/call' || this.method === 'prompts/get';
   }
 
   /** True after `cancel`, which has answered the client. */

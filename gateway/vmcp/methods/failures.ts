@@ -85,10 +85,7 @@ function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { re
   return true;
 }
 
-const OUTAGE = { status: 503, code: CODE.internal } as const;
-const RATE_LIMITED = { status: 429, code: CODE.rateLimited } as const;
-
-/** Rejects a call that a policy denied or that needs more scopes. Returns false for failures of another kind. */
+/** Rejects a call that a policy denied or could not decide on, or that needs more scopes. Returns false for failures of another kind. */
 function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal): failure is PolicyRefusal {
   if (failure.kind === 'challenged') {
     const { scopes, message } = failure;
@@ -96,15 +93,17 @@ function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal)
       answer.error(CODE.denied, message, { reason: 'insufficient_scope', scopes });
     return true;
   }
-  if (failure.kind !== 'denied') return false;
-  const { reason, message, retryAfterSeconds, isOutage = false } = failure;
-  if (retryAfterSeconds === undefined) {
-    answer.refuse({ status: 403, code: CODE.denied, message, data: { reason } });
-    return true;
-  }
-  const how = isOutage ? OUTAGE : RATE_LIMITED;
-  answer.refuse({ ...how, message, data: { reason, retryAfterSeconds }, retryAfterSeconds });
+  if (failure.kind !== 'denied' && failure.kind !== 'undecided') return false;
+  const { reason, message, retryAfterSeconds } = failure;
+  const data = { reason, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+  answer.refuse({ ...statusOf(failure), message, data, retryAfterSeconds });
   return true;
+}
+
+function statusOf({ kind, retryAfterSeconds }: PolicyRefusal & { readonly kind: 'denied' | 'undecided' }) {
+  if (kind === 'undecided') return { status: 503, code: CODE.internal } as const;
+  if (retryAfterSeconds !== undefined) return { status: 429, code: CODE.rateLimited } as const;
+  return { status: 403, code: CODE.denied } as const;
 }
 
 /** Answers `tools/call` with a result that the model can read instead of a protocol error. */

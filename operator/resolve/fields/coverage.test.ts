@@ -83,8 +83,7 @@ const isInGoldens = (kind: KindName, pattern: FieldPattern): boolean =>
     resourcesOf(manifests).some((object) => object.kind === kind && occurrences(object, pattern).length > 0),
   );
 
-const resourcesOf = ({ snapshots }: Manifests): Resource[] =>
-  [...snapshots.values()].flatMap((snapshot) => objectsOf(snapshot));
+const resourcesOf = ({ snapshots }: Manifests): Resource[] => [...snapshots.values()].flatMap((s) => objectsOf(s));
 
 /** Lists other values for a field. */
 function alternatives(value: unknown, schema: Schema): unknown[] {

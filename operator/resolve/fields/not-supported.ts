@@ -82,7 +82,12 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
     ['spec.telemetryConfigRef', TELEMETRY, undefined, 'set telemetryConfigRef of the VirtualMCPServer'],
     ['spec.toolConfigRef', TOOL_CONFIG],
-    ['spec.webhookConfigRef', 'support for webhooks'],
+    [
+      'spec.webhookConfigRef',
+      'a webhook of a single server',
+      undefined,
+      'set webhookConfigRef on the VirtualMCPServer of its group instead',
+    ],
   ]),
   { kind: 'MCPServer', pattern: 'spec.volumes', feature: SANDBOX, only: 'local' },
 ];

@@ -64,7 +64,7 @@ export function fieldConditions(facts: Facts): ConditionState[] {
 
 /** Builds the conditions of the problem table for the fields that the spec has. */
 function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProblem[], self: Self): ConditionState[] {
-  const { groupRef, incomingAuth, authServerConfig, telemetryConfigRef: telemetry } = vmcp.spec;
+  const { groupRef, incomingAuth, authServerConfig, telemetryConfigRef: telemetry, webhookConfigRef } = vmcp.spec;
   const condition = (type: string, reason: string, message: string): ConditionState => {
     const about = problems.filter((problem) => rowsOf(problem).some((row) => row.type === type));
     const reasonOf = (problem: ObjectProblem): string =>
@@ -87,6 +87,15 @@ function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProble
             'TelemetryConfigRefValidated',
             'TelemetryConfigRefValid',
             `MCPTelemetryConfig "${telemetry.name}" is used`,
+          ),
+        ]
+      : []),
+    ...(webhookConfigRef
+      ? [
+          condition(
+            'WebhookConfigValidated',
+            'WebhookConfigValid',
+            `MCPWebhookConfig "${webhookConfigRef.name}" is used`,
           ),
         ]
       : []),

@@ -5,7 +5,7 @@ export interface ProblemRow {
   readonly type: string;
   readonly reason: string;
   /** Kind of the object that has the problem. */
-  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig' | 'MCPAuthzConfig' | 'MCPTelemetryConfig';
+  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig' | 'MCPAuthzConfig' | 'MCPTelemetryConfig' | 'MCPWebhookConfig';
   /** A problem must match both when both are given. */
   readonly path?: RegExp;
   readonly reasons?: readonly string[];
@@ -23,6 +23,7 @@ const OIDC_REF = /^spec\.incomingAuth\.oidcConfigRef\.name$/u;
 const AUTHZ_REF = /^spec\.incomingAuth\.authzConfigRef\.name$/u;
 const AUTHZ_CONFIG_MAP = /^spec\.incomingAuth\.authzConfig\.configMap\b/u;
 const TELEMETRY_REF = /^spec\.telemetryConfigRef\.name$/u;
+const WEBHOOK_REF = /^spec\.webhookConfigRef\.name$/u;
 const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
 
 /** The first matching row per type applies. Problems that match no row make `Valid` false. */
@@ -101,8 +102,24 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
     reasons: [CONSEQUENCE_REASON],
   },
   { type: 'TelemetryConfigRefValidated', reason: 'TelemetryConfigRefInvalid', kind: 'MCPTelemetryConfig' },
+  {
+    type: 'WebhookConfigValidated',
+    reason: 'WebhookConfigRefNotFound',
+    kind: 'VirtualMCPServer',
+    path: WEBHOOK_REF,
+    reasons: ['WebhookConfigRefNotFound'],
+  },
+  {
+    type: 'WebhookConfigValidated',
+    reason: 'WebhookConfigInvalid',
+    kind: 'VirtualMCPServer',
+    path: WEBHOOK_REF,
+    reasons: [CONSEQUENCE_REASON],
+  },
+  { type: 'WebhookConfigValidated', reason: 'WebhookConfigInvalid', kind: 'MCPWebhookConfig' },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'VirtualMCPServer', reasons: MISSING },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPOIDCConfig', reasons: MISSING },
+  { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPWebhookConfig', reasons: MISSING },
   { type: 'AuthServerConfigValidated', reason: 'AuthServerConfigInvalid', kind: 'VirtualMCPServer', path: AUTH_SERVER },
   {
     type: 'AuthServerConfigValidated',

@@ -2,22 +2,15 @@ import { Secret, type Identity } from '../../../contract/identity.ts';
 import { distinctMembers } from '../../../http/known-members.ts';
 import { authorization } from '../../authorization.ts';
 import type { ListedItem, Policy, PolicyCall } from '../../policy.ts';
-import { MemoryBuckets } from '../../rate-limit/memory-buckets.ts';
+import { policyDeps } from '../../testdata/policy-deps.ts';
 import type { AuthorizationConfig } from '../config.ts';
 
 type Cedar = Omit<AuthorizationConfig['cedar'], 'policies'>;
 
-const UNOBSERVED = {
-  decided: () => undefined,
-  failedOpen: () => undefined,
-  storeFailed: () => undefined,
-  storeAnswered: () => undefined,
-};
-
 export const policyOf = (policies: readonly string[], cedar: Cedar = {}): Policy =>
   authorization.create(
     { type: 'cedarv1', version: '1.0', cedar: { policies: [...policies], ...cedar } },
-    { now: () => 0, server: 'front', buckets: new MemoryBuckets(() => 0), rateLimits: UNOBSERVED },
+    policyDeps(),
   );
 
 export const identityOf = (claims: Readonly<Record<string, unknown>> = {}): Identity => ({

@@ -20,7 +20,7 @@ import { VirtualServer } from '../../virtual-server.ts';
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly name?: string };
+  readonly params?: { readonly name?: string; readonly [member: string]: unknown };
 }
 
 const CAPABILITIES = { tools: {}, prompts: {}, resources: { subscribe: true }, completions: {} };
@@ -40,10 +40,12 @@ function replyTo({ id, method = '', params }: Message): object {
   return { id, result: RESULTS[method] ?? { content: [] } };
 }
 
-/** Starts a backend that records the methods it receives. */
-async function startBackend(received: string[]): Promise<string> {
+/** Starts a backend that records the methods and the `params` it receives. */
+async function startBackend(received: string[], bodies: string[]): Promise<string> {
   const onPost = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const message = JSON.parse(await text(req)) as Message;
+    const body = await text(req);
+    bodies.push(body);
+    const message = JSON.parse(body) as Message;
     received.push(message.method ?? '');
     if (message.id === undefined) {
       res.writeHead(202).end();
@@ -97,8 +99,10 @@ const observed = ({ session, method, name, backend, outcome, isSent }: EndedCall
 /** Starts a virtual server with one backend and these policies, and opens a session. */
 export async function policedServer(...policies: Policy[]) {
   const received: string[] = [];
+  /** JSON text of each message that the backend received. */
+  const bodies: string[] = [];
   const ended: ObservedCall[] = [];
-  const config = configOf(await startBackend(received));
+  const config = configOf(await startBackend(received, bodies));
   const log = createLog(new PassThrough().resume(), 'error');
   const boundary = { current: createBoundary({ log, now: Date.now }) };
   const virtual = new VirtualServer(config, {
@@ -118,14 +122,15 @@ export async function policedServer(...policies: Policy[]) {
   const origins = { current: { allowedHosts: undefined, allowedOrigins: new Set<string>(), allowLoopbackOrigins: true } };
   const options = { log, origins, requestIdPrefix: '', refusals: new RefusalLog(log) };
   const gate = { boundary, authServer: {}, clientUrl: () => undefined, audit: { current: undefined } };
-  const app = createPublicApp(virtual, { maxBodyBytes: 1_000_000, version: '0' }, gate, options);
+  const app = createPublicApp(virtual, { maxBodyBytes: 2_000_000, version: '0' }, gate, options);
   const listener = await listen(app, '127.0.0.1', 0);
   onTestFinished(async () => {
     await virtual.close();
     await listener.close();
   });
   const url = `http://127.0.0.1:${String(listener.port)}/mcp`;
-  const send = (method: string, params: object, signal?: AbortSignal): Promise<Response> =>
+  /** `params` as an object or as JSON text. */
+  const send = (method: string, params: object | string, signal?: AbortSignal): Promise<Response> =>
     fetch(url, {
       method: 'POST',
       headers: {
@@ -133,10 +138,10 @@ export async function policedServer(...policies: Policy[]) {
         accept: 'application/json, text/event-stream',
         ...(method === 'initialize' ? {} : { 'mcp-session-id': 'session-1' }),
       },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${typeof params === 'string' ? params : JSON.stringify(params)}}`,
       ...(signal && { signal }),
     });
   await send('initialize', { protocolVersion: '2025-11-25', clientInfo: { name: 'shell', version: '2' } });
   const read = async (method: string, params: object = {}): Promise<unknown> => (await send(method, params)).json();
-  return { virtual, send, read, received, ended };
+  return { virtual, send, read, received, bodies, ended, url };
 }
