@@ -18,13 +18,17 @@ const documentsOf = (text: string): unknown[] =>
   parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS() as unknown]));
 
 const OWN = 'vmcp.dev/v1alpha1';
-const examples = globSync('examples/**/*.{yaml,yml}', { cwd: root }).flatMap((file) =>
-  documentsOf(readFileSync(join(root, file), 'utf8')).map((document, index) => ({
-    place: `${file}, document ${String(index + 1)}`,
-    document: document as { apiVersion: string; kind: string; spec: object },
-  })),
-);
-const ours = examples.filter(({ document }) => document.apiVersion === OWN);
+const resourcesIn = (files: string) =>
+  globSync(files, { cwd: root })
+    .flatMap((file) =>
+      documentsOf(readFileSync(join(root, file), 'utf8')).map((document, index) => ({
+        place: `${file}, document ${String(index + 1)}`,
+        document: document as { apiVersion: string; kind: string; spec: object },
+      })),
+    )
+    .filter(({ document }) => document.apiVersion === OWN);
+const ours = resourcesIn('examples/**/*.{yaml,yml}');
+const samples = resourcesIn('crds/kinds/samples/valid/*.yaml');
 
 describe('the schemas for editors', () => {
   it('accept every example', () => {
@@ -42,7 +46,7 @@ describe('the schemas for editors', () => {
   });
 
   it('reject a misspelt field', () => {
-    const kinds = new Map(ours.map((example) => [example.document.kind, example]));
+    const kinds = new Map([...samples, ...ours].map((each) => [each.document.kind, each]));
     expect(kinds.size).toBe(KINDS.length);
     for (const { place, document } of kinds.values()) {
       const misspelt = { ...document, spec: { ...document.spec, gruopRef: { name: 'tools' } } };

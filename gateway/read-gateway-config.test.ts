@@ -71,6 +71,8 @@ describe('a member of the Run configuration', () => {
   const ACCEPTED = [
     'schema_version',
     'name',
+    'audit_config',
+    'audit_config_path',
     'base_name',
     'container_name',
     'container_labels',
@@ -115,8 +117,8 @@ describe('a member of the Run configuration', () => {
   });
 
   it('is refused together with all other unsupported members', () => {
-    expect(refusals({ ...base, audit_config: {}, tools_filter: ['a'] })).toEqual([
-      'NotSupportedYet audit_config',
+    expect(refusals({ ...base, runtime_config: {}, tools_filter: ['a'] })).toEqual([
+      'NotSupportedYet runtime_config',
       'NotSupportedYet tools_filter',
     ]);
   });

@@ -213,6 +213,6 @@ describe('examples of decisions on calls', () => {
 
   it('webhooks: the documentation shows the receiver that is tested', () => {
     const receiver = readFileSync(join(root, 'examples', 'webhooks', 'receiver.mjs'), 'utf8');
-    expect(readFileSync(join(root, 'docs', 'webhooks.md'), 'utf8')).toContain(receiver);
+    expect(readFileSync(join(root, 'docs', 'policies', 'webhooks.md'), 'utf8')).toContain(receiver);
   });
 });

@@ -39,7 +39,7 @@ const MUTABLE_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get
 
 const invalid = (detail: string): WebhookAnswer => ({ kind: 'invalid', detail });
 
-/** Reads the reply of a webhook. Only 200 is an answer; 422 always denies. @see docs/webhooks.md */
+/** Reads the reply of a webhook. Only 200 is an answer; 422 always denies. @see docs/policies/webhooks.md */
 export function readAnswer({ status, body }: WebhookReply, call: AskedCall): WebhookAnswer {
   if (status === 422) return { kind: 'denied', text: undefined };
   if (status !== 200) return invalid(`it answered HTTP ${String(status)}`);

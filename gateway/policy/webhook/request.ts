@@ -20,7 +20,7 @@ export interface RequestFacts {
 /**
  * Returns the JSON body of a request. `args` is the JSON text of the arguments and is copied byte for byte, so that the
  * webhook reads the same numbers and keys as the backend.
- * @see docs/webhooks.md
+ * @see docs/policies/webhooks.md
  */
 export function webhookBody(call: PolicyCall, args: Buffer | undefined, facts: RequestFacts): string {
   const { session, method, name, backend, identity } = call;

@@ -13,7 +13,7 @@ import type { PolicyDeps, ServiceUse } from '../../policy.ts';
 import { policyDeps } from '../../testdata/policy-deps.ts';
 import type { WebhookConfig } from '../config.ts';
 
-/** Body of a request, as docs/webhooks.md describes it. */
+/** Body of a request, as docs/policies/webhooks.md describes it. */
 export interface WebhookBody {
   readonly version: string;
   readonly uid: string;
