@@ -142,8 +142,8 @@ describe('vmcp gateway', { timeout: 30_000 }, () => {
   it('does not listen with a setting that it does not support', async () => {
     const { code, lines } = await gateway(configOver([], { tools_filter: ['a'], isolate_network: true }));
     expect(lines).toEqual([
-      expect.stringMatching(/^gateway\.json: isolate_network: .* \[NotSupportedYet\]$/u),
       expect.stringMatching(/^gateway\.json: tools_filter: .* \[NotSupportedYet\]$/u),
+      expect.stringMatching(/^gateway\.json: isolate_network: .* \[NotSupportedYet\]$/u),
     ]);
     expect(code).toBe(2);
   });
