@@ -55,6 +55,10 @@ class AuthorizationPolicy implements Policy {
     this.#authorizer = new Authorizer(config, requirePolicies(config), server);
   }
 
+  get readsArguments(): boolean {
+    return this.#authorizer.readsArguments;
+  }
+
   decide(call: PolicyCall): typeof ALLOW | Deny {
     const { item, identity } = call;
     const readArguments = () => (call.arguments ? call.readArguments() : NO_ARGUMENTS);

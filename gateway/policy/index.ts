@@ -5,10 +5,9 @@ import { mutatingWebhooks } from './webhook/mutating.ts';
 import { validatingWebhooks } from './webhook/validating.ts';
 
 /**
- * Every policy, in the order in which policies decide. A new one is one line here. Mutating webhooks come first: every
- * policy after them reads the arguments that the backend will receive. Validating webhooks come last: they are asked only
- * about calls that nothing else rejects.
+ * Every policy, in the order in which policies decide. A new one is one line here. Webhooks come last: they are asked only
+ * about calls that nothing else rejects. Validating ones read the arguments that the backend will receive.
  */
-export const POLICIES = [mutatingWebhooks, authorization, rateLimit, validatingWebhooks] as const;
+export const POLICIES = [authorization, rateLimit, mutatingWebhooks, validatingWebhooks] as const;
 
 export const { createPolicies, policyMembers, policyProblems } = policyRegistry(POLICIES);

@@ -55,7 +55,10 @@ export interface Allow {
   readonly verdict: 'allow';
   /** Longest reply, in bytes. A longer reply fails the call. The smallest limit of all policies applies. */
   readonly maxReplyBytes?: number;
-  /** JSON text of an object that replaces the arguments of `tools/call` or `prompts/get`. Later policies read it. */
+  /**
+   * JSON text of an object that replaces the arguments of `tools/call` or `prompts/get`. Later policies read it, and earlier
+   * ones that read arguments decide again.
+   */
   readonly arguments?: Buffer;
 }
 
@@ -116,6 +119,8 @@ export interface Policy {
    * does not allow the call ends it. A policy limits its own waits; one that throws or rejects denies the call.
    */
   decide(call: PolicyCall): Decision | Promise<Decision>;
+  /** True when `decide` depends on the arguments: it decides again after a later policy has replaced them. */
+  readonly readsArguments?: boolean;
   /**
    * Decides on a call of an item that is not in the view of the client, before the client gets the error of its method; absent: it
    * gets that error. A policy that hides items rejects such a call exactly as one that it denies, after the same time.

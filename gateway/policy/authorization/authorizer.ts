@@ -56,6 +56,10 @@ export class Authorizer {
     return this.#constant.evaluate(constant, item, {});
   }
 
+  get readsArguments(): boolean {
+    return this.#byArguments !== undefined;
+  }
+
   /**
    * Returns the outcome of the policies that read arguments. `readArguments` returns the JSON text of each argument, and undefined
    * for arguments that cannot be read exactly; it is not called without such policies.

@@ -242,17 +242,18 @@ describe('several webhooks', () => {
       seen('c', ALLOWED),
       seen('d', ALLOWED),
     ]);
-    let authorized: string | undefined;
+    const authorized: string[] = [];
     const authorization: Policy = {
+      readsArguments: true,
       decide: ({ arguments: args }) => {
-        authorized = args?.toString();
+        authorized.push(String(args));
         return { verdict: 'allow' };
       },
     };
     const { read, bodies } = await policedServer(
+      authorization,
       mutating(world, a.config, b.config),
       validating(world, c.config, d.config),
-      authorization,
     );
     await read('tools/call', { ...BUY, _meta: { trace: 1 } });
     expect(order).toEqual([
@@ -261,7 +262,7 @@ describe('several webhooks', () => {
       'c {"amount":3,"to":"ann"}',
       'd {"amount":3,"to":"ann"}',
     ]);
-    expect(authorized).toBe('{"amount":3,"to":"ann"}');
+    expect(authorized).toEqual(['{"amount":2}', '{"amount":3,"to":"ann"}']);
     expect(sent(bodies)).toEqual({ name: 'buy', arguments: { amount: 3, to: 'ann' }, _meta: { trace: 1 } });
   });
 

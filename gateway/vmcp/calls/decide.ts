@@ -1,37 +1,45 @@
 import { ALLOW, type Allow, type Decision, type Policy } from '../../policy/policy.ts';
 import type { PolicedCall } from './policed-call.ts';
 
-/** Combines the decisions of `policies` in order: at once unless a policy takes time. Each reads the arguments that an earlier one set. */
-export function decide(policies: readonly Pick<Policy, 'decide'>[], call: PolicedCall): Decision | Promise<Decision> {
+/** The part of a policy that decides on calls. */
+export type Judge = Pick<Policy, 'decide' | 'readsArguments'>;
+
+/**
+ * Combines the decisions of `policies` in order: at once unless a policy takes time. After one that replaces the arguments,
+ * the earlier ones that read arguments decide again.
+ */
+export function decide(policies: readonly Judge[], call: PolicedCall): Decision | Promise<Decision> {
   let allowed = ALLOW;
   for (const [index, policy] of policies.entries()) {
     const decision = policy.decide(call);
-    if (decision instanceof Promise) return decideRest(allowed, decision, policies.slice(index + 1), call);
+    if (decision instanceof Promise || (decision.verdict === 'allow' && decision.arguments))
+      return decideRest(allowed, decision, policies, index, call);
     if (decision.verdict !== 'allow') return decision;
-    allowed = combined(allowed, decision, call);
+    allowed = narrower(allowed, decision);
   }
   return allowed;
 }
 
 async function decideRest(
   before: Allow,
-  pending: Promise<Decision>,
-  rest: readonly Pick<Policy, 'decide'>[],
+  pending: Decision | Promise<Decision>,
+  policies: readonly Judge[],
+  index: number,
   call: PolicedCall,
 ): Promise<Decision> {
   const decision = await pending;
   if (decision.verdict !== 'allow') return decision;
-  const allowed = combined(before, decision, call);
+  const allowed = narrower(before, decision);
   if (call.isCancelled) return allowed; // nobody reads the decision
-  const last = await decide(rest, call);
-  return last.verdict === 'allow' ? narrower(allowed, last) : last;
+  const later = policies.slice(index + 1);
+  if (!decision.arguments) return combined(allowed, await decide(later, call));
+  call.replaceArguments(decision.arguments);
+  const again = policies.slice(0, index).filter(({ readsArguments }) => readsArguments);
+  return combined(allowed, await decide([...again, ...later], call));
 }
 
-/** Returns what both allow. The call takes the arguments of the later one. */
-function combined(before: Allow, decision: Allow, call: PolicedCall): Allow {
-  if (decision.arguments) call.replaceArguments(decision.arguments);
-  return narrower(before, decision);
-}
+const combined = (allowed: Allow, last: Decision): Decision =>
+  last.verdict === 'allow' ? narrower(allowed, last) : last;
 
 function narrower(one: Allow, other: Allow): Allow {
   const { maxReplyBytes: limit = Infinity } = one;

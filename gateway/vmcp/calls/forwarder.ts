@@ -11,7 +11,7 @@ import type { Fleet } from '../backends/fleet.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { Session } from '../session.ts';
-import { decide } from './decide.ts';
+import { decide, type Judge } from './decide.ts';
 import { PolicedCall } from './policed-call.ts';
 import { traced } from './trace-propagation.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -28,7 +28,7 @@ export interface ForwarderDeps {
 export class Forwarder {
   #policies: readonly Policy[] = [];
   /** Decisions on items that do not exist, of the policies that hide items. */
-  #onUnknown: readonly Pick<Policy, 'decide'>[] = [];
+  #onUnknown: readonly Judge[] = [];
   readonly #deps: ForwarderDeps;
 
   constructor(deps: ForwarderDeps) {
@@ -120,7 +120,7 @@ export class Forwarder {
 
   /** Calls `onAllowed`, or answers with the rejection of the first policy that does not allow the call. */
   #judge(
-    policies: readonly Pick<Policy, 'decide'>[],
+    policies: readonly Judge[],
     call: PolicedCall,
     request: ClientRequest,
     answer: Answer,
@@ -140,7 +140,7 @@ export class Forwarder {
 
   /** Calls `settle` with the decision of the policies, unless the client cancels the call before. */
   #decide(
-    policies: readonly Pick<Policy, 'decide'>[],
+    policies: readonly Judge[],
     call: PolicedCall,
     { held }: ClientRequest,
     settle: (decision: Decision) => void,
@@ -165,7 +165,7 @@ export class Forwarder {
       .finally(() => held?.release());
   }
 
-  #decisionOn(policies: readonly Pick<Policy, 'decide'>[], call: PolicedCall): Decision | Promise<Decision> {
+  #decisionOn(policies: readonly Judge[], call: PolicedCall): Decision | Promise<Decision> {
     try {
       return decide(policies, call);
     } catch (error) {

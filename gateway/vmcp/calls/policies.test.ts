@@ -135,6 +135,27 @@ describe('a policy', () => {
     }
   });
 
+  it('decides again with the arguments that a later policy has set, if it reads arguments', async () => {
+    const decided: string[] = [];
+    const seeing = (name: string, readsArguments: boolean, limit: number): Policy => ({
+      readsArguments,
+      decide: ({ arguments: args }) => {
+        decided.push(`${name} ${String(args)}`);
+        const { amount } = JSON.parse(String(args)) as { amount: number };
+        return amount <= limit ? ALLOW : DENY;
+      },
+    });
+    const setting: Policy = { decide: () => ({ verdict: 'allow', arguments: Buffer.from('{"amount":9}') }) };
+    const { send, received } = await policedServer(seeing('reader', true, 5), seeing('other', false, 5), setting, {
+      decide: () => DENY,
+    });
+    expect((await send('tools/call', BUY)).status).toBe(403);
+    expect(decided).toEqual(['reader {"amount":2}', 'other {"amount":2}', 'reader {"amount":9}']);
+    const open = await policedServer(seeing('reader', true, 9), setting);
+    expect(await open.read('tools/call', BUY)).toMatchObject({ result: { content: [] } });
+    expect(received).not.toContain('tools/call');
+  });
+
   it('limits the size of the reply', async () => {
     const { read } = await policedServer(deciding({ verdict: 'allow', maxReplyBytes: 1_000 }), deciding(ALLOW));
     expect(await read('tools/call', BUY)).toMatchObject({ result: { content: [] } });
