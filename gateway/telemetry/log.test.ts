@@ -122,7 +122,7 @@ describe('createLog', () => {
     expect(lines((log) => log.info('x', facts))[0]).toMatchObject(facts);
   });
 
-  it('writes the lines of a turn of the event loop when the process exits in it', () => {
+  it('writes lines that wait when the process exits', () => {
     const script = join(import.meta.dirname, 'testdata/log-and-exit.ts');
     const { stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });
     const messages = stderr

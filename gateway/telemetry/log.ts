@@ -43,7 +43,7 @@ export interface LogOptions {
 /** A line of JSON keeps the order of its members. */
 const asJson = format.json({ deterministic: false });
 
-/** Streams whose lines wait for the end of this turn of the event loop. */
+/** Streams whose lines wait until the code that runs now has ended. */
 const corked = new Set<Writable>();
 let isExiting = false;
 
@@ -58,13 +58,13 @@ process.once('exit', () => {
 });
 
 /**
- * Writes all lines of one turn of the event loop at once: a system call costs more than the formatting of a line. Only for
- * the process's own streams, which write synchronously, also on exit.
+ * Writes the lines that one callback causes at once: a system call costs more than the formatting of a line. They are out
+ * before the next callback runs. Only for the process's own streams, which write synchronously, also on exit.
  */
 const writtenTogether = (stream: Writable) =>
   format((info) => {
     if (isExiting || corked.has(stream) || (stream !== process.stderr && stream !== process.stdout)) return info;
-    if (corked.size === 0) setImmediate(uncorkAll);
+    if (corked.size === 0) process.nextTick(uncorkAll);
     corked.add(stream);
     stream.cork();
     return info;
