@@ -38,6 +38,10 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'permission_profile.write': ['/work'],
   'permission_profile.network.outbound.allow_host': ['.example.com'],
   'permission_profile.network.inbound.allow_host': ['localhost'],
+  'audit_config.eventTypes': ['mcp_tool_call'],
+  'audit_config.excludeEventTypes': ['mcp_ping'],
+  'audit_config.logFile': '/var/log/vmcp/audit.log',
+  audit_config_path: '/etc/vmcp/audit.json',
   cluster_pod_template_patch: '{"spec":{}}',
 };
 
@@ -47,8 +51,9 @@ const REMOTE: Readonly<Record<string, unknown>> = {
   target_host: 'mcp.example',
   header_forward: { add_plaintext_headers: { 'X-A': 'b' }, add_headers_from_secret: { 'X-B': 'one' } },
 };
-const ONLY_REMOTE = new Set(['remote_url', 'header_forward', 'remote_auth_config']);
-const ONLY_IMAGE = new Set(['image', 'volumes', 'publish', 'container_labels']);
+// the settings and the file of the audit log exclude each other
+const ONLY_REMOTE = new Set(['remote_url', 'header_forward', 'remote_auth_config', 'audit_config_path']);
+const ONLY_IMAGE = new Set(['image', 'volumes', 'publish', 'container_labels', 'audit_config']);
 
 /** Returns a value for every leaf below a schema. */
 function sample(shape: Shape, path: string, values: Readonly<Record<string, unknown>>): unknown {
