@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { createLog, type LogOptions, type RootLog } from './log.ts';
@@ -120,15 +118,5 @@ describe('createLog', () => {
   it('leaves plain facts unchanged', () => {
     const facts = { client_id: 'vcl_abc', path: '/oauth/token', reason: 'code_replayed', error: 'decode=1, estate=2' };
     expect(lines((log) => log.info('x', facts))[0]).toMatchObject(facts);
-  });
-
-  it('writes lines that wait when the process exits', () => {
-    const script = join(import.meta.dirname, 'testdata/log-and-exit.ts');
-    const { stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });
-    const messages = stderr
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { message: string }).message);
-    expect(messages).toEqual(['one', 'two', 'three', 'last']);
   });
 });

@@ -43,33 +43,6 @@ export interface LogOptions {
 /** A line of JSON keeps the order of its members. */
 const asJson = format.json({ deterministic: false });
 
-/** Streams whose lines wait until the code that runs now has ended. */
-const corked = new Set<Writable>();
-let isExiting = false;
-
-function uncorkAll(): void {
-  for (const stream of corked) stream.uncork();
-  corked.clear();
-}
-
-process.once('exit', () => {
-  isExiting = true;
-  uncorkAll();
-});
-
-/**
- * Writes the lines that one callback causes at once: a system call costs more than the formatting of a line. They are out
- * before the next callback runs. Only for the process's own streams, which write synchronously, also on exit.
- */
-const writtenTogether = (stream: Writable) =>
-  format((info) => {
-    if (isExiting || corked.has(stream) || (stream !== process.stderr && stream !== process.stdout)) return info;
-    if (corked.size === 0) process.nextTick(uncorkAll);
-    corked.add(stream);
-    stream.cork();
-    return info;
-  })();
-
 const asText = (hasColor: boolean) =>
   format.printf(({ timestamp, ...entry }) => textLine(entry, new Date(String(timestamp)), hasColor));
 
@@ -88,10 +61,7 @@ export function createLog(
     format: unchanged(),
     transports: [
       // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston-transport's own typing
-      new transports.Stream({
-        stream,
-        format: format.combine(format.timestamp(), redacted(), lines, writtenTogether(stream)),
-      }),
+      new transports.Stream({ stream, format: format.combine(format.timestamp(), redacted(), lines) }),
     ],
   });
 }
