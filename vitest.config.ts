@@ -13,6 +13,8 @@ const needRedis = [
 ];
 /** They start load generators: `make bench` runs them before it measures. */
 const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];
+/** Scenarios that run after those of the operator: they make both lanes equally long. */
+const ofTheSecondLane = ['e2e/{faults,regressions,workloads}/**/*.test.ts'];
 const pure = pureTests(import.meta.dirname);
 /** `--project unit` alone runs the pure tests too, each in a process. */
 const isUnitAlone = process.argv.includes('unit') && !process.argv.includes('pure');
@@ -55,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          exclude: [...outside, 'e2e/{cluster,operator,regressions}/**', ...ofTheBenchmark, ...pure],
+          exclude: [...outside, 'e2e/{cluster,operator}/**', ...ofTheSecondLane, ...ofTheBenchmark, ...pure],
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },
@@ -64,8 +66,8 @@ export default defineConfig({
         // Like those of `e2e`, but in the second lane of a run: e2e/harness/run/lanes.ts.
         extends: true,
         test: {
-          name: 'regressions',
-          include: ['e2e/regressions/**/*.test.ts'],
+          name: 'e2e-beside',
+          include: ofTheSecondLane,
           exclude: [...outside, ...pure],
           testTimeout: 90_000,
           hookTimeout: 120_000,

@@ -14,7 +14,7 @@ export interface Run {
 const BESIDE = [
   { project: 'operator', workers: 2 },
   { project: 'cluster', workers: 1 },
-  { project: 'regressions', workers: 1 },
+  { project: 'e2e-beside', workers: 2 },
 ] as const;
 
 const flags = (projects: readonly string[]): string[] => projects.flatMap((project) => ['--project', project]);
