@@ -1,4 +1,5 @@
 // Verifies the signature, denies calls that mention "secret", and marks the message of the others as reviewed.
+import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
