@@ -21,6 +21,8 @@ afterEach(async () => {
 interface Offer {
   readonly tools: readonly string[];
   readonly resources?: readonly string[];
+  /** Delays the list of tools. */
+  readonly listed?: Promise<unknown>;
   /** Serves everything but the handshake and the lists. */
   readonly answer?: (message: Message, reply: (result: object) => void) => void;
 }
@@ -37,9 +39,10 @@ async function backend(name: string, offer: Offer): Promise<{ config: Backend }>
     if (message.id === undefined) res.writeHead(202).end();
     else if (message.method === 'initialize')
       reply({ protocolVersion: '2025-06-18', capabilities, serverInfo: { name, version: '1' } });
-    else if (message.method === 'tools/list')
+    else if (message.method === 'tools/list') {
+      await offer.listed;
       reply({ tools: offer.tools.map((tool) => ({ name: tool, inputSchema: { type: 'object' } })) });
-    else if (message.method === 'resources/list')
+    } else if (message.method === 'resources/list')
       reply({ resources: (offer.resources ?? []).map((uri) => ({ uri, name: uri })) });
     else if (message.method === 'resources/templates/list') reply({ resourceTemplates: [] });
     else (offer.answer ?? ((_message, answer) => answer({})))(message, reply);
@@ -131,6 +134,18 @@ describe('a swap of the configuration', () => {
     expect(await ask('tools/call', { name: 't' })).toMatchObject({ result: { from: 'new' } });
     release.resolve(undefined);
     expect(await running).toMatchObject({ result: { from: 'old' } });
+  });
+
+  it('lets requests for lists wait for a backend that has not answered yet', async () => {
+    const listed = Promise.withResolvers<undefined>();
+    const { config } = await backend('a', { tools: ['t'], listed: listed.promise });
+    const { gateway, url } = await start(spec([config]));
+    await gateway.swap([spec([config], { origins: ['https://after.example'] })]);
+    const { ask } = await client(url);
+    const reply = ask('tools/list');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    listed.resolve(undefined);
+    expect(await reply).toMatchObject({ result: { tools: [{ name: 't' }] } });
   });
 
   it('finishes calls of a removed virtual server before the gateway stops', async () => {

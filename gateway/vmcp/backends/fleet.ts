@@ -221,11 +221,15 @@ export class Fleet implements CatalogSource {
     const entry = this.#entries.get(name);
     if (!entry) return;
     const { phase } = this.launchState(name);
+    const monitor = this.#monitor;
     const settled = (): void => {
       entry.settled = true;
       this.#settle();
     };
-    signal.addEventListener('abort', settled, { once: true });
+    const onAbort = (): void => {
+      if (this.#monitor === monitor) settled(); // else the next monitor probes it again
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
     try {
       await this.#check(entry, signal).catch((error: unknown) => {
         entry.runtime.dropOwn();
@@ -242,7 +246,7 @@ export class Fleet implements CatalogSource {
       else this.#onProbeFailed(name, entry, failure, phase);
       throw error instanceof BackendError ? error : new BackendError(failure);
     } finally {
-      signal.removeEventListener('abort', settled);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
