@@ -81,6 +81,11 @@ export class Subscriptions {
     for (const [uri, entry] of this.#byUri) if (entry.backend === backend) this.delete(uri);
   }
 
+  /** Removes the subscriptions for which `keeps` returns false. */
+  keep(keeps: (uri: string, backend: string) => boolean): void {
+    for (const [uri, { backend }] of this.#byUri) if (!keeps(uri, backend)) this.delete(uri);
+  }
+
   clear(): void {
     this.#byUri.clear();
     this.#held.resize(0);

@@ -31,6 +31,7 @@ import {
 import type { LaunchState } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/readable-view.ts';
+import { isListed } from './views/listed.ts';
 import { Views } from './views/views.ts';
 import type { Logger } from '../contract/logger.ts';
 
@@ -273,7 +274,17 @@ export class VirtualServer {
       }
     }
     this.calls.policies = this.#createPolicies(config);
+    this.#endDeniedSubscriptions();
     this.views.swap(config);
+  }
+
+  #endDeniedSubscriptions(): void {
+    const { policies } = this.calls;
+    for (const session of this.sessions.all()) {
+      session.subscriptions.keep((name, backend) =>
+        isListed({ kind: 'resources', name, backend, json: undefined }, session, policies),
+      );
+    }
   }
 
   endSessions(): void {

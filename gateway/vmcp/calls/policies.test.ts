@@ -119,6 +119,18 @@ describe('a policy', () => {
     expect(viewers[0]).toEqual({ principal: 'anonymous', identity: undefined });
   });
 
+  it('ends the subscriptions that it denies after a change of the configuration', async () => {
+    let isOpen = true;
+    const { read, virtual } = await policedServer({ decide: () => ALLOW, isListed: () => isOpen });
+    expect(await read('resources/subscribe', { uri: 'shop:///stock' })).toMatchObject({ result: {} });
+    const isSubscribed = () => [...virtual.sessions.all()][0]?.subscriptions.has('shop:///stock');
+    virtual.swap(virtual.config);
+    expect(isSubscribed()).toBe(true);
+    isOpen = false;
+    virtual.swap(virtual.config);
+    expect(isSubscribed()).toBe(false);
+  });
+
   it('denies the call when it throws or rejects', async () => {
     const thrower: Policy = {
       decide: () => {

@@ -1,9 +1,13 @@
-import type { Policy, Viewer } from '../../policy/policy.ts';
+import type { ListedItem, Policy, Viewer } from '../../policy/policy.ts';
 import { advertisedList } from '../aggregation/pages.ts';
 import type { AdvertisedList, ListKind, Route, View } from '../aggregation/view.ts';
 
 /** Key of anonymous viewers, which have no identity. */
 const ANYONE = {};
+
+/** Returns false for an item that a policy hides from `viewer`. */
+export const isListed = (item: ListedItem, viewer: Viewer, policies: readonly Policy[]): boolean =>
+  policies.every((policy) => policy.isListed?.(item, viewer) ?? true);
 
 /** Cache of the filtered views, by view and viewer. */
 export class ListedViews {
@@ -31,7 +35,7 @@ function listedView(view: View, viewer: Viewer, policies: readonly Policy[]): Vi
     const list = view.lists[kind];
     const items = list.items.filter(({ key: name, json }) => {
       const item = { kind, name, backend: routes.get(name)?.backend ?? '', json };
-      return policies.every((policy) => policy.isListed?.(item, viewer) ?? true);
+      return isListed(item, viewer, policies);
     });
     return items.length === list.items.length ? list : advertisedList(kind, items, view.unavailable);
   };
