@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
-import { errorCode } from '../files/unreadable-files.ts';
+import { errorCode } from '../../../gateway/files/unreadable-files.ts';
 import { httpGet } from '../probes/http-get.ts';
 import { externalIssuer, upstreamIssuers, type ExternalIssuer } from '../probes/issuer.ts';
 import { renderTable } from '../table.ts';

@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
-import type { ConfigFile } from '../../../gateway/contract/gateway-config-files.ts';
-import type { Problem } from '../../../gateway/contract/problem.ts';
+import type { ConfigFile } from '../contract/gateway-config-files.ts';
+import type { Problem } from '../contract/problem.ts';
 
 /** Lists the files that are missing or that this user cannot read. */
 export async function unreadableFiles(files: readonly ConfigFile[]): Promise<Problem[]> {

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import type { Problem } from '../contract/problem.ts';
+import { POLICY_MEMBER, POLICY_PATH, type Policed } from '../contract/run-config/policy-file.ts';
+import { unreadableFiles } from './unreadable-files.ts';
+
+const MAX_BYTES = 1_048_576;
+
+/**
+ * Replaces `authz_config_path` by `authz_config`: the document in the file, JSON or YAML, whose shape is not checked. A file
+ * that cannot be read or parsed is a problem.
+ */
+export async function withPolicyFile(
+  { [POLICY_PATH]: _path, ...others }: Policed,
+  file: string,
+): Promise<{ readonly json: object } | { readonly problems: Problem[] }> {
+  const unreadable = await unreadableFiles([{ path: POLICY_PATH, file }]);
+  if (unreadable.length > 0) return { problems: unreadable };
+  const content = await readFile(file, 'utf8');
+  if (content.length > MAX_BYTES) return invalid(`${file} has more than 1 MiB: split or shorten it`);
+  try {
+    return { json: { ...others, [POLICY_MEMBER]: parse(content) as unknown } };
+  } catch (error) {
+    const [what = ''] = (error instanceof Error ? error.message : String(error)).split(/:?\n/u);
+    return invalid(`${file} is neither JSON nor YAML: ${what}`);
+  }
+}
+
+const invalid = (message: string): { problems: Problem[] } => ({
+  problems: [{ reason: 'AuthzInvalid', path: POLICY_PATH, message }],
+});
