@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
+import { isObject } from '../contract/json.ts';
 import type { Problem } from '../contract/problem.ts';
 import { POLICY_MEMBER, POLICY_PATH, type Policed } from '../contract/run-config/policy-file.ts';
 import { unreadableFiles } from './unreadable-files.ts';
@@ -19,7 +20,10 @@ export async function withPolicyFile(
   const content = await readFile(file, 'utf8');
   if (content.length > MAX_BYTES) return invalid(`${file} has more than 1 MiB: split or shorten it`);
   try {
-    return { json: { ...others, [POLICY_MEMBER]: parse(content) as unknown } };
+    const document: unknown = parse(content);
+    // null would count as an absent member, and nothing would be authorized
+    if (!isObject(document)) return invalid(`${file} holds no document with policies: write type, version and cedar`);
+    return { json: { ...others, [POLICY_MEMBER]: document } };
   } catch (error) {
     const [what = ''] = (error instanceof Error ? error.message : String(error)).split(/:?\n/u);
     return invalid(`${file} is neither JSON nor YAML: ${what}`);

@@ -44,6 +44,9 @@ it('takes the place of the member, as JSON or as YAML', async () => {
 
 it.each([
   ['no document', '{', /^authz_config_path: x is neither JSON nor YAML: .+ \[AuthzInvalid\]$/u],
+  ['nothing', '', /^authz_config_path: x holds no document with policies: .+ \[AuthzInvalid\]$/u],
+  ['null', 'null', /^authz_config_path: x holds no document with policies: .+ \[AuthzInvalid\]$/u],
+  ['a list', '[]', /^authz_config_path: x holds no document with policies: .+ \[AuthzInvalid\]$/u],
   [
     'another type',
     JSON.stringify({ ...documentOf(OPEN), type: 'httpv1' }),
