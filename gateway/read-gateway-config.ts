@@ -63,7 +63,10 @@ export function checkGatewayConfig(json: unknown): Read {
     ...strategies.problems,
     ...outgoingProblems(read.config, NEEDS, hasUsers(read.config.vmcp.incoming.type)),
     ...authServerProblems(read.config),
-    ...policyProblems(read.config, { hasUsers: hasUsers(read.config.vmcp.incoming.type) }),
+    ...policyProblems(read.config, {
+      hasUsers: hasUsers(read.config.vmcp.incoming.type),
+      loginSetting: 'vmcp.incoming.type: oidc',
+    }),
     ...sharedStoreProblems(read.config),
     ...mountProblems(read.config),
   ];

@@ -17,6 +17,17 @@ interface Shape {
 
 type Document = Record<string, unknown>;
 
+const WEBHOOKS = [
+  {
+    ...{ name: 'hook', url: 'https://hooks.example/', timeout: 2_000_000_000, failure_policy: 'ignore' },
+    ...{ hmac_secret_ref: '/etc/vmcp/hmac', claims: ['team'], allow_private_ips: true, insecure_allow_http: true },
+    tls_config: {
+      ...{ ca_bundle_path: '/etc/vmcp/ca', client_cert_path: '/etc/vmcp/cert', client_key_path: '/etc/vmcp/key' },
+      insecure_skip_verify: true,
+    },
+  },
+];
+
 /** Values of members that accept some words only, by their paths. */
 const VALUES: Readonly<Record<string, unknown>> = {
   transport: 'stdio',
@@ -43,6 +54,20 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'audit_config.logFile': '/var/log/vmcp/audit.log',
   audit_config_path: '/etc/vmcp/audit.json',
   cluster_pod_template_patch: '{"spec":{}}',
+  'authz_config.type': 'cedarv1',
+  'authz_config.version': '1.0',
+  'authz_config.cedar.policies': ['permit(principal, action, resource);'],
+  'authz_config.cedar.entities_json': '[]',
+  'authz_config.cedar.group_entity_type': 'Team',
+  authz_config_path: '/etc/vmcp/policy.yaml',
+  'rate_limit_config.storeUnavailable': 'closed',
+  'telemetry_config.endpoint': 'https://otel.example:4318',
+  'telemetry_config.samplingRate': '0.5',
+  'telemetry_config.environmentVariables': ['REGION'],
+  'telemetry_config.headers': { 'X-Tenant': 'a' },
+  'telemetry_config.headerFiles': { 'X-Key': '/etc/vmcp/otel-key' },
+  mutating_webhooks: WEBHOOKS,
+  validating_webhooks: WEBHOOKS,
 };
 
 /** Members of a login, which only a remote server has; an image cannot have them. */
@@ -51,9 +76,10 @@ const REMOTE: Readonly<Record<string, unknown>> = {
   target_host: 'mcp.example',
   header_forward: { add_plaintext_headers: { 'X-A': 'b' }, add_headers_from_secret: { 'X-B': 'one' } },
 };
-// the settings and the file of the audit log exclude each other
-const ONLY_REMOTE = new Set(['remote_url', 'header_forward', 'remote_auth_config', 'audit_config_path']);
-const ONLY_IMAGE = new Set(['image', 'volumes', 'publish', 'container_labels', 'audit_config']);
+// settings and a file with settings exclude each other: of the audit log, and of the policies
+const FILES = ['audit_config_path', 'authz_config_path'];
+const ONLY_REMOTE = new Set(['remote_url', 'header_forward', 'remote_auth_config', ...FILES]);
+const ONLY_IMAGE = new Set(['image', 'volumes', 'publish', 'container_labels', 'audit_config', 'authz_config']);
 
 /** Returns a value for every leaf below a schema. */
 function sample(shape: Shape, path: string, values: Readonly<Record<string, unknown>>): unknown {
@@ -101,7 +127,7 @@ it('exports what it imported, for every field of the run configuration', { timeo
       .poll(async () => (await send('GET', `/workloads/${name}/status`)).json)
       .toMatchObject({
         status: 'error',
-        status_context: expect.stringContaining('does not act on authz_config yet') as string,
+        status_context: expect.stringContaining('does not act on cloud_sts_config yet') as string,
       });
     const again = { ...exported, name: `${name}-2`, base_name: `${name}-2`, port: await freePort() };
     expect((await send('POST', '/workloads/import', again)).status).toBe(201);
@@ -116,13 +142,14 @@ it('keeps secret values out of exports and records, also in middlewares', { time
   const { send } = serve;
   await send('POST', '/secrets', { provider_type: 'encrypted' });
   const exchange = { token_url: 'https://i.example/token', client_id: 'vmcp', client_secret: 'val-4711' };
+  const hook = { name: 'w', url: 'https://hooks.example/' };
   const config = {
     ...{ schema_version: 'v0.1.0', name: 'a', remote_url: 'https://mcp.example/mcp', transport: 'streamable-http' },
     middleware_configs: [
       { type: 'auth', parameters: { oidc_config: { issuer: 'https://i.example', clientSecret: 'val-4712' } } },
       { type: 'tokenexchange', parameters: { token_exchange_config: exchange } },
       { type: 'header-forward', parameters: { add_headers: { Authorization: 'val-4713' } } },
-      { type: 'validating-webhook', parameters: { webhooks: [{ name: 'w', hmac_secret: 'val-4714' }] } },
+      { type: 'validating-webhook', parameters: { webhooks: [{ ...hook, hmac_secret: 'val-4714' }] } },
     ],
   };
   expect((await send('POST', '/workloads/import', config)).status).toBe(201);
@@ -132,7 +159,7 @@ it('keeps secret values out of exports and records, also in middlewares', { time
       { parameters: { oidc_config: { clientSecret: '@oidc-client-secret,target=clientSecret' } } },
       { parameters: { token_exchange_config: { client_secret: '@exchange-client-secret,target=client_secret' } } },
       { type: 'header-forward', parameters: {} },
-      { type: 'validating-webhook', parameters: { webhooks: [{ name: 'w' }] } },
+      { type: 'validating-webhook', parameters: { webhooks: [hook] } },
     ],
   });
   expect(exported.text + (await send('GET', '/workloads/a')).text + serve.output()).not.toContain('val-471');

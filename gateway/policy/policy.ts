@@ -188,6 +188,8 @@ export interface PolicyDeps {
 export interface PolicyFacts {
   /** False: all clients are anonymous. */
   readonly hasUsers: boolean;
+  /** Setting that gives clients users, for messages. */
+  readonly loginSetting: string;
 }
 
 /** A kind of policy: what a resource holds, what the gateway reads, and how it decides. */

@@ -19,7 +19,7 @@ interface AnyPolicy {
 /** Functions over a list of policies. The cast is safe: `policyProblems` has checked each member against its schema. */
 export function policyRegistry(variants: readonly AnyPolicy[]) {
   /** Lists problems in the members that policies read. */
-  const policyProblems = (config: GatewayConfig, facts: PolicyFacts): Problem[] =>
+  const policyProblems = (config: Partial<GatewayConfig>, facts: PolicyFacts): Problem[] =>
     variants.flatMap((variant) => {
       const { member, needsUsers } = variant;
       if (config[member] === undefined) return [];
@@ -31,7 +31,7 @@ export function policyRegistry(variants: readonly AnyPolicy[]) {
               ...problem,
               path: below(member, problem.path),
             }));
-      return needsUsers === true && !facts.hasUsers ? [...found, anonymous(member)] : found;
+      return needsUsers === true && !facts.hasUsers ? [...found, anonymousProblem(member, facts)] : found;
     });
 
   /** Returns the members that have an effect in this configuration because a policy reads them. */
@@ -47,10 +47,11 @@ export function policyRegistry(variants: readonly AnyPolicy[]) {
   return { policyMembers, policyProblems, createPolicies };
 }
 
-const anonymous = (path: string): Problem => ({
+/** Problem of a policy that decides by user while clients are anonymous. */
+export const anonymousProblem = (path: string, { loginSetting }: Pick<PolicyFacts, 'loginSetting'>): Problem => ({
   reason: 'RuleViolated',
   path,
-  message: 'anonymous clients have no user that a policy could decide on: set vmcp.incoming.type: oidc, or remove this',
+  message: `anonymous clients have no user that a policy could decide on: set ${loginSetting}, or remove this`,
 });
 
 const below = (member: string, path: string): string =>

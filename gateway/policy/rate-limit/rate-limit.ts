@@ -86,18 +86,18 @@ const passesOutage = ({ storeUnavailable }: Config, { scopes }: BucketPlan): boo
   storeUnavailable === undefined ? scopes.every((scope) => scope === 'shared') : storeUnavailable === 'open';
 
 /** Lists problems that the schema cannot express. */
-function checkConfig(given: Config, { hasUsers }: PolicyFacts): Problem[] {
+function checkConfig(given: Config, facts: PolicyFacts): Problem[] {
   const { tools = [] } = given;
   const names = tools.map(({ name }) => name);
   return [
     ...(given.shared || given.perUser || tools.length > 0 ? [] : [unlimited('', 'shared, perUser and tools')]),
-    ...limitProblems(given, '', hasUsers),
+    ...limitProblems(given, '', facts),
     ...tools.flatMap((tool, index) => {
       const path = `tools[${String(index)}]`;
       return [
         ...(tool.shared || tool.perUser ? [] : [unlimited(path, 'shared and perUser')]),
         ...(names.indexOf(tool.name) === index ? [] : [repeated(path, tool.name)]),
-        ...limitProblems(tool, `${path}.`, hasUsers),
+        ...limitProblems(tool, `${path}.`, facts),
       ];
     }),
   ];
@@ -115,14 +115,14 @@ const repeated = (path: string, name: string): Problem => ({
   message: `two entries limit the tool "${name}": merge them`,
 });
 
-function limitProblems({ shared, perUser }: Limits, path: string, hasUsers: boolean): Problem[] {
+function limitProblems({ shared, perUser }: Limits, path: string, facts: PolicyFacts): Problem[] {
   const problems = Object.entries({ shared, perUser }).flatMap(([member, limit]): Problem[] => {
     const ms = limit ? durationMs(limit.refillPeriod) : undefined;
     if (ms === undefined || (ms >= durationMs(SHORTEST_PERIOD) && ms <= durationMs(LONGEST_PERIOD))) return [];
     const message = `must be from ${SHORTEST_PERIOD} to ${LONGEST_PERIOD}`;
     return [{ reason: 'InvalidDuration', path: `${path}${member}.refillPeriod`, message }];
   });
-  if (!perUser || hasUsers) return problems;
-  const message = 'anonymous clients cannot be told apart: set vmcp.incoming.type to oidc, or use shared';
+  if (!perUser || facts.hasUsers) return problems;
+  const message = `anonymous clients cannot be told apart: set ${facts.loginSetting}, or use shared`;
   return [...problems, { reason: 'RuleViolated', path: `${path}perUser`, message }];
 }

@@ -3,6 +3,7 @@ import { SCHEMA_VERSION, type RunConfig } from '../../contract/run-config/run-co
 import { withoutMiddlewares } from './middlewares.ts';
 
 type Chain = NonNullable<RunConfig['middleware_configs']>;
+const bucket = { maxTokens: 2, refillPeriod: '1m0s' };
 const base = { schema_version: SCHEMA_VERSION, name: 'a' } as const;
 const read = (chain: Chain, members: Partial<RunConfig> = {}) =>
   withoutMiddlewares({ ...base, ...members, middleware_configs: chain });
@@ -59,6 +60,34 @@ describe('middlewares', () => {
       [{ type: 'mcp-parser' }, { type: 'recovery' }, { type: 'usagemetrics', parameters: {} }],
       {},
     ],
+    [
+      'authorization',
+      [{ type: 'authorization', parameters: { config_path: '', config_data: { type: 'cedarv1' } } }],
+      { authz_config: { type: 'cedarv1' } },
+    ],
+    [
+      'authorization by a file',
+      [{ type: 'authorization', parameters: { config_path: '/p.yaml', config_data: null } }],
+      { authz_config_path: '/p.yaml' },
+    ],
+    [
+      'ratelimit',
+      [{ type: 'ratelimit', parameters: { namespace: 'n', server_name: 'a', config: { shared: bucket } } }],
+      { rate_limit_config: { shared: bucket }, rate_limit_namespace: 'n' },
+    ],
+    [
+      'telemetry',
+      [{ type: 'telemetry', parameters: { config: { endpoint: 'e' }, server_name: 'a', transport: 'stdio' } }],
+      { telemetry_config: { endpoint: 'e' } },
+    ],
+    [
+      'webhooks',
+      ['mutating-webhook', 'validating-webhook'].map((type) => ({
+        type,
+        parameters: { webhooks: [{ name: 'w' }], server_name: 'a', transport: 'stdio' },
+      })),
+      { mutating_webhooks: [{ name: 'w' }], validating_webhooks: [{ name: 'w' }] },
+    ],
     ['the default limit of bodies', [{ type: 'bodylimit', parameters: { max_bytes: 8_388_608 } }], {}],
   ])('mean typed members: %s', (_, chain, members) => {
     expect(read(chain)).toEqual({ config: { ...base, ...members }, problems: [] });
@@ -81,6 +110,32 @@ describe('middlewares', () => {
       [{ type: 'bodylimit', parameters: { max_bytes: 1 } }],
       {},
       'NotSupportedYet middleware_configs[0]',
+    ],
+    ...['authorization', 'ratelimit', 'telemetry', 'mutating-webhook', 'validating-webhook'].map(
+      (type): [string, Chain, Partial<RunConfig>, string] => [
+        `${type} without settings`,
+        [{ type, parameters: { server_name: 'a' } }],
+        {},
+        'NotSupportedYet middleware_configs[0]',
+      ],
+    ),
+    [
+      'a namespace without limits',
+      [{ type: 'ratelimit', parameters: { namespace: 'n' } }],
+      {},
+      'NotSupportedYet middleware_configs[0]',
+    ],
+    [
+      'limits in a store',
+      [{ type: 'ratelimit', parameters: { config: { shared: bucket }, redis_addr: 'a:1' } }],
+      {},
+      'NotSupportedYet middleware_configs[0]',
+    ],
+    [
+      'another policy than the typed one',
+      [{ type: 'authorization', parameters: { config_data: { type: 'cedarv1' } } }],
+      { authz_config: { type: 'other' } },
+      'Conflict middleware_configs[0]',
     ],
     [
       'a difference from a typed member',

@@ -16,6 +16,15 @@ const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members |
   auth: ({ oidc_config }) => (isObject(oidc_config) ? { oidc_config: withoutEmptyMembers(oidc_config) } : {}),
   tokenexchange: ({ token_exchange_config }) => ({ token_exchange_config }),
   upstreamswap: ({ config }) => ({ upstream_swap_config: config }),
+  authorization: (parameters) =>
+    controlMembers(parameters, { config_data: 'authz_config', config_path: 'authz_config_path' }),
+  ratelimit: (parameters) =>
+    parameters['config'] === undefined
+      ? undefined
+      : controlMembers(parameters, { config: 'rate_limit_config', namespace: 'rate_limit_namespace' }),
+  telemetry: (parameters) => controlMembers(parameters, { config: 'telemetry_config' }),
+  'mutating-webhook': (parameters) => controlMembers(parameters, { webhooks: 'mutating_webhooks' }),
+  'validating-webhook': (parameters) => controlMembers(parameters, { webhooks: 'validating_webhooks' }),
   'tool-filter': toolMembers,
   'tool-call-filter': toolMembers,
   bodylimit: ({ max_bytes }) => (max_bytes === undefined || max_bytes === BODY_LIMIT ? {} : undefined),
@@ -30,6 +39,11 @@ const PARAMETERS: Readonly<Record<string, NamedNode>> = {
   auth: { properties: { oidc_config: RunConfig.properties.oidc_config } },
   tokenexchange: { properties: { token_exchange_config: RunConfig.properties.token_exchange_config } },
   upstreamswap: { properties: { config: RunConfig.properties.upstream_swap_config } },
+  authorization: { properties: { config_data: RunConfig.properties.authz_config } },
+  ratelimit: { properties: { config: RunConfig.properties.rate_limit_config } },
+  telemetry: { properties: { config: RunConfig.properties.telemetry_config } },
+  'mutating-webhook': { properties: { webhooks: RunConfig.properties.mutating_webhooks } },
+  'validating-webhook': { properties: { webhooks: RunConfig.properties.validating_webhooks } },
 };
 
 /** Returns middlewares with the declared names of their parameters. Pure. */
@@ -47,6 +61,21 @@ function withoutEmptyMembers(value: unknown): unknown {
   const isEmpty = (member: unknown): boolean =>
     member === '' || member === false || (Array.isArray(member) && member.length === 0);
   return Object.fromEntries(Object.entries(value).filter(([, member]) => !isEmpty(member)));
+}
+
+/** Parameters that say again what the workload is. */
+const DESCRIPTIONS: ReadonlySet<string> = new Set(['server_name', 'transport']);
+
+/**
+ * Returns the members that a control means, from their names among its parameters. Returns undefined for other parameters and
+ * for a control without settings: to drop it would let calls pass.
+ */
+function controlMembers(parameters: Parameters, names: Readonly<Record<string, string>>): Members | undefined {
+  const given = Object.entries(parameters).filter(
+    ([name, value]) => value !== null && value !== undefined && value !== '' && value !== 0 && !DESCRIPTIONS.has(name),
+  );
+  if (given.length === 0 || given.some(([name]) => !Object.hasOwn(names, name))) return undefined;
+  return Object.fromEntries(given.map(([name, value]) => [names[name] ?? name, value]));
 }
 
 function toolMembers({ filter_tools, tools_override }: Parameters): Members {

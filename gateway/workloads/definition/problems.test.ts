@@ -6,6 +6,11 @@ import { WORKLOAD_NAME } from './settings.ts';
 
 const image = runConfigOf('a', { image: 'server:1' });
 const remote = runConfigOf('a', { url: 'https://mcp.example/mcp' });
+const login = { oidc_config: { issuer: 'https://i.example', audience: 'vmcp' } };
+const cedar = (...policies: string[]) => ({ type: 'cedarv1', version: '1.0', cedar: { policies } });
+const OPEN = 'permit(principal, action, resource);';
+const bucket = { maxTokens: 2, refillPeriod: '1m0s' };
+const webhook = { name: 'w', url: 'https://hooks.example/w' };
 const pathsOf = (config: RunConfig): string[] =>
   runConfigProblems(config).map(({ path, reason }) => (reason === 'NotSupportedYet' ? `${reason} ${path}` : path));
 
@@ -23,6 +28,16 @@ describe('problems of a run configuration', () => {
     [
       'new descriptions with empty names',
       { ...image, tools_override: { a: { name: '', description: 'A.' }, b: { name: '', description: 'B.' } } },
+    ],
+    ['policies', { ...image, ...login, authz_config: cedar(OPEN) }],
+    ['a policy file', { ...image, ...login, authz_config_path: '/policy.yaml' }],
+    ['limits of users', { ...image, ...login, rate_limit_config: { perUser: bucket }, rate_limit_namespace: 'a' }],
+    ['a shared limit without users', { ...image, rate_limit_config: { shared: bucket } }],
+    ['webhooks', { ...image, mutating_webhooks: [webhook], validating_webhooks: [webhook] }],
+    ['telemetry', { ...image, telemetry_config: { endpoint: 'https://otel.example:4318' } }],
+    [
+      'policies of users of an authorization server',
+      { ...image, embedded_auth_server_config: { issuer: 'https://as.example' }, authz_config: cedar(OPEN) },
     ],
     ['a prefix', { ...image, endpoint_prefix: '/servers/a' }],
   ])('are none for %s', (_, config) => {
@@ -70,10 +85,28 @@ describe('problems of a run configuration', () => {
     ['oauth_config.token_url', remote, { remote_auth_config: { token_url: 'gopher://i.example' } }],
     ['audit_config.eventTypes[0]', image, { audit_config: { eventTypes: ['tool_call'] } }],
     ['audit_config_path', image, { audit_config: {}, audit_config_path: '/audit.json' }],
+    ['authz_config', image, { authz_config: cedar(OPEN) }],
+    ['authz_config_path', image, { authz_config_path: '/policy.yaml' }],
+    ['authz_config_path', image, { ...login, authz_config: cedar(OPEN), authz_config_path: '/policy.yaml' }],
+    ['authz_config.cedar.policies[1]', image, { ...login, authz_config: cedar(OPEN, 'permit(') }],
+    ['authz_config.type', image, { ...login, authz_config: { ...cedar(OPEN), type: 'httpv1' } }],
+    ['rate_limit_config.perUser', image, { rate_limit_config: { perUser: bucket } }],
+    ['rate_limit_config', image, { rate_limit_config: {} }],
+    ['rate_limit_namespace', image, { rate_limit_namespace: 'a' }],
+    ['NotSupportedYet scaling_config', image, { rate_limit_config: { shared: bucket }, scaling_config: {} }],
+    ['mutating_webhooks[0].url', image, { mutating_webhooks: [{ ...webhook, url: 'http://hooks.example' }] }],
+    ['validating_webhooks[1].name', image, { validating_webhooks: [webhook, webhook] }],
+    ['validating_webhooks[0].hmac_secret_ref', image, { validating_webhooks: [{ ...webhook, hmac_secret_ref: 'k' }] }],
+    ['telemetry_config.endpoint', image, { telemetry_config: { endpoint: 'http://otel.example' } }],
     ['NotSupportedYet runtime_config', image, { runtime_config: { builder_image: 'b' } }],
   ])('name %s', (path, config, members) => {
     expect(pathsOf({ ...config, ...members })).toContain(path);
   });
+});
+
+it('tells anonymous workloads which setting of theirs gives users', () => {
+  const anonymous = { ...image, authz_config: cedar(OPEN), rate_limit_config: { perUser: bucket } };
+  for (const { message } of runConfigProblems(anonymous)) expect(message).toContain('set oidc_config, or ');
 });
 
 it.each([

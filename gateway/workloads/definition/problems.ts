@@ -3,25 +3,22 @@ import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
 import { auditProblems } from '../../contract/run-config/audit.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
+import { policyFileConflicts } from '../../contract/run-config/policy-file.ts';
+import { telemetryProblems } from '../../contract/run-config/telemetry.ts';
+import { policyProblems } from '../../policy/index.ts';
+import { anonymousProblem } from '../../policy/registry.ts';
 import { readReference } from './run-config-of.ts';
 import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
 import { workloadUrlProblems } from './url-problems.ts';
 
 /** Members that no store can apply yet. A workload with one of them does not start. Building one removes its name. */
 const UNBUILT = [
-  'authz_config',
-  'authz_config_path',
   'cloud_sts_config',
   'cluster_pod_template_patch',
   'env_file_dir',
   'ignore_config',
-  'mutating_webhooks',
-  'rate_limit_config',
-  'rate_limit_namespace',
   'runtime_config',
   'scaling_config',
-  'telemetry_config',
-  'validating_webhooks',
 ] as const satisfies readonly (keyof RunConfig)[];
 
 /** Longest value of a forwarded header, in bytes. */
@@ -35,6 +32,7 @@ export function runConfigProblems(config: RunConfig): Problem[] {
   return [
     ...unbuilt(config),
     ...auditProblems(config),
+    ...controlProblems(config),
     ...nameProblems(config),
     ...sourceProblems(config),
     ...placeProblems(config),
@@ -51,6 +49,21 @@ const unbuilt = (config: RunConfig): Problem[] =>
     path,
     message: `vmcp does not act on ${path} yet: remove it`,
   }));
+
+/** Applies the rules of the gateway to policies, rate limits, webhooks and telemetry. */
+function controlProblems(config: RunConfig): Problem[] {
+  const { authz_config_path: file, rate_limit_namespace: namespace, rate_limit_config: limits } = config;
+  const facts = { hasUsers: hasUsers(config), loginSetting: 'oidc_config' };
+  const problems = [...policyFileConflicts(config), ...policyProblems(config, facts)];
+  if (file !== undefined && !facts.hasUsers) problems.push(anonymousProblem('authz_config_path', facts));
+  if (namespace !== undefined && limits === undefined)
+    problems.push(invalid('rate_limit_namespace', 'only rate limits have a namespace: remove it'));
+  return [...problems, ...telemetryProblems(config.telemetry_config)];
+}
+
+/** Returns true when clients must log in. */
+const hasUsers = ({ oidc_config: oidc, embedded_auth_server_config: authServer }: RunConfig): boolean =>
+  oidc !== undefined || authServer !== undefined;
 
 function nameProblems({ name = '' }: RunConfig): Problem[] {
   if (new RegExp(WORKLOAD_NAME, 'u').test(name)) return [];

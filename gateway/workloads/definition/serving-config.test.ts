@@ -167,6 +167,18 @@ describe('login and credential', () => {
   });
 });
 
+it('passes policies, limits, webhooks and telemetry to the gateway unchanged', () => {
+  const controls: Partial<RunConfig> = {
+    authz_config: { type: 'cedarv1', version: '1.0', cedar: { policies: ['permit(principal, action, resource);'] } },
+    rate_limit_config: { shared: { maxTokens: 2, refillPeriod: '1m0s' } },
+    rate_limit_namespace: 'desk',
+    telemetry_config: { endpoint: 'https://otel.example:4318' },
+    mutating_webhooks: [{ name: 'm', url: 'https://hooks.example/m' }],
+    validating_webhooks: [{ name: 'v', url: 'https://hooks.example/v' }],
+  };
+  expect(serve(stdio, controls)).toMatchObject(controls);
+});
+
 it('applies prefix, statelessness, proxies and debug messages', () => {
   const served = serve(stdio, { endpoint_prefix: '/p', stateless: true, trust_proxy_headers: true, debug: true });
   expect(served).toMatchObject({ endpoint_prefix: '/p', stateless: true, trust_proxy_headers: true, debug: true });

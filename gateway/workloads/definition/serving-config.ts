@@ -49,9 +49,21 @@ export function backendNameOf(name: string): string {
   return label === '' ? 'server' : label;
 }
 
+/** Members that the gateway reads as they are. */
+const CONTROLS = [
+  'audit_config',
+  'audit_config_path',
+  'authz_config',
+  'mutating_webhooks',
+  'rate_limit_config',
+  'rate_limit_namespace',
+  'telemetry_config',
+  'validating_webhooks',
+] as const;
+
 /**
  * Returns the configuration of the gateway that serves one workload: a virtual server with one backend. `config` has no
- * `middleware_configs` (see `withoutMiddlewares`). Secrets stand in it as paths of `secretOfPath`. Pure.
+ * `middleware_configs` and no `authz_config_path` (see `effectiveConfig`). Secrets stand in it as paths of `secretOfPath`. Pure.
  */
 export function servingConfigOf(config: RunConfig, facts: ServingFacts): GatewayConfig {
   const backend = backendOf(config, facts);
@@ -61,7 +73,7 @@ export function servingConfigOf(config: RunConfig, facts: ServingFacts): Gateway
   return {
     schema_version: config.schema_version,
     ...pick(config, ['name', 'base_name', 'group', 'container_labels', 'debug', 'endpoint_prefix', 'stateless']),
-    ...pick(config, ['audit_config', 'audit_config_path']),
+    ...pick(config, CONTROLS),
     ...(config.trust_proxy_headers && { trust_proxy_headers: true }),
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && {

@@ -107,7 +107,9 @@ const settings = {
     Type.Array(Header, { description: 'Headers that a remote server reads. For information only.' }),
   ),
   header_forward: Type.Optional(HeaderForward),
-  authz_config: text('Path of a policy file. Not supported yet.'),
+  authz_config: text(
+    'Path of a file with Cedar policies, read when the workload starts. `authz_config_path` of an export.',
+  ),
   runtime_config: Type.Optional(RuntimeConfig),
 };
 

@@ -220,6 +220,18 @@ const UNSUPPORTED: readonly (readonly [member: keyof RunConfig, value: unknown, 
   ['validating_webhooks', [{ name: 'a' }]],
 ];
 
+it.each([
+  ['authz_config', { type: 'cedarv1' }, 'incomingAuth.authzConfig'],
+  ['authz_config_path', '/policy', 'incomingAuth.authzConfig'],
+  ['rate_limit_config', { shared: { maxTokens: 1 } }, 'config.rateLimiting'],
+  ['telemetry_config', { endpoint: 'a' }, 'telemetryConfigRef'],
+  ['mutating_webhooks', [{ name: 'a' }], 'webhookConfigRef'],
+  ['validating_webhooks', [{ name: 'a' }], 'webhookConfigRef'],
+])('%s is a setting of the VirtualMCPServer', (member, value, field) => {
+  const message = refused(() => desiredWorkload(config({ image: 'a', [member]: value })));
+  expect(message).toContain(`set ${field} of the VirtualMCPServer`);
+});
+
 describe('an MCPServer', () => {
   it.each(UNSUPPORTED.map(([member, value, path = member]) => ({ member, value, path })))(
     'cannot have $path: $value',

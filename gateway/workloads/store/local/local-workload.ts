@@ -3,8 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { withoutMiddlewares } from '../../definition/middlewares.ts';
-import { runConfigProblems } from '../../definition/problems.ts';
 import { statusOf } from '../../definition/status.ts';
 import { clientUrlOf } from '../../definition/client-url.ts';
 import type { LogOptions, Workload } from '../../workloads.ts';
@@ -13,7 +11,7 @@ import { faultSentence } from './fault-sentence.ts';
 import { withCopy } from './log-copy.ts';
 import { OutputLog } from './output-log.ts';
 import type { Records, WorkloadRecord } from './records.ts';
-import { RunningWorkload, SwapFailed, type RunningDeps } from './running-workload.ts';
+import { RunningWorkload, type RunningDeps } from './running-workload.ts';
 import { isSameConfig, withoutCached } from './workload-login.ts';
 
 interface LocalWorkloadDeps extends Omit<RunningDeps, 'onCached'> {
@@ -230,8 +228,6 @@ export class LocalWorkload {
 
   async #start(): Promise<void> {
     const { run_config: config } = this.#record;
-    const unbuilt = unsupported(config);
-    if (unbuilt !== undefined) throw new Error(unbuilt);
     this.#applied = this.#restarts;
     this.#isEnding = false;
     this.#running = await RunningWorkload.start(config, this.#outputs.server, this.#deps);
@@ -270,8 +266,6 @@ export class LocalWorkload {
   async #swap(running: RunningWorkload): Promise<void> {
     const { run_config: next } = this.#record;
     try {
-      const unbuilt = unsupported(next);
-      if (unbuilt !== undefined) throw new SwapFailed(unbuilt);
       await running.swap(next);
       await this.#note((record) => confirmed(record, next));
       await this.#publish(this.#endpoint());
@@ -311,13 +305,6 @@ export class LocalWorkload {
     this.#writes = written.catch(() => undefined);
     return written;
   }
-}
-
-/** Returns a sentence about members that vmcp cannot apply; undefined when there are none. */
-function unsupported(config: RunConfig): string | undefined {
-  const { config: effective, problems } = withoutMiddlewares(config);
-  const all = [...problems, ...runConfigProblems(effective)];
-  return all.length === 0 ? undefined : all.map(({ path, message }) => `${path}: ${message}`).join('; ');
 }
 
 /** Forgets the settings before an edit that has proved to run, unless a later edit has replaced it. */

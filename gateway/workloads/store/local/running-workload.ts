@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import { withFields } from '../../../contract/logger.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { containerOptionsOf } from '../../container/options.ts';
-import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { isPackage, readReference } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
 import type { LoginState } from '../../definition/status.ts';
@@ -13,6 +13,7 @@ import type { PortBook } from '../../runner/ports.ts';
 import { endSentence } from '../../runner/restarts.ts';
 import type { Launcher, LaunchState } from '../../runner/runner.ts';
 import type { OutputLog } from './output-log.ts';
+import { effectiveConfig } from './effective-config.ts';
 import { secretReader } from './secret-values.ts';
 import { startServerProcess, type ServerProcess } from './server-process.ts';
 import { hasLogin, isSameLogin, WorkloadLogin, type WorkloadLoginDeps } from './workload-login.ts';
@@ -37,9 +38,13 @@ const NO_HEADERS = Object.freeze({});
 
 const portKeys = (name: string): [string, string] => [`workloads/${name}/a`, `workloads/${name}/b`];
 
+type Settings = Pick<Backing, 'config' | 'effective'>;
+
 /** The server and the values of secrets behind one run configuration. */
 interface Backing {
   readonly config: RunConfig;
+  /** Result of `effectiveConfig` at the start. */
+  readonly effective: RunConfig;
   readonly server: ServerProcess | undefined;
   readonly portKey: string;
   readonly process: BackendProcess | undefined;
@@ -61,7 +66,7 @@ export class RunningWorkload {
   /** Throws `OperationError`, `ListenError` or `BoundaryImpossible`. */
   static async start(config: RunConfig, output: OutputLog, deps: RunningDeps): Promise<RunningWorkload> {
     const running = new RunningWorkload(output, deps);
-    running.#backing = await running.#open(config, portKeys(config.name ?? '')[0]);
+    running.#backing = await running.#open(await settingsOf(config), portKeys(config.name ?? '')[0]);
     running.#values = running.#backing.values;
     try {
       running.#served = await running.#listen(running.#backing);
@@ -99,10 +104,11 @@ export class RunningWorkload {
    */
   async swap(config: RunConfig): Promise<void> {
     const before = this.#backing;
+    const settings = await settingsOf(config); // before anything of the old settings stops
     if (isExclusive(before, config)) await before.server?.stop();
     const keepsLogin = before.login !== undefined && hasLogin(config) && isSameLogin(before.config, config);
     if (!keepsLogin) await before.login?.close();
-    const next = await this.#open(config, otherKey(before), keepsLogin ? before.login : undefined);
+    const next = await this.#open(settings, otherKey(before), keepsLogin ? before.login : undefined);
     this.#next = next.server;
     try {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
@@ -157,7 +163,7 @@ export class RunningWorkload {
   async #restore(before: Backing, failed: RunConfig, keepsLogin: boolean): Promise<void> {
     if (this.#interrupted.signal.aborted) return;
     const isStopped = isExclusive(before, failed) || (before.login !== undefined && !keepsLogin);
-    const earlier = isStopped ? await this.#open(before.config, before.portKey) : before;
+    const earlier = isStopped ? await this.#open(before, before.portKey) : before;
     if (this.#backing === earlier) return;
     await this.#adopt(earlier);
     await this.#served.probe(); // its tools are listed again when the edit counts as undone
@@ -187,9 +193,8 @@ export class RunningWorkload {
   };
 
   /** Starts the server or the login of settings. */
-  async #open(config: RunConfig, portKey: string, login?: WorkloadLogin): Promise<Backing> {
+  async #open({ config, effective }: Settings, portKey: string, login?: WorkloadLogin): Promise<Backing> {
     const { launcher, ports, log, secrets } = this.#deps;
-    const { config: effective } = withoutMiddlewares(config);
     const values = await secrets.resolve(effective);
     const process = processOf(effective, values);
     const isHttp = process !== undefined && effective.transport !== 'stdio';
@@ -205,7 +210,7 @@ export class RunningWorkload {
           },
         })
       : undefined;
-    return { config, server, portKey, process, values, login: login ?? this.#logIn(effective) };
+    return { config, effective, server, portKey, process, values, login: login ?? this.#logIn(effective) };
   }
 
   #probe(): void {
@@ -234,6 +239,14 @@ export class RunningWorkload {
       log: withFields(log, { workload: config.name }),
     });
   }
+}
+
+/** Throws `OperationError` with the reasons why settings cannot run. */
+async function settingsOf(config: RunConfig): Promise<Settings> {
+  const read = await effectiveConfig(config);
+  if ('config' in read) return { config, effective: read.config };
+  const sentences = read.problems.map(({ path, message }) => `${path}: ${message}`);
+  throw new OperationError('invalid_workload', sentences.join('; '));
 }
 
 /** Returns true when both servers would need the same fixed port of this machine. */
@@ -277,8 +290,7 @@ export function processOf(config: RunConfig, values: ReadonlyMap<string, string>
   };
 }
 
-function serving({ config, server, process, values }: Backing, { allowPrivateIps }: RunningDeps) {
-  const { config: effective } = withoutMiddlewares(config);
+function serving({ effective, server, process, values }: Backing, { allowPrivateIps }: RunningDeps) {
   const headers = Object.entries(effective.header_forward?.add_headers_from_secret ?? {});
   const secretHeaders = Object.fromEntries(headers.map(([header, name]) => [header, values.get(name) ?? '']));
   return servingConfigOf(effective, {

@@ -16,6 +16,7 @@ import { checkImage } from '../../runner/launcher.ts';
 import { isPortFree } from '../../runner/ports.ts';
 import { LaunchError, type Launcher, type LaunchReason } from '../../runner/runner.ts';
 import { processOf } from './running-workload.ts';
+import { effectiveConfig } from './effective-config.ts';
 import type { SecretValues } from './secret-values.ts';
 
 export interface ValidationDeps {
@@ -147,7 +148,11 @@ export class Validation {
     const group = config.group ?? 'default';
     if (!(await this.#deps.hasGroup(group)))
       throw new OperationError('group_not_found', `group there is no group "${group}": create it first`);
-    if (mode === 'strict') await this.#deps.secrets.resolve(effective, values);
+    if (mode === 'strict') {
+      await this.#deps.secrets.resolve(effective, values);
+      const read = await effectiveConfig(config);
+      if ('problems' in read) refuse(read.problems);
+    }
     return extracted;
   }
 }
