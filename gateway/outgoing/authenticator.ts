@@ -28,11 +28,13 @@ export type RequestSigner = (request: UnsignedRequest) => Promise<Readonly<Recor
 export interface Authenticator {
   /** True when the credential depends on the user: each principal has its own lists, and probes send no credential. */
   readonly perUser: boolean;
+  /** True when 403, too, may mean that the backend rejects the credential; else only 401 does. */
+  readonly rejectedBy403?: boolean;
   /** Upstream provider of the stored token: a rejected user must log in there again. */
   readonly provider?: string;
   /** Returns synchronously when cached. Throws or rejects with `CredentialError`. `caller` is undefined for probes and anonymous clients. */
   headers(caller: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders>;
-  /** Records that the backend answered 401 to `sent`. Returns true when one retry with new `headers` makes sense. */
+  /** Records that the backend rejected `sent`. Returns true when one retry with new `headers` makes sense. */
   refused(caller: Identity | undefined, sent: CredentialHeaders): boolean;
 }
 

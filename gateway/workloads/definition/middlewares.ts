@@ -16,6 +16,7 @@ const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members |
   auth: ({ oidc_config }) => (isObject(oidc_config) ? { oidc_config: withoutEmptyMembers(oidc_config) } : {}),
   tokenexchange: ({ token_exchange_config }) => ({ token_exchange_config }),
   upstreamswap: ({ config }) => ({ upstream_swap_config: config }),
+  cloudsts: ({ cloud_sts_config }) => ({ cloud_sts_config }),
   'tool-filter': toolMembers,
   'tool-call-filter': toolMembers,
   bodylimit: ({ max_bytes }) => (max_bytes === undefined || max_bytes === BODY_LIMIT ? {} : undefined),
@@ -29,6 +30,7 @@ const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members |
 const PARAMETERS: Readonly<Record<string, NamedNode>> = {
   auth: { properties: { oidc_config: RunConfig.properties.oidc_config } },
   tokenexchange: { properties: { token_exchange_config: RunConfig.properties.token_exchange_config } },
+  cloudsts: { properties: { cloud_sts_config: RunConfig.properties.cloud_sts_config } },
   upstreamswap: { properties: { config: RunConfig.properties.upstream_swap_config } },
 };
 

@@ -70,6 +70,9 @@ describe('problems of a run configuration', () => {
     ['oauth_config.token_url', remote, { remote_auth_config: { token_url: 'gopher://i.example' } }],
     ['audit_config.eventTypes[0]', image, { audit_config: { eventTypes: ['tool_call'] } }],
     ['audit_config_path', image, { audit_config: {}, audit_config_path: '/audit.json' }],
+    ['cloud_sts_config', image, { cloud_sts_config: { region: 'eu-west-1' } }],
+    ['token_exchange_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, token_exchange_config: {} }],
+    ['upstream_swap_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, upstream_swap_config: {} }],
     ['NotSupportedYet runtime_config', image, { runtime_config: { builder_image: 'b' } }],
   ])('name %s', (path, config, members) => {
     expect(pathsOf({ ...config, ...members })).toContain(path);
