@@ -482,6 +482,15 @@ describe('a credential for a backend', () => {
     expect(outgoing({ alpah: key })).toEqual(['UnknownBackend vmcp.outgoing_auth.alpah']);
     expect(outgoing({ stdio: key })).toEqual(['OutgoingAuthOnStdio vmcp.outgoing_auth.stdio']);
     expect(outgoing({ stdio: { type: 'unauthenticated' } })).toEqual([]);
+    const role = 'arn:aws:iam::123456789012:role/reader';
+    const cloud = { type: 'cloud_sts', region: 'eu-west-1', fallback_role_arn: role };
+    const withSse = [...backends, { name: 'events', transport: 'sse', url: 'https://events.example/sse' } as const];
+    const config = { ...base, oidc_config: oidc };
+    const signed = { ...vmcp, incoming: { type: 'oidc' }, backends: withSse } as Vmcp;
+    expect(refusals({ ...config, vmcp: { ...signed, outgoing_auth: { alpha: cloud } } })).toEqual([]);
+    expect(refusals({ ...config, vmcp: { ...signed, outgoing_auth: { events: cloud } } })).toEqual([
+      'OutgoingAuthOnSse vmcp.outgoing_auth.events',
+    ]);
     expect(
       refusalsOf({ outgoing_auth: JSON.parse('{"__proto__":{"type":"unauthenticated"}}') as object as never }),
     ).toEqual(['UnknownBackend vmcp.outgoing_auth.__proto__']);

@@ -78,9 +78,9 @@ export function checkGatewayConfig(json: unknown): Read {
 
 /** Requirements of each strategy, by its name in the document. */
 const NEEDS = new Map(
-  STRATEGIES.map(({ type, perUser, needsAuthServer }) => [
+  STRATEGIES.map(({ type, perUser, needsAuthServer, signs }) => [
     fileType(type),
-    { user: perUser, authServer: needsAuthServer === true },
+    { user: perUser, authServer: needsAuthServer === true, streamableHttp: signs === true },
   ]),
 );
 

@@ -7,7 +7,7 @@ import { testScope, type Scope } from '../harness/scope.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../harness/vmcp.ts';
-import { startExample, startReceiver, startWhoami } from './run-example.ts';
+import { startAws, startExample, startReceiver, startWhoami } from './run-example.ts';
 
 interface Seen {
   readonly server: string;
@@ -162,6 +162,23 @@ describe('examples of credentials for servers', () => {
       const exchanged = `exchanged a token: sub ${user}, aud orders, for vmcp`;
       await expect.poll(() => provider.lines().filter((line) => line === exchanged)).toHaveLength(1);
     }
+  });
+
+  it('outgoing-cloud-sts: signs requests with the role of each user, and sends none without a role', async () => {
+    const provider = await startIdentityProvider(testScope());
+    const ports = { 4400: provider.port, 4413: await startAws(testScope(), ['--issuer', provider.issuer]) };
+    const example = await startExample(testScope(), 'outgoing-cloud-sts', { ports });
+    const front = example.url('outgoing-cloud-sts');
+    for (const [user, role] of [
+      ['alice', 'admin'],
+      ['bob', 'reader'],
+    ] as const) {
+      const client = await example.client(undefined, await provider.token(user, front));
+      const seen: unknown = JSON.parse(textOf(await client.callTool({ name: 'aws_whoami', arguments: {} })));
+      expect(seen).toMatchObject({ role: `arn:aws:iam::123456789012:role/${role}`, session: user });
+    }
+    const eve = await example.client(undefined, await provider.token('eve', front));
+    expect((await eve.listTools()).tools).toEqual([]);
   });
 
   it('outgoing-discovered: each server gets the credential that it refers to', async () => {

@@ -91,6 +91,14 @@ export async function startWhoami(scope: Scope, name: string, flags: readonly st
   return port;
 }
 
+/** Starts the stand-in for AWS of the examples as a process and returns its port. */
+export async function startAws(scope: Scope, flags: readonly string[]): Promise<number> {
+  const port = await freePort();
+  const main = join(root, 'examples', 'backends', 'aws.ts');
+  await answers(scope, spawn(process.execPath, [main, '--port', String(port), ...flags], { stdio: 'ignore' }), port);
+  return port;
+}
+
 /** Starts the chat provider of `examples/auth-server-two-providers` as a process and returns its port. */
 export async function startChatProvider(scope: Scope): Promise<number> {
   const port = await freePort();

@@ -7,6 +7,8 @@ export interface StrategyNeeds {
   readonly user: boolean;
   /** Tokens that logins at the embedded authorization server leave behind. */
   readonly authServer: boolean;
+  /** The transport streamable-http. */
+  readonly streamableHttp: boolean;
 }
 
 /** Members of an entry that name an upstream provider. */
@@ -23,24 +25,33 @@ export function outgoingProblems(
 ): Problem[] {
   return Object.entries(config.vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) => {
     const path = `vmcp.outgoing_auth.${backend}`;
-    const need = needs.get(entry.type) ?? { user: false, authServer: false };
+    const need = needs.get(entry.type) ?? { user: false, authServer: false, streamableHttp: false };
     return [
-      ...placeProblems(config, backend, entry, path),
+      ...placeProblems(config, [backend, entry], need, path),
       ...(hasUsers ? [] : userProblems(config, entry, need, path)),
       ...providerProblems(config, entry, need, path),
     ];
   });
 }
 
-function placeProblems({ vmcp }: GatewayConfig, name: string, { type }: OutgoingEntry, path: string): Problem[] {
+function placeProblems(
+  { vmcp }: GatewayConfig,
+  [name, { type }]: readonly [string, OutgoingEntry],
+  need: StrategyNeeds,
+  path: string,
+): Problem[] {
   const backend = vmcp.backends.find((each) => each.name === name);
   if (!backend) {
     const message = `there is no backend "${name}", so nothing would get this credential: correct the name`;
     return [{ reason: 'UnknownBackend', path, message }];
   }
-  if (backend.transport !== 'stdio' || type === 'unauthenticated') return [];
-  const message = 'a stdio server has no HTTP requests that could carry a credential: remove this entry';
-  return [{ reason: 'OutgoingAuthOnStdio', path, message }];
+  if (backend.transport === 'stdio' && type !== 'unauthenticated') {
+    const message = 'a stdio server has no HTTP requests that could carry a credential: remove this entry';
+    return [{ reason: 'OutgoingAuthOnStdio', path, message }];
+  }
+  if (backend.transport !== 'sse' || !need.streamableHttp) return [];
+  const message = `strategy ${type} signs each request, which the transport sse cannot: use streamable-http`;
+  return [{ reason: 'OutgoingAuthOnSse', path, message }];
 }
 
 function userProblems({ vmcp }: GatewayConfig, { type }: OutgoingEntry, need: StrategyNeeds, path: string): Problem[] {

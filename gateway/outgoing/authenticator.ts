@@ -2,18 +2,39 @@ import type { Identity } from '../contract/identity.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** By lower-case name. */
-export type CredentialHeaders = Readonly<Record<string, string>>;
+/** Member of a credential that signs requests. */
+export const SIGN: unique symbol = Symbol('sign');
+
+/** Headers by lower-case name. With `SIGN`, each request carries in addition a signature over its own content. */
+export type CredentialHeaders = Readonly<Record<string, string>> & { readonly [SIGN]?: RequestSigner };
+
+/** One HTTP request as it will be sent, except for the headers of the credential. */
+export interface UnsignedRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Path and query, as sent. */
+  readonly path: string;
+  /** Flat list of lower-case names and values. */
+  readonly headers: readonly string[];
+  /** The body in pieces; empty without a body. */
+  readonly body: readonly Buffer[];
+}
+
+/** Returns the headers that sign a request, by lower-case name. They replace headers of the same names. */
+export type RequestSigner = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>;
 
 /** Puts the credential for one backend on requests to it. One object per backend and configuration. */
 export interface Authenticator {
   /** True when the credential depends on the user: each principal has its own lists, and probes send no credential. */
   readonly perUser: boolean;
+  /** True when 403, too, may mean that the backend rejects the credential; else only 401 does. */
+  readonly rejectedBy403?: boolean;
   /** Upstream provider of the stored token: a rejected user must log in there again. */
   readonly provider?: string;
   /** Returns synchronously when cached. Throws or rejects with `CredentialError`. `caller` is undefined for probes and anonymous clients. */
   headers(caller: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders>;
-  /** Records that the backend answered 401 to `sent`. Returns true when one retry with new `headers` makes sense. */
+  /** Records that the backend rejected `sent`. Returns true when one retry with new `headers` makes sense. */
   refused(caller: Identity | undefined, sent: CredentialHeaders): boolean;
 }
 

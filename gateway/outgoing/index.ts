@@ -1,3 +1,4 @@
+import { cloudSts } from './cloud-sts/cloud-sts.ts';
 import { headerInjection } from './header-injection.ts';
 import { outgoingRegistry } from './registry.ts';
 import { tokenExchange } from './token-exchange/token-exchange.ts';
@@ -5,6 +6,6 @@ import { unauthenticated } from './unauthenticated.ts';
 import { upstreamInject } from './upstream-inject.ts';
 
 /** Every strategy of MCPExternalAuthConfig. A new one is one line here. */
-export const STRATEGIES = [unauthenticated, upstreamInject, tokenExchange, headerInjection] as const;
+export const STRATEGIES = [unauthenticated, upstreamInject, tokenExchange, headerInjection, cloudSts] as const;
 
 export const { createAuthenticator, readOutgoingEntry, resolveStrategy } = outgoingRegistry(STRATEGIES);

@@ -12,6 +12,7 @@ describe('the strategies', () => {
       ['upstreamInject', true, true],
       ['tokenExchange', true, false],
       ['headerInjection', false, false],
+      ['cloudSts', true, false],
     ]);
   });
 
@@ -25,6 +26,7 @@ describe('the strategies', () => {
       'upstream_inject',
       'token_exchange',
       'header_injection',
+      'cloud_sts',
     ]);
   });
 });

@@ -13,6 +13,8 @@ export interface Strategy<
   readonly perUser: boolean;
   /** True when the credential comes from a login at the embedded authorization server. */
   readonly needsAuthServer?: boolean;
+  /** True when each request is signed, which only the transport streamable-http can. */
+  readonly signs?: boolean;
   /** Lists problems that the schema of `config` cannot find. Paths start at the configuration of this strategy. */
   check?(config: Static<Config>): Problem[];
 }

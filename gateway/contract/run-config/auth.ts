@@ -86,4 +86,6 @@ export const cloudStsConfig = block('Cloud credentials for the role of the user.
   }),
   session_duration: whole('Lifetime of the credentials in seconds.'),
   session_name_claim: text('Claim that names the session.'),
+  subject_provider_name: text('Upstream provider whose stored token is the subject. Defaults to the client’s token.'),
+  sts_endpoint: text('URL of the Security Token Service. Defaults to the public one of the region.'),
 });

@@ -241,6 +241,8 @@ token_exchange_config.client_secret_file string
 telemetry_config.headerFiles string{}
 telemetry_config.allowPrivateIP boolean
 token_exchange_config.subject_provider_name string
+cloud_sts_config.subject_provider_name string
+cloud_sts_config.sts_endpoint string
 scaling_config.session_kvstore.password_file string
 scaling_config.session_kvstore.tls.ca_cert_file string
 scaling_config.session_kvstore.tls.insecure_skip_verify boolean

@@ -7,6 +7,7 @@ import { secretKeyRef } from '../../contract/references.ts';
 import { HEADER_NAME_PATTERN, needs, OWN_CREDENTIAL, safeOptionalHeader, safeUrl } from '../../contract/rule.ts';
 import { CredentialError, type Authenticator, type StrategyDeps } from '../authenticator.ts';
 import { bearerHeaders, placedIn, readSecretFile } from '../credential-header.ts';
+import { postWithRetry } from '../post-with-retry.ts';
 import { defineStrategy } from '../strategy.ts';
 import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './cache.ts';
 import {
@@ -19,7 +20,7 @@ import {
 } from './config.ts';
 import { TokenExchangeRefusals } from './refusals.ts';
 import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
-import { asksForNothingSpecial, exchangeRequest, postToTokenEndpoint } from './request.ts';
+import { asksForNothingSpecial, exchangeRequest } from './request.ts';
 import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
 
 const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';
@@ -149,7 +150,7 @@ async function exchangeFor(
   const secret = clientSecret(settings, deps);
   refusals.check(caller, secret);
   const subject = await subjectOf(caller, earlier?.refused, settings, deps);
-  const reply = await postToTokenEndpoint(exchangeRequest(subject.token, secret, settings), deps);
+  const reply = await postWithRetry(exchangeRequest(subject.token, secret, settings), deps);
   const isExpired = subject.expiresAt !== undefined && subject.expiresAt <= deps.now();
   const asked: ExchangeAsked = {
     tokenType: requestedTokenType(settings),

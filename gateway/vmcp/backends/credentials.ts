@@ -29,7 +29,7 @@ export class Credentials {
   }
 
   /**
-   * Handles a 401 for `sent`, or for the cached credential. Returns true when the next credential is a new one, so that
+   * Handles a rejection of `sent`, or for the cached credential. Returns true when the next credential is a new one, so that
    * one retry makes sense.
    */
   refused(identity: Identity | undefined, sent: CredentialHeaders | undefined): boolean {
@@ -39,12 +39,13 @@ export class Credentials {
 
   /** Returns true when the backend rejected the credential, and so did not execute the request. */
   isRefusal({ kind, status }: BackendFailure): boolean {
-    return kind === 'unauthenticated' && status === 401;
+    if (kind !== 'unauthenticated') return false;
+    return status === 401 || (status === 403 && this.#authenticator?.rejectedBy403 === true);
   }
 
   /** Returns the final failure as reported to the client: `reauthenticate` when a login can help. */
   asReported(failure: BackendFailure): BackendFailure {
-    if (!this.perUser || !this.isRefusal(failure)) return failure;
+    if (!this.perUser || failure.kind !== 'unauthenticated' || failure.status !== 401) return failure;
     return { kind: 'reauthenticate', detail: failure.detail, provider: this.#authenticator?.provider };
   }
 

@@ -27,7 +27,8 @@ function sentence(
     case 'circuit_open':
       return `backend "${backend.name}" is unavailable: too many calls failed, try again later`;
     case 'forbidden':
-      return `your account has no access to provider "${String(provider)}", which backend "${backend.name}" needs`;
+      if (provider === undefined) return `your account has no access to backend "${backend.name}"`;
+      return `your account has no access to provider "${provider}", which backend "${backend.name}" needs`;
     case 'misconfigured':
       return `the gateway has no valid credential for backend "${backend.name}": its operator finds the reason in the log`;
     case 'overloaded':

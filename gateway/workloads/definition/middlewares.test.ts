@@ -38,6 +38,16 @@ describe('middlewares', () => {
     ],
     ['auth without a login', [{ type: 'auth', parameters: { oidc_config: null } }], {}],
     [
+      'cloudsts',
+      [
+        {
+          type: 'cloudsts',
+          parameters: { cloud_sts_config: { region: 'eu-west-1' }, target_url: 'https://a.example' },
+        },
+      ],
+      { cloud_sts_config: { region: 'eu-west-1' } },
+    ],
+    [
       'tokenexchange',
       [{ type: 'tokenexchange', parameters: { token_exchange_config: { audience: 'b' } } }],
       { token_exchange_config: { audience: 'b' } },

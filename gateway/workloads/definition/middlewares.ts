@@ -25,6 +25,7 @@ const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members |
   telemetry: (parameters) => controlMembers(parameters, { config: 'telemetry_config' }),
   'mutating-webhook': (parameters) => controlMembers(parameters, { webhooks: 'mutating_webhooks' }),
   'validating-webhook': (parameters) => controlMembers(parameters, { webhooks: 'validating_webhooks' }),
+  cloudsts: ({ cloud_sts_config }) => ({ cloud_sts_config }),
   'tool-filter': toolMembers,
   'tool-call-filter': toolMembers,
   bodylimit: ({ max_bytes }) => (max_bytes === undefined || max_bytes === BODY_LIMIT ? {} : undefined),
@@ -38,6 +39,7 @@ const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members |
 const PARAMETERS: Readonly<Record<string, NamedNode>> = {
   auth: { properties: { oidc_config: RunConfig.properties.oidc_config } },
   tokenexchange: { properties: { token_exchange_config: RunConfig.properties.token_exchange_config } },
+  cloudsts: { properties: { cloud_sts_config: RunConfig.properties.cloud_sts_config } },
   upstreamswap: { properties: { config: RunConfig.properties.upstream_swap_config } },
   authorization: { properties: { config_data: RunConfig.properties.authz_config } },
   ratelimit: { properties: { config: RunConfig.properties.rate_limit_config } },

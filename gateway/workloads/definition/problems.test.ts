@@ -98,6 +98,9 @@ describe('problems of a run configuration', () => {
     ['validating_webhooks[1].name', image, { validating_webhooks: [webhook, webhook] }],
     ['validating_webhooks[0].hmac_secret_ref', image, { validating_webhooks: [{ ...webhook, hmac_secret_ref: 'k' }] }],
     ['telemetry_config.endpoint', image, { telemetry_config: { endpoint: 'http://otel.example' } }],
+    ['cloud_sts_config', image, { cloud_sts_config: { region: 'eu-west-1' } }],
+    ['token_exchange_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, token_exchange_config: {} }],
+    ['upstream_swap_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, upstream_swap_config: {} }],
     ['NotSupportedYet runtime_config', image, { runtime_config: { builder_image: 'b' } }],
   ])('name %s', (path, config, members) => {
     expect(pathsOf({ ...config, ...members })).toContain(path);

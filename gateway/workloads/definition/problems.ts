@@ -13,7 +13,6 @@ import { workloadUrlProblems } from './url-problems.ts';
 
 /** Members that no store can apply yet. A workload with one of them does not start. Building one removes its name. */
 const UNBUILT = [
-  'cloud_sts_config',
   'cluster_pod_template_patch',
   'env_file_dir',
   'ignore_config',
@@ -40,6 +39,7 @@ export function runConfigProblems(config: RunConfig): Problem[] {
     ...toolProblems(config),
     ...headerProblems(config),
     ...loginProblems(config),
+    ...signingProblems(config),
   ];
 }
 
@@ -193,4 +193,14 @@ function loginProblems({ remote_auth_config: login, remote_url: url }: RunConfig
     if (text) problems.push(...workloadUrlProblems(text, `oauth_config.${member}`));
   }
   return problems;
+}
+
+/** Requires a remote server without another credential where requests are signed. */
+function signingProblems(config: RunConfig): Problem[] {
+  if (config.cloud_sts_config === undefined) return [];
+  if (!config.remote_url)
+    return [invalid('cloud_sts_config', 'only requests to a remote server are signed: remove it')];
+  return (['token_exchange_config', 'upstream_swap_config'] as const)
+    .filter((member) => config[member] !== undefined)
+    .map((member) => invalid(member, 'a server gets one credential: remove it, or cloud_sts_config'));
 }

@@ -127,6 +127,12 @@ describe('login and credential', () => {
       },
     ],
     [
+      'cloud credentials',
+      remote,
+      { cloud_sts_config: { region: 'eu-west-1', fallback_role_arn: 'arn' } },
+      { vmcp: { outgoing_auth: { a: { type: 'cloud_sts', region: 'eu-west-1', fallback_role_arn: 'arn' } } } },
+    ],
+    [
       'swap',
       remote,
       { upstream_swap_config: { header_strategy: 'custom', custom_header_name: 'X' } },

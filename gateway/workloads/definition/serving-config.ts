@@ -134,6 +134,7 @@ function credentialOf(config: RunConfig, { transport }: Backend): OutgoingEntry 
   const {
     token_exchange_config: exchange,
     upstream_swap_config: swap,
+    cloud_sts_config: cloudSts,
     embedded_auth_server_config: authServer,
   } = config;
   if (exchange) {
@@ -141,6 +142,7 @@ function credentialOf(config: RunConfig, { transport }: Backend): OutgoingEntry 
     const secret = client_secret === undefined ? undefined : readReference(client_secret);
     return { type: 'token_exchange', ...others, ...(secret && { client_secret_file: secretPath(secret.name) }) };
   }
+  if (cloudSts) return { type: 'cloud_sts', ...cloudSts };
   const provider = swap?.provider_name ?? authServer?.upstreams?.[0]?.name;
   if (!swap && (!authServer || transport === 'stdio')) return undefined;
   return { type: 'upstream_inject', ...swap, provider_name: provider ?? 'default' };

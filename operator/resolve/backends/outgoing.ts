@@ -89,8 +89,12 @@ function checkUse(
     const message = `a stdio server has no HTTP requests that could carry a credential, and "${name}" is of type ${type}: remove the reference`;
     scope.on(owner).problem('OutgoingAuthOnStdio', path, message);
   }
-  const perUser = STRATEGIES.some((strategy) => strategy.type === type && strategy.perUser);
-  if (perUser && !hasUsers(scope.vmcp.spec.incomingAuth.type)) {
+  const strategy = STRATEGIES.find((each) => each.type === type);
+  if (transport === 'sse' && strategy?.signs) {
+    const message = `"${name}" is of type ${type}, which signs each request, and the transport sse cannot: set transport: streamable-http, or refer to another config`;
+    scope.on(owner).problem('OutgoingAuthOnSse', path, message);
+  }
+  if (strategy?.perUser && !hasUsers(scope.vmcp.spec.incomingAuth.type)) {
     const message = `"${name}" is of type ${type}, which needs a user, and VirtualMCPServer "${scope.vmcp.metadata.name}" is anonymous: set its incomingAuth.type to oidc, or refer to another config`;
     scope.on(owner).problem('OutgoingAuthNeedsUser', path, message);
   }

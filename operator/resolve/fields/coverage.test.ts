@@ -179,7 +179,7 @@ describe('every accepted field has an effect', () => {
 
   it('rejects exactly the strategies that are not built', () => {
     expect(STRATEGIES.filter(({ type }) => unbuiltStrategy(type))).toEqual([]);
-    expect(unbuiltStrategy('cloudSts')).toMatchObject({ reason: 'NotSupportedYet', path: 'spec.type' });
+    expect(unbuiltStrategy('obo')).toMatchObject({ reason: 'NotSupportedYet', path: 'spec.type' });
   });
 });
 

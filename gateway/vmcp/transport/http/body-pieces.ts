@@ -11,6 +11,11 @@ export class BodyPieces implements Iterable<Buffer> {
     this.length = pieces.reduce((bytes, piece) => bytes + piece.length, 0);
   }
 
+  /** Returns the pieces that are not sent yet. */
+  get pieces(): readonly Buffer[] {
+    return this.#pieces;
+  }
+
   [Symbol.iterator](): Iterator<Buffer> {
     return {
       next: () => {

@@ -24,4 +24,6 @@ export interface Outgoing {
   /** A large body is sent in pieces, and each piece is released once it is sent. */
   readonly body: Buffer | BodyPieces;
   readonly ownId: string;
+  /** Returns the headers with the signature of the request; undefined for credentials that do not sign. */
+  readonly sign: (() => Promise<string[]>) | undefined;
 }

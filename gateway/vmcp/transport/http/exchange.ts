@@ -54,12 +54,24 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#host = host;
     this.#ownId = outgoing.ownId;
     this.#timer = setTimeout(onTimeout, request.timeoutMs, this);
-    const { headers } = outgoing;
-    const body = outgoing.body as Buffer; // undici accepts iterables, which its types do not declare
-    host.dispatcher.dispatch(
-      { origin: host.origin, path: host.path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
-      this,
-    );
+    const { headers, body, sign } = outgoing;
+    if (sign === undefined) this.#dispatch('POST', headers, body);
+    else this.#dispatchSigned(sign(), body);
+  }
+
+  #dispatch(method: 'POST' | 'GET', headers: string[], pieces?: Outgoing['body']): void {
+    const { dispatcher, origin, path } = this.#host;
+    const body = (pieces ?? null) as Buffer | null; // undici accepts iterables, which its types do not declare
+    dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this);
+  }
+
+  #dispatchSigned(signed: Promise<string[]>, body: Outgoing['body']): void {
+    const send = (headers: string[]): void => {
+      if (!this.#done) this.#dispatch('POST', headers, body);
+    };
+    signed.then(send).catch((error: unknown) => {
+      this.fail(failureOfError(error));
+    });
   }
 
   cancel(reason: string): void {
@@ -209,11 +221,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   }
 
   #resume(lastEventId: string, failure: BackendFailure): void {
-    const { dispatcher, origin, path } = this.#host;
     this.#host.resumeHeaders(lastEventId).then(
       (headers) => {
-        if (this.#done) return;
-        dispatcher.dispatch({ origin, path, method: 'GET', headers, headersTimeout: 0, bodyTimeout: 0 }, this);
+        if (!this.#done) this.#dispatch('GET', headers);
       },
       () => {
         this.fail(failure);

@@ -1,4 +1,4 @@
-import type { CredentialHeaders } from '../../../outgoing/authenticator.ts';
+import { SIGN, type CredentialHeaders, type UnsignedRequest } from '../../../outgoing/authenticator.ts';
 
 /** `Accept` of all requests except GET. */
 export const ACCEPT_POST = 'application/json, text/event-stream';
@@ -17,4 +17,13 @@ export function withCredential(headers: string[], credential: CredentialHeaders 
     if (!Object.hasOwn(credential, name)) flat.push(name, headers[at + 1] ?? '');
   }
   return flat;
+}
+
+/** Returns `request.headers`, which carry the credential, with the signature of the request if the credential signs. */
+export async function withSignature(
+  request: UnsignedRequest & { readonly headers: string[] },
+  credential: CredentialHeaders | undefined,
+): Promise<string[]> {
+  const sign = credential?.[SIGN];
+  return sign ? withCredential(request.headers, await sign(request)) : request.headers;
 }

@@ -13,14 +13,16 @@ import type {
 } from '../channel.ts';
 import { MAX_UNSENT_MESSAGES, STREAM_LIMITS } from '../../budgets/limits.ts';
 import { StreamPlaces } from '../../budgets/stream-places.ts';
+import { SIGN, type CredentialHeaders, type UnsignedRequest } from '../../../outgoing/authenticator.ts';
 import { unlessAborted } from '../abort.ts';
 import { BackendError } from '../channel.ts';
-import { BodyPieces, LARGE_BODY_BYTES } from './body-pieces.ts';
+import type { BodyPieces } from './body-pieces.ts';
 import { withHeaderFiles, type HeaderFiles } from '../header-files.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
-import type { ExchangeHost } from './exchange-host.ts';
+import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { HttpExchange } from './exchange.ts';
-import { ACCEPT_POST, getHeaders, withCredential } from './headers.ts';
+import { ACCEPT_POST, getHeaders, withCredential, withSignature } from './headers.ts';
+import { RequestBodies } from './request-body.ts';
 import { StreamListener } from './stream-listener.ts';
 import { requestReply } from '../request-reply.ts';
 import type { Logger } from '../../../contract/logger.ts';
@@ -110,8 +112,7 @@ class HttpChannel implements Channel, ExchangeHost {
   #listener: StreamListener | undefined;
   /** Notifications and responses that the backend has not answered yet. */
   readonly #sending = new Set<Promise<void>>();
-  #method = '';
-  #methodPrefix = '';
+  readonly #bodies = new RequestBodies();
 
   constructor(options: HttpTransportOptions, { calls, streams, places, unsent }: Pools, owner: ChannelOwner) {
     this.#options = options;
@@ -153,12 +154,26 @@ class HttpChannel implements Channel, ExchangeHost {
     const extra = request.headers;
     const plain = extra ? [...this.#besideOwn(extra), ...this.#headers] : this.#headers;
     const headers = withCredential(plain, request.credential);
-    const { params } = request;
-    const isLarge = params !== undefined && params.length > LARGE_BODY_BYTES;
-    if (!isLarge) return new HttpExchange(request, sink, this, { headers, body: this.#body(ownId, request), ownId });
-    const body = this.#pieces(ownId, request.method, params);
-    const sized = [...headers, 'content-length', String(body.length)];
-    return new HttpExchange(request, sink, this, { headers: sized, body, ownId });
+    const body = this.#bodies.of(ownId, request);
+    const sized = Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(body.length)];
+    const sign = this.#signer(request, sized, body);
+    return new HttpExchange(request, sink, this, { headers: sized, body, ownId, sign });
+  }
+
+  /** Returns a function that signs one POST; undefined for credentials that do not sign. */
+  #signer({ credential }: BackendRequest, headers: string[], body: Buffer | BodyPieces): Outgoing['sign'] {
+    if (credential?.[SIGN] === undefined) return undefined;
+    const pieces = Buffer.isBuffer(body) ? [body] : body.pieces;
+    return () => this.#signed('POST', headers, credential, pieces);
+  }
+
+  #signed(
+    method: UnsignedRequest['method'],
+    headers: string[],
+    credential: CredentialHeaders | undefined,
+    body: readonly Buffer[] = [],
+  ): Promise<string[]> {
+    return withSignature({ method, origin: this.origin, path: this.path, headers, body }, credential);
   }
 
   /** Returns the client's headers without those that the gateway sets itself. */
@@ -178,12 +193,14 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   async resumeHeaders(lastEventId: string): Promise<string[]> {
-    return [...getHeaders(await this.#ownHeaders()), 'last-event-id', lastEventId];
+    return [...(await this.#ownHeaders('GET')), 'last-event-id', lastEventId];
   }
 
-  /** Returns the headers of messages that the channel sends itself. */
-  async #ownHeaders(): Promise<string[]> {
-    return withCredential(this.#headers, await this.#owner.authorize?.());
+  /** Returns the headers of a message that the channel sends itself. */
+  async #ownHeaders(method: UnsignedRequest['method'], body?: readonly Buffer[]): Promise<string[]> {
+    const credential = await this.#owner.authorize?.();
+    const headers = withCredential(this.#headers, credential);
+    return this.#signed(method, method === 'GET' ? getHeaders(headers) : headers, credential, body);
   }
 
   get hasSession(): boolean {
@@ -223,7 +240,7 @@ class HttpChannel implements Channel, ExchangeHost {
       const { body } = await this.dispatcher.request({
         path: this.path,
         method: 'DELETE',
-        headers: await this.#ownHeaders(),
+        headers: await this.#ownHeaders('DELETE'),
         headersTimeout: CLOSE_TIMEOUT_MS,
         bodyTimeout: CLOSE_TIMEOUT_MS,
       });
@@ -233,31 +250,8 @@ class HttpChannel implements Channel, ExchangeHost {
     }
   }
 
-  #head(ownId: string, method: string): string {
-    if (method !== this.#method) {
-      this.#method = method;
-      this.#methodPrefix = `,"method":${JSON.stringify(method)}`;
-    }
-    return `{"jsonrpc":"2.0","id":${ownId}${this.#methodPrefix}`;
-  }
-
-  #pieces(ownId: string, method: string, params: Buffer): BodyPieces {
-    return new BodyPieces([Buffer.from(`${this.#head(ownId, method)},"params":`), params, Buffer.from('}')]);
-  }
-
-  #body(ownId: string, { method, params }: BackendRequest): Buffer {
-    const head = this.#head(ownId, method);
-    if (params === undefined) return Buffer.from(`${head}}`);
-    const body = Buffer.allocUnsafe(head.length + 10 + params.length + 1);
-    let at = body.write(head, 'latin1');
-    at += body.write(',"params":', at, 'latin1');
-    at += params.copy(body, at);
-    body[at] = 0x7d;
-    return body;
-  }
-
   async #post(message: Buffer): Promise<void> {
-    const headers = this.#owner.authorize ? await this.#ownHeaders() : this.#headers;
+    const headers = this.#owner.authorize ? await this.#ownHeaders('POST', [message]) : this.#headers;
     const { statusCode, body } = await this.dispatcher
       .request({
         path: this.path,
@@ -281,7 +275,7 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#listener ??= new StreamListener({
       dispatcher: this.#streams,
       path: this.path,
-      headers: () => this.#ownHeaders(),
+      headers: () => this.#ownHeaders('GET'),
       maxEventBytes: this.#options.maxReplyBytes,
       onMessage: this.#owner.onMessage,
       onSessionLost: () => {

@@ -4,14 +4,13 @@ import type { Account } from '../../budgets/account.ts';
 import { Collected } from '../../budgets/collected.ts';
 import type { StreamPlaces } from '../../budgets/stream-places.ts';
 import { mediaTypeOf } from '../media-type.ts';
-import { getHeaders } from './headers.ts';
 import { createSseParser } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;
   readonly path: string;
-  /** Returns the headers of a POST, as a flat list, with the current credential. */
+  /** Returns the headers of the GET, as a flat list, with the current credential. */
   readonly headers: () => Promise<readonly string[]>;
   readonly maxEventBytes: number;
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
@@ -95,7 +94,7 @@ export class StreamListener {
     const { statusCode, headers, body } = await dispatcher.request({
       path,
       method: 'GET',
-      headers: [...getHeaders(sent), ...resume],
+      headers: [...sent, ...resume],
       signal: this.#abort.signal,
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -117,6 +117,7 @@ export const hasLogin = (config: RunConfig): boolean =>
   Boolean(config.remote_url) &&
   config.token_exchange_config === undefined &&
   config.upstream_swap_config === undefined &&
+  config.cloud_sts_config === undefined &&
   config.embedded_auth_server_config === undefined;
 
 /** Returns a run configuration without what a login has cached in it. */
