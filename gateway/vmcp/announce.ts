@@ -18,7 +18,8 @@ export const digestsOf = ({ lists }: View): ListDigests => ({
  * Notifies a connected client of the lists that changed since its last notification. Other clients are notified later.
  */
 export function announce(session: Session, now: ListDigests): void {
-  const { seen, streams } = session;
+  const { seen, streams, listeners } = session;
+  for (const listener of listeners ?? []) listener.changed(now);
   if (!streams.main.connected) return;
   session.seen = now;
   if (seen === undefined) return;

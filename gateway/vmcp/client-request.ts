@@ -1,7 +1,9 @@
 import type { AuditedRequest } from '../audit/audited-request.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Envelope, ParamsSurface } from '../http/json-scan.ts';
+import type { Edit } from './aggregation/forward-params.ts';
 import type { HeldBytes } from './budgets/byte-budget.ts';
+import type { RequestClient } from './transport/channel.ts';
 
 /** One request of a client, as far as the edge has parsed it. Spans are offsets in `body`. */
 export interface ClientRequest {
@@ -17,6 +19,10 @@ export interface ClientRequest {
    * retains the share.
    */
   readonly held: HeldBytes | undefined;
+  /** Parts of `params` that backends receive with another text; undefined: none. */
+  readonly edits?: readonly Edit[] | undefined;
+  /** Client that backends learn of; undefined: that of the session. */
+  readonly client?: RequestClient | undefined;
   /** Record of the request; undefined while the audit log is off. */
   readonly audit?: AuditedRequest | undefined;
 }

@@ -10,4 +10,7 @@ export const CODE = {
   reauthenticate: -32001,
   denied: -32003,
   rateLimited: 429,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
 } as const;

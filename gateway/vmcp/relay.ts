@@ -44,6 +44,7 @@ function relayRequest(from: BackendMessage): void {
   const capability = capabilityFor(method);
   if (capability === undefined || !session.offers.has(capability)) {
     answerUnroutable(channel, message, envelope);
+    if (capability !== undefined) from.answer?.lacks?.(capability);
     return;
   }
   const isReachable = from.answer !== undefined || session.streams.main.connected;
@@ -75,8 +76,11 @@ function relayNotification(from: BackendMessage): void {
   const { session, message, envelope } = from;
   if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
   if (envelope.method === 'notifications/resources/updated') {
-    const uri = readString(message, memberOf(message, envelope.params, 'uri'));
-    if (uri !== undefined && session.subscriptions.has(uri)) session.streams.main.send(message);
+    const { params } = envelope;
+    const uri = readString(message, memberOf(message, params, 'uri'));
+    if (params === undefined || uri === undefined || !session.subscriptions.has(uri)) return;
+    session.streams.main.send(message);
+    for (const listener of session.listeners ?? []) listener.updated(uri, message, params);
     return;
   }
   deliver(from, message);

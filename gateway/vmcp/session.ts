@@ -3,7 +3,9 @@ import { SessionStreams } from './edge/session-streams.ts';
 import { ServerRequests } from './server-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
+import type { Span } from '../http/json-walk.ts';
 import type { ClientInfo } from '../policy/policy.ts';
+import { isModern } from './era.ts';
 import type { Channel } from './transport/channel.ts';
 
 /** A call that a session waits for. */
@@ -21,7 +23,10 @@ export interface SessionChannel {
   lastUsedAt: number;
 }
 
-/** State of one client session: plain data, and the connections that this process has for it. */
+/**
+ * State of one client session: plain data, and the connections that this process has for it. Requests of a revision
+ * without sessions share one as long as client, user and rights are the same; clients do not know its id.
+ */
 export interface Session {
   readonly id: string;
   /** Issuer and subject of the owner, or `anonymous`. Other principals cannot use the session. */
@@ -53,6 +58,20 @@ export interface Session {
   readonly subscriptions: Subscriptions;
   /** Digests of the lists at the last notification of the client. */
   seen: ListDigests | undefined;
+  /** Streams of `subscriptions/listen`; undefined while there are none. */
+  listeners: Set<Listener> | undefined;
+}
+
+/** A stream of `subscriptions/listen`. */
+export interface Listener {
+  /** Called when the lists of the session may have changed. */
+  changed(lists: ListDigests): void;
+  /** Called with a `notifications/resources/updated` of a resource. */
+  updated(uri: string, message: Buffer, params: Span): void;
+  /** Returns true when `updated` sends notifications of this resource. */
+  wants(uri: string): boolean;
+  /** Ends the stream. */
+  end(): void;
 }
 
 /** One digest per list with change notifications; equal digests mean equal lists. */
@@ -100,7 +119,11 @@ const PER_PRINCIPAL = 1_000;
 
 const TOUCH_EVERY_MS = 10_000;
 
-const isBusy = ({ running, streams }: Session): boolean => running.size > 0 || streams.main.connected;
+/** Returns true while the client receives notifications that belong to no call. */
+export const isListening = ({ streams, listeners }: Session): boolean =>
+  streams.main.connected || listeners !== undefined;
+
+const isBusy = (session: Session): boolean => session.running.size > 0 || isListening(session);
 
 /** Live sessions of one virtual server. At the limit the least recently used session ends. */
 export class Sessions {
@@ -110,14 +133,21 @@ export class Sessions {
   /** Ordered by last use, with a precision of `TOUCH_EVERY_MS`. */
   readonly #live = new Map<string, Session>();
   readonly #byPrincipal = new Map<string, Set<Session>>();
+  #hidden = 0;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
     this.ttlMs = options.ttlMs;
   }
 
+  /** Number of sessions that clients have opened. */
   get size(): number {
-    return this.#live.size;
+    return this.#live.size - this.#hidden;
+  }
+
+  /** Number of sessions that requests of a revision without sessions share. */
+  get hidden(): number {
+    return this.#hidden;
   }
 
   create(principal: string, client: ClientFacts): Session {
@@ -139,8 +169,10 @@ export class Sessions {
       streams: new SessionStreams(account),
       subscriptions: new Subscriptions(account.subscriptions()),
       seen: undefined,
+      listeners: undefined,
     };
     this.#live.set(session.id, session);
+    if (isModern(session.revision)) this.#hidden += 1;
     const own = this.#byPrincipal.get(principal);
     if (own) own.add(session);
     else this.#byPrincipal.set(principal, new Set([session]));
@@ -165,33 +197,45 @@ export class Sessions {
 
   /** Returns the session with this id when `principal` owns it; undefined for unknown, ended and foreign ids alike. */
   find(id: string, principal: string): Session | undefined {
-    const session = this.#live.get(id);
+    const session = this.#known(id);
     if (session?.principal !== principal) {
       if (session) this.#options.onForeign();
       return undefined;
     }
+    return this.use(session) ? session : undefined;
+  }
+
+  /** Records that a request uses the session. Returns false when it has ended or expired. */
+  use(session: Session): boolean {
+    if (session.ended) return false;
     const now = this.#options.now();
-    if (now - session.lastSeenAt > Math.min(TOUCH_EVERY_MS, this.ttlMs / 4)) {
-      if (now - session.lastSeenAt > this.ttlMs && !isBusy(session)) {
-        this.end(session, 'expired');
-        return undefined;
-      }
-      session.lastSeenAt = now;
-      this.#live.delete(id);
-      this.#live.set(id, session);
+    const idleMs = now - session.lastSeenAt;
+    if (idleMs <= Math.min(TOUCH_EVERY_MS, this.ttlMs / 4)) return true;
+    if (idleMs > this.ttlMs && !isBusy(session)) {
+      this.end(session, 'expired');
+      return false;
     }
-    return session;
+    session.lastSeenAt = now;
+    this.#live.delete(session.id);
+    this.#live.set(session.id, session);
+    return true;
   }
 
   /** Returns true for the id of a live session of any principal. */
   has(id: string): boolean {
-    return this.#live.has(id);
+    return this.#known(id) !== undefined;
+  }
+
+  #known(id: string): Session | undefined {
+    const session = this.#live.get(id);
+    return session && isModern(session.revision) ? undefined : session;
   }
 
   end(session: Session, reason: SessionEnd): void {
     if (session.ended) return;
     session.ended = true;
     this.#live.delete(session.id);
+    if (isModern(session.revision)) this.#hidden -= 1;
     const own = this.#byPrincipal.get(session.principal);
     own?.delete(session);
     if (own?.size === 0) this.#byPrincipal.delete(session.principal);

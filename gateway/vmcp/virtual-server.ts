@@ -16,6 +16,7 @@ import { Account, type ByteBudgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import { Forwarder } from './calls/forwarder.ts';
+import { isModern } from './era.ts';
 import { beginTrace, type TracedSession } from './calls/trace-propagation.ts';
 import { relay } from './relay.ts';
 import type { Boundary } from '../incoming/boundary.ts';
@@ -23,6 +24,7 @@ import type { Authenticator } from '../outgoing/authenticator.ts';
 import {
   closeChannel,
   closeIdleChannels,
+  isListening,
   Sessions,
   type ClientFacts,
   type Session,
@@ -78,7 +80,8 @@ export class VirtualServer {
   readonly #boundary: VirtualServerDeps['boundary'];
   readonly #observer: CallObserver;
   readonly #tracing: VirtualServerDeps['tracing'];
-  readonly #now: () => number;
+  /** ms since the epoch. */
+  readonly now: () => number;
   readonly #leftOut: VirtualServerDeps['leftOut'];
   readonly log: Logger;
   /** Counts a request that exceeds a budget. */
@@ -90,6 +93,7 @@ export class VirtualServer {
   #awaitsBackends: boolean;
   #passthrough: readonly string[];
   #draining = false;
+  readonly #onDrain: (() => void)[] = [];
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
@@ -100,7 +104,7 @@ export class VirtualServer {
     this.#boundary = deps.boundary;
     this.#observer = deps.metrics;
     this.#tracing = deps.tracing;
-    this.#now = deps.now;
+    this.now = deps.now;
     this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
     this.#leftOut = deps.leftOut;
@@ -113,7 +117,7 @@ export class VirtualServer {
       onForeign: deps.onForeignSession,
       onEnd: (session, reason) => {
         this.#release(session);
-        deps.onSessionEnd?.(session, reason);
+        if (!isModern(session.revision)) deps.onSessionEnd?.(session, reason);
       },
     });
     this.fleet = new Fleet({
@@ -210,7 +214,7 @@ export class VirtualServer {
   ): Answer {
     const tracing = this.#tracing?.tracing;
     const trace = tracing && beginTrace(tracing, method, session, body, envelope, headers);
-    return new ObservedAnswer(answer, method, session?.revision, this.#observer, this.#now, trace);
+    return new ObservedAnswer(answer, method, session?.revision, this.#observer, this.now, trace);
   }
 
   accountOf(principal: string): Account {
@@ -235,7 +239,7 @@ export class VirtualServer {
     return session;
   }
 
-  /** Called when the client opens its GET stream: announces changed lists and opens the streams of backends. */
+  /** Called when the client opens a stream for notifications: announces changed lists and opens the streams of backends. */
   listen(session: Session): void {
     announce(session, digestsOf(this.views.listed(session)));
     for (const { channel } of session.channels.values()) channel?.listen();
@@ -293,6 +297,12 @@ export class VirtualServer {
 
   refuseSessions(): void {
     this.#draining = true;
+    for (const callback of this.#onDrain) callback();
+  }
+
+  /** Calls back when the server stops taking new sessions. */
+  onDrain(callback: () => void): void {
+    this.#onDrain.push(callback);
   }
 
   async close(): Promise<void> {
@@ -302,18 +312,16 @@ export class VirtualServer {
   }
 
   #announce(sessions: Iterable<Session>): void {
-    for (const session of sessions) {
-      if (session.streams.main.connected) announce(session, digestsOf(this.views.listed(session)));
-    }
+    for (const session of sessions) if (isListening(session)) announce(session, digestsOf(this.views.listed(session)));
   }
 
   /**
    * Opens a backend for one connected session of each principal, which then receives list changes for that principal.
    */
   #openForPrincipal(session: Session, backend: string): void {
-    for (const { streams, channels } of this.sessions.ofPrincipal(session.principal)) {
-      const held = channels.get(backend);
-      if (streams.main.connected && (held?.channel?.alive === true || held?.opening)) return;
+    for (const other of this.sessions.ofPrincipal(session.principal)) {
+      const held = other.channels.get(backend);
+      if (isListening(other) && (held?.channel?.alive === true || held?.opening)) return;
     }
     this.fleet.open(session, backend);
   }
@@ -324,14 +332,15 @@ export class VirtualServer {
    */
   #personalListChanged(backend: string, principal: string | undefined): void {
     this.views.listChanged(backend, principal, (name) => {
-      const listening = [...this.sessions.ofPrincipal(name)].find(({ streams }) => streams.main.connected);
+      const listening = [...this.sessions.ofPrincipal(name)].find(isListening);
       if (listening) void this.views.read(listening, backend);
     });
   }
 
   #release(session: Session): void {
     const { revision, startedAt } = session;
-    this.#observer.sessionEnded?.({ revision, durationMs: this.#now() - startedAt });
+    if (!isModern(revision)) this.#observer.sessionEnded?.({ revision, durationMs: this.now() - startedAt });
+    for (const listener of session.listeners ?? []) listener.end();
     for (const call of session.running) call.cancel('the session ended');
     for (const name of [...session.channels.keys()]) closeChannel(session, name);
     session.streams.end();

@@ -42,6 +42,8 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   cut(): void;
   /** False as long as nothing was sent. */
   readonly started: boolean;
+  /** Rejects the call, because its backend needs a capability that the client has not declared. */
+  lacks?(capability: string): void;
   /** Calls back once when everything sent so far has drained. */
   onDrain(callback: () => void): void;
 }

@@ -9,7 +9,7 @@ import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { initTimeoutMs, replyTimeoutMs } from '../timeouts.ts';
 import { LOG_LEVELS } from '../log-level.ts';
 import { answerUnroutable, type BackendMessage } from '../relay.ts';
-import type { Session, SessionChannel } from '../session.ts';
+import { isListening, type Session, type SessionChannel } from '../session.ts';
 import { Credentials } from './credentials.ts';
 import {
   BackendError,
@@ -312,7 +312,7 @@ export class BackendRuntime {
     const channel = this.#measured(await withinTime(this.#closed.signal, this.#initTimeoutMs, open));
     opened.channel = channel;
     for (const [message, envelope] of early) this.#onOwnMessage(session, channel, message, envelope);
-    if (session ? session.streams.main.connected : listens(operational, this.name)) channel.listen();
+    if (session ? isListening(session) : listens(operational, this.name)) channel.listen();
     return channel;
   }
 }

@@ -3,7 +3,7 @@ import { withMember } from '../../http/json-walk.ts';
 import type { Allow, Decision, ListedItem, Policy } from '../../policy/policy.ts';
 import type { CallObserver } from '../../telemetry/call-observer.ts';
 import { stackOf } from '../../telemetry/log.ts';
-import { forwardParams } from '../aggregation/forward-params.ts';
+import { edited, forwardParams } from '../aggregation/forward-params.ts';
 import type { ListKind, Route } from '../aggregation/view.ts';
 import { BackendCall } from './backend-call.ts';
 import type { OnFailure, PolicyRefusal } from './failure.ts';
@@ -194,8 +194,7 @@ export class Forwarder {
     onReply: ((message: Buffer) => void) | undefined,
     { maxReplyBytes, replaced }: Allowed = {},
   ): void {
-    const { body, envelope } = request;
-    const { params, method } = envelope;
+    const { params, method } = request.envelope;
     if (params === undefined || method === undefined) throw new Error('a routed request has no params');
     const backend = this.#deps.fleet.runtime(route.backend);
     if (!backend) {
@@ -207,10 +206,11 @@ export class Forwarder {
       onFailure(answer, { kind: failure, detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
       return;
     }
-    const named = nameSpan ? forwardParams(body, params, nameSpan, route) : body.subarray(params.start, params.end);
+    const named = paramsFor(request, params, nameSpan, route);
     const bytes = replaced ? withArguments(named, replaced) : named;
     const originalName = nameSpan ? route.name : name;
-    const sent = { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers: request.headers };
+    const { headers, client = session } = request;
+    const sent = { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers, client };
     const { trace } = answer;
     new BackendCall(
       backend,
@@ -226,6 +226,13 @@ export class Forwarder {
       maxReplyBytes,
     ).start();
   }
+}
+
+/** Returns the JSON text of `params` for the backend of `route`. */
+function paramsFor({ body, edits }: ClientRequest, params: Span, name: Span | undefined, route: Route): Buffer {
+  if (edits)
+    return edited(body, params, name && route.renamed ? [...edits, { span: name, text: route.nameJson }] : edits);
+  return name ? forwardParams(body, params, name, route) : body.subarray(params.start, params.end);
 }
 
 /** Returns the item of a request. The URI of a read through a template is a resource that no list has. */

@@ -5,12 +5,24 @@ import { paramsOf, readString, type ClientEnvelope, type Envelope, type Span } f
 import { memberOf } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
+import type { ClientRequest } from '../client-request.ts';
+import type { TracedSession } from '../calls/trace-propagation.ts';
 import { METHODS } from '../methods/index.ts';
+import type { Method } from '../methods/method.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
+
+/** What depends on the era of a request. */
+export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client'> {
+  readonly methods: ReadonlyMap<string, Method>;
+  /** Session that telemetry names. */
+  readonly traced?: TracedSession;
+}
+
+const LEGACY: RequestEra = { methods: METHODS };
 
 /** Serves a request of a session. Throws `ScanError` before anything is sent when `params` cannot be read. */
 export function serveRequest(
@@ -23,18 +35,19 @@ export function serveRequest(
   given: Answer,
   held?: HeldBytes,
   audit?: AuditedRequest,
+  { methods, edits, client, traced = session }: RequestEra = LEGACY,
 ): void {
   const answer = audit ? new AuditedAnswer(given, audit) : given;
-  const method = METHODS.get(envelope.method ?? '');
+  const method = methods.get(envelope.method ?? '');
   const name = method ? (envelope.method ?? OTHER) : OTHER;
-  const observed = server.observe(answer, name, session, body, envelope, headers);
+  const observed = server.observe(answer, name, traced, body, envelope, headers);
   if (!method) {
     observed.error(CODE.methodNotFound, 'method not found');
     return;
   }
   const params = paramsOf(envelope);
   const sent = passthrough(server, headers);
-  method(server, session, { body, envelope, params, identity, headers: sent, held, audit }, observed);
+  method(server, session, { body, envelope, params, identity, headers: sent, held, audit, edits, client }, observed);
 }
 
 /** Adds a message to the record of its request. */

@@ -18,6 +18,12 @@ interface KeptEvent {
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 
+interface EventStreamOptions {
+  /** False: events have no id and are not kept, and the stream ends with its connection. */
+  readonly resumes?: boolean;
+  readonly onEnd?: () => void;
+}
+
 /**
  * One event stream of a session. It outlives its connection: a client that lost its connection resumes with
  * `Last-Event-ID` after the last event it received. @see MCP 2025-11-25, basic/transports, Resumability
@@ -35,7 +41,8 @@ export class EventStream {
   #inPart = false;
   #ended = false;
   readonly #account: Account;
-  readonly #onEnd: () => void;
+  readonly #onEnd: (() => void) | undefined;
+  readonly #resumes: boolean;
   /** Budget share of `#kept`; undefined while nothing large is kept. */
   #keptHeld: HeldBytes | undefined;
   /** Budget share of the bytes that the connection has not sent yet. */
@@ -44,9 +51,10 @@ export class EventStream {
   #call: WatchingCall | undefined;
   #abandonTimer: NodeJS.Timeout | undefined;
 
-  constructor(id: string, account: Account, onEnd: () => void = () => undefined) {
+  constructor(id: string, account: Account, { resumes = true, onEnd }: EventStreamOptions = {}) {
     this.id = id;
     this.#account = account;
+    this.#resumes = resumes;
     this.#onEnd = onEnd;
   }
 
@@ -84,6 +92,7 @@ export class EventStream {
       res.on('close', () => {
         if (this.#connection !== res) return;
         this.#connection = undefined;
+        if (!this.#resumes) this.end();
         if (this.#call) this.onAbandoned(this.#call);
       });
     }
@@ -101,6 +110,10 @@ export class EventStream {
   onAbandoned(call: WatchingCall): void {
     this.#call = call;
     clearTimeout(this.#abandonTimer);
+    if (!this.#resumes) {
+      call.clientLeft();
+      return;
+    }
     if (this.#ended || this.connected) return;
     this.#abandonTimer = setTimeout(() => {
       call.clientLeft();
@@ -130,7 +143,7 @@ export class EventStream {
    */
   sendPart(piece: Buffer, first: boolean): boolean {
     this.#inPart = true;
-    if (first) this.#write(`event: message\nid: ${this.#nextId()}\ndata: `);
+    if (first) this.#write(this.#eventHead());
     return this.#write(oneLine(piece));
   }
 
@@ -149,6 +162,10 @@ export class EventStream {
    */
   detach(): void {
     if (this.#inPart) return;
+    if (!this.#resumes) {
+      this.end();
+      return;
+    }
     this.#connection?.end();
     this.#connection = undefined;
   }
@@ -158,7 +175,7 @@ export class EventStream {
     clearTimeout(this.#abandonTimer);
     this.#connection?.end();
     this.#connection = undefined;
-    this.#onEnd();
+    this.#onEnd?.();
   }
 
   /** Destroys the connection in the middle of an event. */
@@ -166,7 +183,7 @@ export class EventStream {
     this.#ended = true;
     clearTimeout(this.#abandonTimer);
     this.#connection?.destroy();
-    this.#onEnd();
+    this.#onEnd?.();
   }
 
   onDrain(callback: () => void): void {
@@ -174,16 +191,17 @@ export class EventStream {
     else callback();
   }
 
-  #nextId(): string {
+  #eventHead(): string {
+    if (!this.#resumes) return 'event: message\ndata: ';
     this.#sequence += 1;
-    return `${this.id}.${String(this.#sequence)}`;
+    return `event: message\nid: ${this.id}.${String(this.#sequence)}\ndata: `;
   }
 
   /** Writes and keeps an event. Nothing is kept until the client has connected once. */
   #emit(data: Buffer): void {
     if (!this.#listenedTo) return;
-    const bytes = Buffer.concat([Buffer.from(`event: message\nid: ${this.#nextId()}\ndata: `), data, EVENT_END]);
-    this.#keep({ sequence: this.#sequence, bytes });
+    const bytes = Buffer.concat([Buffer.from(this.#eventHead()), data, EVENT_END]);
+    if (this.#resumes) this.#keep({ sequence: this.#sequence, bytes });
     this.#write(bytes);
   }
 

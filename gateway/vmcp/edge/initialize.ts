@@ -26,7 +26,7 @@ export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts
   };
 }
 
-function readClientInfo(body: Buffer, info: Span | undefined): ClientInfo {
+export function readClientInfo(body: Buffer, info: Span | undefined): ClientInfo {
   const text = (key: string): string =>
     (readString(body, memberOf(body, info, key)) ?? '').slice(0, LONGEST_CLIENT_INFO);
   return { name: text('name'), version: text('version') };
@@ -36,9 +36,9 @@ function readClientInfo(body: Buffer, info: Span | undefined): ClientInfo {
  * Returns the JSON text of the capabilities that are declared to backends. Checks their length before it parses them,
  * as parsing many small members takes much memory.
  */
-function readCapabilities(body: Buffer, declared: Span | undefined): string {
+export function readCapabilities(body: Buffer, declared: Span | undefined, names = RELAYED_CAPABILITIES): string {
   const relayed: Record<string, unknown> = {};
-  for (const name of RELAYED_CAPABILITIES) {
+  for (const name of names) {
     const span = memberOf(body, declared, name);
     if (!span) continue;
     checkLength(span.end - span.start);

@@ -12,15 +12,8 @@ import { errorMessage } from '../message.ts';
 import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
 import { endpointPrefix } from './endpoint-prefix.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import {
-  answerBug,
-  answerPendingChallenge,
-  identityOf,
-  LONGEST_INITIALIZE,
-  principalOf,
-  refuseType,
-  type EdgeOptions,
-} from './post.ts';
+import { identityOf, principalOf } from './caller.ts';
+import { answerBug, answerPendingChallenge, LONGEST_INITIALIZE, refuseType, type EdgeOptions } from './post.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { StreamAnswer } from './stream-answer.ts';
 

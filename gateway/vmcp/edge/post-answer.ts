@@ -11,6 +11,7 @@ import {
   type WatchingCall,
 } from '../answers/answer.ts';
 import { RETRY_AFTER_SECONDS, UNCOUNTED_OUTPUT_BYTES, type Budget } from '../budgets/limits.ts';
+import { isModern } from '../era.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
 import { refuse } from './refuse.ts';
@@ -21,7 +22,7 @@ type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly 
 
 const JSON_TYPE = 'application/json';
 
-/** Revisions from this one on allow an event without data, which lets the client reconnect at once. */
+/** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */
 const PRIMED_SINCE = '2025-11-25';
 
 /** Answer to a POST: JSON, or an event stream as soon as a message precedes the reply. */
@@ -104,10 +105,14 @@ export class PostAnswer implements Answer, AwaitedReply {
       this.error(code, message, data);
       return;
     }
-    const body = errorMessage(this.id, code, message, data);
     if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
-    this.#res.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': body.length });
-    this.#res.end(body);
+    this.send(status, errorMessage(this.id, code, message, data));
+  }
+
+  /** Sends a whole JSON-RPC message with an HTTP status. Nothing may have been sent before. */
+  send(status: number, message: Buffer): void {
+    this.#res.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': message.length });
+    this.#res.end(message);
   }
 
   unavailable(description: string): boolean {
@@ -175,12 +180,13 @@ export class PostAnswer implements Answer, AwaitedReply {
   message(message: Buffer, _envelope: Envelope): void {
     if (!this.#session) return;
     if (!this.#stream) {
-      this.#stream = this.#session.streams.open();
+      const { streams, revision } = this.#session;
+      this.#stream = isModern(revision) ? streams.openUnkept() : streams.open();
       this.#stream.attach(this.#res, undefined, this.#identity);
       this.#res.on('close', () => {
         this.#streamClosed();
       });
-      if (this.#session.revision >= PRIMED_SINCE) this.#stream.prime();
+      if (!isModern(revision) && revision >= PRIMED_SINCE) this.#stream.prime();
     }
     this.#stream.send(message);
   }

@@ -1,9 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { auditOf, type AuditedRequest } from '../../audit/audited-request.ts';
-import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
-import { scanEnvelope, ScanError, type ClientEnvelope, type Span } from '../../http/json-scan.ts';
+import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
@@ -11,9 +10,13 @@ import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
+import { identityOf, ownId, principalOf } from './caller.ts';
+import { classify } from './modern/classify.ts';
+import { ModernPost } from './modern/modern-post.ts';
 import { PostAnswer } from './post-answer.ts';
 import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
+import { isModern } from '../era.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { stackOf } from '../../telemetry/log.ts';
 
@@ -33,22 +36,24 @@ const TOO_LONG = 'the body is longer than the gateway accepts';
  * Server
  */
 export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHandler {
+  const modern = new ModernPost(server, options.version);
   return (req, res) => {
     const refusal = refuseHeaders(req);
     if (refusal) {
       refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
       return;
     }
-    const session = sessionOf(server, req, res);
+    const isModernRequest = isModern(req.headers['mcp-protocol-version'] as string | undefined);
+    const session = isModernRequest ? undefined : sessionOf(server, req, res);
     let held: HeldBytes | undefined;
     const hold = (bytes: number): boolean =>
       (held ??= (session?.account ?? server.accountOf(principalOf(res))).request()).resize(bytes);
     readBody(
       req,
-      { limit: options.maxBodyBytes, kept: session ? undefined : LONGEST_INITIALIZE, hold },
+      { limit: options.maxBodyBytes, kept: session || isModernRequest ? undefined : LONGEST_INITIALIZE, hold },
       (body) => {
         try {
-          onMessage(server, options, session, req, res, body, held);
+          onMessage(server, modern, options, session, req, res, body, held);
         } catch (error) {
           if (error instanceof ScanError)
             refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
@@ -87,6 +92,7 @@ function refuseHeaders(req: Request): [number, string] | undefined {
 
 function onMessage(
   server: VirtualServer,
+  modern: ModernPost,
   options: EdgeOptions,
   found: Session | undefined,
   req: Request,
@@ -95,6 +101,11 @@ function onMessage(
   held: HeldBytes | undefined,
 ): void {
   const envelope = scanEnvelope(body);
+  const classified = classify(req.headers, body, envelope);
+  if (classified.era !== 'legacy') {
+    modern.serve(req, res, body, envelope, classified, held);
+    return;
+  }
   const audit = auditOf(res);
   recordMessage(audit, body, envelope, found);
   if (envelope.method === 'initialize') {
@@ -113,13 +124,6 @@ function onMessage(
   const answer = new PostAnswer(res, ownId(body, envelope.id, held), session, server.challenge);
   serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer, held, audit);
 }
-
-/**
- * Returns the bytes of the client's id: a view of a small body, and a copy of a large one, which must not stay in
- * memory.
- */
-const ownId = (body: Buffer, { start, end }: Span, held: HeldBytes | undefined): Buffer =>
-  held ? Buffer.from(body.subarray(start, end)) : body.subarray(start, end);
 
 /** Answers a request with the challenge that an earlier request of the session could not receive. */
 export function answerPendingChallenge(server: VirtualServer, session: Session, res: Response): boolean {
@@ -162,11 +166,6 @@ function admit(req: Request, res: Response, session: Session | undefined): Sessi
   refuse(res, 400, CODE.invalidRequest, `MCP-Protocol-Version must be one of ${REVISIONS.join(', ')}`);
   return undefined;
 }
-
-/** Returns the principal that the incoming mode stored; `anonymous` without one. */
-export const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? ANONYMOUS;
-
-export const identityOf = (res: Response): Identity | undefined => res.locals['identity'] as Identity | undefined;
 
 function initialize(
   server: VirtualServer,

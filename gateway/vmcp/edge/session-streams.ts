@@ -18,13 +18,32 @@ export class SessionStreams {
   }
 
   open(): EventStream {
-    this.#last += 1;
     const byCall = (this.#byCall ??= new Map<string, EventStream>());
-    const stream = new EventStream(`p${this.#last.toString(36)}`, this.#account, () => {
-      forgetOldest(byCall);
+    const stream = new EventStream(this.#nextId(), this.#account, {
+      onEnd: () => {
+        forgetOldest(byCall);
+      },
     });
     byCall.set(stream.id, stream);
     return stream;
+  }
+
+  /** Opens a stream that ends with its connection: a client of a revision without sessions cannot resume one. */
+  openUnkept(): EventStream {
+    const byCall = (this.#byCall ??= new Map<string, EventStream>());
+    const stream = new EventStream(this.#nextId(), this.#account, {
+      resumes: false,
+      onEnd: () => {
+        byCall.delete(stream.id);
+      },
+    });
+    byCall.set(stream.id, stream);
+    return stream;
+  }
+
+  #nextId(): string {
+    this.#last += 1;
+    return `p${this.#last.toString(36)}`;
   }
 
   find(id: string): EventStream | undefined {

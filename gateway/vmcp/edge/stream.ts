@@ -1,9 +1,11 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { auditOf } from '../../audit/audited-request.ts';
+import { isModern, MODERN_REVISION } from '../era.ts';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { readEventId } from './event-stream.ts';
-import { findSession, identityOf } from './post.ts';
+import { identityOf } from './caller.ts';
+import { findSession } from './post.ts';
 import { refuse } from './refuse.ts';
 
 /**
@@ -17,6 +19,7 @@ export function mcpGet(server: VirtualServer): RequestHandler {
       refuse(res, 405, CODE.invalidRequest, 'this server has no stream: use POST');
       return;
     }
+    if (refuseModern(req, res)) return;
     if (!(req.headers.accept ?? '').includes('text/event-stream')) {
       refuse(res, 406, CODE.invalidRequest, 'Accept must name text/event-stream');
       return;
@@ -44,9 +47,18 @@ export function mcpGet(server: VirtualServer): RequestHandler {
   };
 }
 
+/** Rejects a request of the revision that has only POST. */
+function refuseModern(req: Request, res: Response): boolean {
+  if (!isModern(req.headers['mcp-protocol-version'] as string | undefined)) return false;
+  res.setHeader('allow', 'POST');
+  refuse(res, 405, CODE.invalidRequest, `revision ${MODERN_REVISION} has neither sessions nor a GET stream: use POST`);
+  return true;
+}
+
 /** Serves `DELETE /mcp`: ends the session and its calls. */
 export function mcpDelete(server: VirtualServer): RequestHandler {
   return (req, res) => {
+    if (refuseModern(req, res)) return;
     const session = findSession(server, req, res);
     if (!session) return;
     server.sessions.end(session, 'deleted');

@@ -59,6 +59,16 @@ export interface ServerFacts {
   readonly hasSession: boolean;
 }
 
+/** What a backend without sessions learns of a client with each request. */
+export interface RequestClient {
+  readonly revision: string;
+  /** JSON text of the capabilities that the client declares. */
+  readonly capabilities: string;
+  readonly client: { readonly name: string; readonly version: string };
+  /** Index of `LOG_LEVELS`: messages below it are not relayed. -1: the client has named none. */
+  readonly logLevel: number;
+}
+
 /** One request to a backend. The channel sends it under its own id and restores `id` in the reply. */
 export interface BackendRequest {
   readonly method: string;
@@ -72,6 +82,8 @@ export interface BackendRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** True when the request is repeated in a new session, because the session of the first attempt was lost. */
   readonly repeated?: boolean;
+  /** Client of the request; absent when the gateway itself asks. */
+  readonly client?: RequestClient | undefined;
   /** Credential for the backend. Replaces all headers of the same names. */
   readonly credential?: CredentialHeaders | undefined;
 }

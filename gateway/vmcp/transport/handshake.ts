@@ -1,5 +1,6 @@
 import { isObjectSpan, objectMembers } from '../../http/json-walk.ts';
 import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
+import { isModern } from '../era.ts';
 import { BackendError, type ChannelOwner, type ServerFacts } from './channel.ts';
 
 /** Supported MCP revisions, newest first. */
@@ -14,7 +15,7 @@ export interface ClientInfo {
 /** Returns the `params` of the `initialize` request to a backend. */
 export const initializeParams = (owner: ChannelOwner, client: ClientInfo): Buffer =>
   Buffer.from(
-    `{"protocolVersion":${JSON.stringify(owner.revision)},"capabilities":${owner.capabilities},"clientInfo":${JSON.stringify(client)}}`,
+    `{"protocolVersion":${JSON.stringify(isModern(owner.revision) ? LATEST_REVISION : owner.revision)},"capabilities":${owner.capabilities},"clientInfo":${JSON.stringify(client)}}`,
   );
 
 export const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');

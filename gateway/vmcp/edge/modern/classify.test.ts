@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { scanEnvelope } from '../../../http/json-scan.ts';
+import { classify } from './classify.ts';
+
+const VERSION = '2026-07-28';
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': VERSION,
+  'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const { 'io.modelcontextprotocol/protocolVersion': _version, ...withoutVersion } = meta;
+const { 'io.modelcontextprotocol/clientCapabilities': _capabilities, ...withoutCapabilities } = meta;
+const { 'io.modelcontextprotocol/clientInfo': _client, ...withoutClient } = meta;
+
+const list = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/list' };
+const call = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'a' };
+
+function eraOf(headers: Record<string, string>, message: object) {
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  const found = classify(headers, body, scanEnvelope(body));
+  return found.era === 'rejected' ? found.rejection.code : found.era;
+}
+
+describe('the era of a message', () => {
+  it.each([
+    ['a request of 2025', {}, { id: 1, method: 'tools/list', params: {} }, 'legacy'],
+    ['its progress token', {}, { id: 1, method: 'tools/list', params: { _meta: { progressToken: 1 } } }, 'legacy'],
+    ['initialize', {}, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, 'legacy'],
+    ['initialize with the claim', list, { id: 1, method: 'initialize', params: { _meta: meta } }, -32020],
+    ['a response', {}, { id: 1, result: {} }, 'legacy'],
+    ['a response of the new revision', list, { id: 1, result: {} }, -32600],
+    ['a request', list, { id: 1, method: 'tools/list', params: { _meta: meta } }, 'modern'],
+    ['one without clientInfo', list, { id: 1, method: 'tools/list', params: { _meta: withoutClient } }, 'modern'],
+    ['one without _meta', list, { id: 1, method: 'tools/list', params: {} }, -32602],
+    ['one without version', list, { id: 1, method: 'tools/list', params: { _meta: withoutVersion } }, -32602],
+    ['one without capabilities', list, { id: 1, method: 'tools/list', params: { _meta: withoutCapabilities } }, -32602],
+    ['one without headers', {}, { id: 1, method: 'tools/list', params: { _meta: meta } }, -32020],
+    [
+      'an old version header',
+      { ...list, 'mcp-protocol-version': '2025-11-25' },
+      { id: 1, method: 'tools/list', params: { _meta: meta } },
+      -32020,
+    ],
+    [
+      'an unknown version in both places',
+      { ...list, 'mcp-protocol-version': 'v9' },
+      {
+        id: 1,
+        method: 'tools/list',
+        params: { _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': 'v9' } },
+      },
+      -32022,
+    ],
+    [
+      'another method',
+      { ...list, 'mcp-method': 'tools/call' },
+      { id: 1, method: 'tools/list', params: { _meta: meta } },
+      -32020,
+    ],
+    ['a name', call, { id: 1, method: 'tools/call', params: { name: 'a', _meta: meta } }, 'modern'],
+    ['another name', call, { id: 1, method: 'tools/call', params: { name: 'b', _meta: meta } }, -32020],
+    [
+      'an encoded name',
+      { ...call, 'mcp-name': '=?base64?w6k=?=' },
+      { id: 1, method: 'tools/call', params: { name: 'é', _meta: meta } },
+      'modern',
+    ],
+    [
+      'broken Base64',
+      { ...call, 'mcp-name': '=?base64?w6k?=' },
+      { id: 1, method: 'tools/call', params: { name: 'é', _meta: meta } },
+      -32020,
+    ],
+    ['a notification', list, { method: 'tools/list' }, 'modern'],
+    ['a notification with another method', list, { method: 'notifications/x' }, -32020],
+    [
+      'a contradiction in a request of 2025',
+      { 'mcp-method': 'tools/list' },
+      { id: 1, method: 'tools/call', params: { name: 'a' } },
+      -32020,
+    ],
+    [
+      'a wrong name in a request of 2025',
+      { 'mcp-method': 'tools/call', 'mcp-name': 'b', 'mcp-protocol-version': '2025-11-25' },
+      { id: 1, method: 'tools/call', params: { name: 'a' } },
+      -32020,
+    ],
+    [
+      'the right headers of a request of 2025',
+      { 'mcp-method': 'tools/call', 'mcp-name': 'a' },
+      { id: 1, method: 'tools/call', params: { name: 'a' } },
+      'legacy',
+    ],
+  ])('%s', (_, headers, message, expected) => {
+    expect(eraOf(headers, message)).toBe(expected);
+  });
+
+  it('refuses a member of _meta that occurs twice', () => {
+    const twice = JSON.stringify(meta).replace('{', '{"io.modelcontextprotocol/protocolVersion":"2025-11-25",');
+    const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":${twice}}}`);
+    expect(classify(list, body, scanEnvelope(body))).toMatchObject({ era: 'rejected', rejection: { code: -32602 } });
+  });
+});

@@ -1,0 +1,158 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { paramsOf, readString, type ClientEnvelope } from '../../../http/json-scan.ts';
+import { isObjectSpan, memberOf, type Span } from '../../../http/json-walk.ts';
+import { isModern, META, MODERN_REVISION } from '../../era.ts';
+import { CODE } from '../../error-codes.ts';
+import { REVISIONS } from '../../transport/handshake.ts';
+import { decodeHeaderValue } from './header-value.ts';
+import { hasClaim, readMeta, type RequestMeta } from './request-meta.ts';
+
+/** Revisions that clients may use, newest first. */
+export const SUPPORTED_REVISIONS: readonly string[] = [MODERN_REVISION, ...REVISIONS];
+
+/** A rejected request. Its status is 400. */
+export interface Rejection {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** Era of a message, and why one of the newer era cannot be served. */
+export type Classified =
+  | { readonly era: 'legacy' }
+  | { readonly era: 'modern'; readonly meta: RequestMeta }
+  | { readonly era: 'modern'; readonly meta: undefined } // a notification
+  | { readonly era: 'rejected'; readonly rejection: Rejection };
+
+const LEGACY: Classified = { era: 'legacy' };
+
+/**
+ * Finds the era of a client's message: that of its `params._meta`, and for a notification without one that of its
+ * `MCP-Protocol-Version`. The headers must agree with the body. @see MCP 2026-07-28, basic/transports, SEP-2243
+ */
+export function classify(headers: IncomingHttpHeaders, body: Buffer, envelope: ClientEnvelope): Classified {
+  const version = headers['mcp-protocol-version'] as string | undefined;
+  const meta = readMeta(body, envelope.surface?.meta);
+  if (envelope.method === undefined) return isModern(version) ? rejected(NO_RESPONSES) : LEGACY;
+  if (meta === undefined || !hasClaim(meta)) return unclaimed(version, headers, body, envelope, meta);
+  const isInitialize = envelope.method === 'initialize';
+  const claimed = readString(body, meta.version);
+  if (isInitialize && !isModern(claimed)) return LEGACY;
+  const rejection = metaRejection(body, meta) ?? headerRejection(headers, body, envelope, claimed ?? '');
+  return rejection ? rejected(rejection) : { era: 'modern', meta };
+}
+
+const rejected = (rejection: Rejection): Classified => ({ era: 'rejected', rejection });
+
+const NO_RESPONSES: Rejection = {
+  code: CODE.invalidRequest,
+  message: `revision ${MODERN_REVISION} has no requests of the server: send inputResponses with the request instead`,
+};
+
+/** Handles a message whose `_meta` does not describe the request. */
+function unclaimed(
+  version: string | undefined,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  envelope: ClientEnvelope,
+  meta: RequestMeta | undefined,
+): Classified {
+  const { method = '', id } = envelope;
+  if (!isModern(version)) {
+    const rejection = contradiction(headers, body, envelope);
+    return rejection ? rejected(rejection) : LEGACY;
+  }
+  if (id === undefined) {
+    const sent = headers['mcp-method'];
+    return sent === undefined || sent === method
+      ? { era: 'modern', meta: undefined }
+      : rejected(mismatch('Mcp-Method', 'method'));
+  }
+  const missing = meta ? [META.version, META.capabilities] : ['_meta'];
+  const message = `a request of revision ${MODERN_REVISION} needs ${missing.join(' and ')} in params`;
+  return rejected({ code: CODE.invalidParams, message, data: { missing } });
+}
+
+/** Returns the problem of the members that describe the request. */
+function metaRejection(body: Buffer, { version, capabilities, client, repeated }: RequestMeta): Rejection | undefined {
+  const invalid = (key: string, message: string): Rejection => ({
+    code: CODE.invalidParams,
+    message: `_meta: "${key}" ${message}`,
+    data: { missing: [key] },
+  });
+  if (repeated !== undefined) return invalid(repeated, 'occurs twice');
+  const named = readString(body, version);
+  if (named === undefined || named === '') return invalid(META.version, 'must be the revision of the request');
+  if (!capabilities || !isObjectSpan(body, capabilities)) return invalid(META.capabilities, 'must be an object');
+  if (client && !isObjectSpan(body, client)) return invalid(META.client, 'must be an object');
+  return undefined;
+}
+
+/** Returns the problem of headers that contradict the body, and of a revision that is not served. */
+function headerRejection(
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  envelope: ClientEnvelope,
+  claimed: string,
+): Rejection | undefined {
+  const version = headers['mcp-protocol-version'];
+  const isNotification = envelope.id === undefined;
+  if (version === undefined ? !isNotification : version !== claimed)
+    return mismatch('MCP-Protocol-Version', `_meta "${META.version}"`);
+  if (!isModern(claimed)) {
+    return {
+      code: CODE.unsupportedVersion,
+      message: `revision ${claimed.slice(0, 40)} is not served in this form: use ${MODERN_REVISION}, or initialize`,
+      data: { supported: SUPPORTED_REVISIONS, requested: claimed },
+    };
+  }
+  const method = headers['mcp-method'];
+  if (method === undefined ? !isNotification : method !== envelope.method) return mismatch('Mcp-Method', 'method');
+  const name = nameOf(body, envelope);
+  if (name === undefined) return undefined;
+  const sent = headers['mcp-name'];
+  return typeof sent === 'string' && decodeHeaderValue(sent) === readString(body, name.span)
+    ? undefined
+    : mismatch('Mcp-Name', `params.${name.member}`);
+}
+
+const mismatch = (header: string, member: string): Rejection => ({
+  code: CODE.headerMismatch,
+  message: `the header ${header} must equal ${member} of the body`,
+  data: { mismatch: { header, member } },
+});
+
+/**
+ * Returns the problem of a request of an older revision whose headers name another method or item than its body: what
+ * is in front of the gateway may decide by these headers.
+ */
+function contradiction(headers: IncomingHttpHeaders, body: Buffer, envelope: ClientEnvelope): Rejection | undefined {
+  const method = headers['mcp-method'];
+  if (method !== undefined && method !== envelope.method) return mismatch('Mcp-Method', 'method');
+  const sent = headers['mcp-name'];
+  if (typeof sent !== 'string') return undefined;
+  const name = nameOf(body, envelope);
+  return name && decodeHeaderValue(sent) !== readString(body, name.span)
+    ? mismatch('Mcp-Name', `params.${name.member}`)
+    : undefined;
+}
+
+/** Members that `Mcp-Name` repeats, by method. */
+const NAME_MEMBERS: Readonly<Record<string, 'name' | 'uri' | 'taskId'>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/** Returns the member that `Mcp-Name` repeats; undefined when there is none, or it is no string. */
+function nameOf(body: Buffer, envelope: ClientEnvelope): { readonly member: string; readonly span: Span } | undefined {
+  const { method = '' } = envelope;
+  const member = Object.hasOwn(NAME_MEMBERS, method) ? NAME_MEMBERS[method] : undefined;
+  if (member === undefined) return undefined;
+  const params = paramsOf(envelope);
+  const span = member === 'taskId' ? memberOf(body, envelope.params, member) : params[member];
+  return span && readString(body, span) !== undefined ? { member, span } : undefined;
+}

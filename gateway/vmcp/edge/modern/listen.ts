@@ -1,0 +1,162 @@
+import type { Envelope } from '../../../http/json-scan.ts';
+import { isObjectSpan, memberOf, withMember, type Span } from '../../../http/json-walk.ts';
+import type { Answer } from '../../answers/answer.ts';
+import { digestsOf } from '../../announce.ts';
+import { SESSION_SUBSCRIPTIONS } from '../../budgets/limits.ts';
+import type { ClientRequest } from '../../client-request.ts';
+import { SUBSCRIPTION_ID } from '../../era.ts';
+import { CODE } from '../../error-codes.ts';
+import { later } from '../../methods/later.ts';
+import type { Method } from '../../methods/method.ts';
+import type { ListDigests, Listener, Session } from '../../session.ts';
+import type { VirtualServer } from '../../virtual-server.ts';
+import { subscribe, unsubscribe } from './resource-subscription.ts';
+
+/** What a client wants to be notified of. */
+interface Filter {
+  readonly toolsListChanged?: true;
+  readonly promptsListChanged?: true;
+  readonly resourcesListChanged?: true;
+  readonly resourceSubscriptions?: readonly string[];
+}
+
+const LISTS = [
+  ['tools', 'toolsListChanged'],
+  ['prompts', 'promptsListChanged'],
+  ['resources', 'resourcesListChanged'],
+] as const;
+
+/**
+ * Serves `subscriptions/listen`: a stream that begins with the accepted part of the filter and lasts until the client
+ * leaves or the gateway stops. @see MCP 2026-07-28, basic/utilities/subscriptions
+ */
+export const listen: Method = (server, session, request, answer) => {
+  const filter = readFilter(request);
+  if (typeof filter === 'string') {
+    answer.error(CODE.invalidParams, filter);
+    return;
+  }
+  const { resourceSubscriptions: uris = [], ...lists } = filter;
+  if (uris.length === 0) {
+    new ListenStream(server, session, lists, answer).open();
+    return;
+  }
+  later(server, request, answer, subscribe(server, session, request, uris), (accepted) => {
+    const honored = accepted.length === 0 ? lists : { ...lists, resourceSubscriptions: accepted };
+    new ListenStream(server, session, honored, answer).open();
+  });
+};
+
+/** Returns the filter of a request, or a message about what is wrong with it. */
+function readFilter({ body, envelope }: ClientRequest): Filter | string {
+  const span = memberOf(body, envelope.params, 'notifications');
+  if (!span || !isObjectSpan(body, span)) return 'subscriptions/listen needs an object "notifications"';
+  const given = JSON.parse(body.toString('utf8', span.start, span.end)) as Record<string, unknown>;
+  const uris = given['resourceSubscriptions'] ?? [];
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string'))
+    return '"resourceSubscriptions" must be a list of URIs';
+  if (uris.length > SESSION_SUBSCRIPTIONS.count)
+    return `"resourceSubscriptions" may have ${String(SESSION_SUBSCRIPTIONS.count)} URIs`;
+  const wanted = LISTS.filter(([, member]) => given[member] === true).map(([, member]) => [member, true]);
+  return {
+    ...(Object.fromEntries(wanted) as Filter),
+    ...(uris.length > 0 && { resourceSubscriptions: [...new Set(uris)] }),
+  };
+}
+
+/** One stream. */
+class ListenStream implements Listener {
+  readonly #server: VirtualServer;
+  readonly #session: Session;
+  readonly #filter: Filter;
+  readonly #uris: ReadonlySet<string>;
+  readonly #answer: Answer;
+  #seen: ListDigests;
+
+  constructor(server: VirtualServer, session: Session, filter: Filter, answer: Answer) {
+    this.#server = server;
+    this.#session = session;
+    this.#filter = filter;
+    this.#uris = new Set(filter.resourceSubscriptions);
+    this.#answer = answer;
+    this.#seen = digestsOf(server.views.listed(session));
+  }
+
+  open(): void {
+    this.#send('notifications/subscriptions/acknowledged', `"notifications":${JSON.stringify(this.#filter)}`);
+    if (Object.keys(this.#filter).length === 0) {
+      this.#finish();
+      return;
+    }
+    (this.#session.listeners ??= new Set()).add(this);
+    this.#answer.watchClient(this);
+    this.#server.listen(this.#session);
+  }
+
+  changed(lists: ListDigests): void {
+    const before = this.#seen;
+    this.#seen = lists;
+    for (const [list, member] of LISTS)
+      if (this.#filter[member] && before[list] !== lists[list]) this.#send(`notifications/${list}/list_changed`);
+  }
+
+  updated(uri: string, message: Buffer, params: Span): void {
+    if (!this.#uris.has(uri)) return;
+    const meta = memberOf(message, params, '_meta');
+    const own = meta && isObjectSpan(message, meta) ? message.subarray(meta.start, meta.end) : EMPTY;
+    const tagged = withMember(own, { start: 0, end: own.length }, SUBSCRIPTION_ID, this.#id);
+    const text = withMember(message, params, '_meta', tagged.toString('utf8'));
+    this.#write(Buffer.concat([message.subarray(0, params.start), text, message.subarray(params.end)]));
+  }
+
+  end(): void {
+    if (this.#leave()) this.#finish();
+  }
+
+  clientLeft(): void {
+    if (this.#leave()) this.#answer.drop();
+  }
+
+  get #id(): string {
+    return this.#answer.id.toString('utf8');
+  }
+
+  #finish(): void {
+    this.#answer.result(`{"_meta":{${JSON.stringify(SUBSCRIPTION_ID)}:${this.#id}}}`);
+  }
+
+  /** Returns false when the stream has ended before. */
+  #leave(): boolean {
+    const { listeners } = this.#session;
+    if (!listeners?.delete(this)) return false;
+    if (listeners.size === 0) this.#session.listeners = undefined;
+    this.#answer.unwatchClient();
+    unsubscribe(this.#server, this.#session, this.#uris);
+    return true;
+  }
+
+  #send(method: string, members = ''): void {
+    const meta = `"_meta":{${JSON.stringify(SUBSCRIPTION_ID)}:${this.#id}}`;
+    const params = members === '' ? meta : `${members},${meta}`;
+    this.#write(Buffer.from(`{"jsonrpc":"2.0","method":"${method}","params":{${params}}}`));
+  }
+
+  #write(message: Buffer): void {
+    this.#answer.message(message, NOTIFICATION);
+  }
+
+  wants(uri: string): boolean {
+    return this.#uris.has(uri);
+  }
+}
+
+const EMPTY = Buffer.from('{}');
+
+/** A notification, as far as answers read it. */
+const NOTIFICATION: Envelope = {
+  id: undefined,
+  method: 'notifications/subscriptions',
+  params: undefined,
+  result: undefined,
+  error: undefined,
+};

@@ -1,0 +1,25 @@
+import { callTool } from '../../methods/call-tool.ts';
+import { complete } from '../../methods/complete.ts';
+import { getPrompt } from '../../methods/get-prompt.ts';
+import { list } from '../../methods/lists.ts';
+import type { Method } from '../../methods/method.ts';
+import { readResource } from '../../methods/read-resource.ts';
+import { discover } from './discover.ts';
+import { listen } from './listen.ts';
+import { multiRound } from './multi-round.ts';
+import type { Rounds } from './rounds-answer.ts';
+
+/** Returns the handlers of all requests without a session. */
+export const modernMethods = (rounds: Rounds): ReadonlyMap<string, Method> =>
+  new Map<string, Method>([
+    ['tools/call', multiRound(callTool, rounds)],
+    ['tools/list', list('tools')],
+    ['resources/list', list('resources')],
+    ['resources/templates/list', list('templates')],
+    ['resources/read', multiRound(readResource, rounds)],
+    ['prompts/list', list('prompts')],
+    ['prompts/get', multiRound(getPrompt, rounds)],
+    ['completion/complete', complete],
+    ['server/discover', discover],
+    ['subscriptions/listen', listen],
+  ]);

@@ -1,0 +1,108 @@
+import type { Request, Response } from 'express';
+import { auditOf } from '../../../audit/audited-request.ts';
+import type { ClientEnvelope } from '../../../http/json-scan.ts';
+import type { HeldBytes } from '../../budgets/byte-budget.ts';
+import { MODERN_REVISION } from '../../era.ts';
+import { errorMessage } from '../../message.ts';
+import type { Session } from '../../session.ts';
+import type { VirtualServer } from '../../virtual-server.ts';
+import { identityOf, ownId, principalOf } from '../caller.ts';
+import { recordMessage, serveRequest, type RequestEra } from '../dispatch.ts';
+import { PostAnswer } from '../post-answer.ts';
+import type { Classified } from './classify.ts';
+import { ClientFactsCache, logLevelOf } from './client-facts.ts';
+import { modernMethods } from './methods.ts';
+import { ModernAnswer } from './modern-answer.ts';
+import { metaForBackend, type RequestMeta } from './request-meta.ts';
+import { RequestSessions } from './request-sessions.ts';
+import { SuspendedCalls } from '../../calls/suspended-calls.ts';
+import type { RoundsAnswer } from './rounds-answer.ts';
+import { RequestStates } from './request-state.ts';
+import { NOT_CACHED, Stamp } from './stamp.ts';
+
+/** A message of the revision without sessions, or one that claims to be. */
+type ModernMessage = Exclude<Classified, { readonly era: 'legacy' }>;
+
+const TRACED = { revision: MODERN_REVISION };
+
+/** Serves `POST /mcp` for the revision without sessions. */
+export class ModernPost {
+  readonly #server: VirtualServer;
+  readonly #stamp: Stamp;
+  readonly #sessions: RequestSessions;
+  readonly #clients = new ClientFactsCache();
+  readonly #methods: RequestEra['methods'];
+
+  constructor(server: VirtualServer, version: string) {
+    this.#server = server;
+    this.#stamp = new Stamp(JSON.stringify({ name: 'vmcp', version }));
+    this.#sessions = new RequestSessions(server.sessions);
+    const suspended = new SuspendedCalls<RoundsAnswer>();
+    server.onDrain(() => {
+      suspended.clear();
+    });
+    this.#methods = modernMethods({ states: new RequestStates(server.now), suspended });
+  }
+
+  /** Answers one message. Throws `ScanError` before anything is sent. */
+  serve(
+    req: Request,
+    res: Response,
+    body: Buffer,
+    envelope: ClientEnvelope,
+    message: ModernMessage,
+    held: HeldBytes | undefined,
+  ): void {
+    const { id } = envelope;
+    const audit = auditOf(res);
+    recordMessage(audit, body, envelope, undefined);
+    if (message.era === 'rejected') {
+      const { code, message: reason, data } = message.rejection;
+      send(res, 400, errorMessage(id ? body.subarray(id.start, id.end) : null, code, reason, data));
+    } else if (id === undefined || message.meta === undefined) {
+      res.writeHead(202, { 'content-length': 0 });
+      res.end();
+    } else {
+      const { meta } = message;
+      const identity = identityOf(res);
+      const session = this.#sessions.of(principalOf(res), identity, this.#clients.of(body, meta));
+      const logLevel = logLevelOf(body, meta);
+      this.#listenToLogs(session, logLevel);
+      const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, logLevel);
+      const era = this.#era(body, meta, session, logLevel);
+      serveRequest(this.#server, session, identity, req.headers, body, envelope, answer, held, audit, era);
+    }
+  }
+
+  #answer(res: Response, method: string, id: Buffer, session: Session, logLevel: number): ModernAnswer {
+    const { challenge } = this.#server;
+    const cacheHint = () => NOT_CACHED;
+    return new ModernAnswer(new PostAnswer(res, id, session, challenge), {
+      method,
+      stamp: this.#stamp,
+      logLevel,
+      cacheHint,
+    });
+  }
+
+  #era(body: Buffer, meta: RequestMeta, session: Session, logLevel: number): RequestEra {
+    const { revision, capabilities, client } = session;
+    return {
+      methods: this.#methods,
+      edits: [{ span: meta.span, text: metaForBackend(body, meta) }],
+      client: { revision, capabilities, client, logLevel },
+      traced: TRACED,
+    };
+  }
+
+  /** Lets the backends send what a request asks for. Messages below its level are filtered on the way to it. */
+  #listenToLogs(session: Session, level: number): void {
+    if (level === -1 || (session.logLevel !== -1 && session.logLevel <= level)) return;
+    this.#server.setLogLevel(session, level);
+  }
+}
+
+function send(res: Response, status: number, message: Buffer): void {
+  res.writeHead(status, { 'content-type': 'application/json', 'content-length': message.length });
+  res.end(message);
+}

@@ -1,0 +1,73 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import type { ClientRequest } from '../../client-request.ts';
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const LIFE_MS = 3_600_000;
+/** Most states that are remembered as used. The oldest are forgotten first. */
+const MOST_USED = 100_000;
+/** Longest state of a backend that is sealed, in characters. */
+export const LONGEST_STATE = 65_536;
+
+/** What a client returns with its answers: the state of its backend, or the handle of a call that waits here. */
+export type RequestState = { readonly inner: string } | { readonly handle: string };
+
+/** Request that a state belongs to: a state of another user, item or of other arguments is rejected. */
+export type Binding = readonly [principal: string, method: string, request: string];
+
+/** Returns the binding of a request. */
+export function bindingOf(principal: string, { body, params, envelope }: ClientRequest): Binding {
+  const hash = createHash('sha256');
+  for (const span of [params.name ?? params.uri, params.arguments])
+    hash.update(span ? body.subarray(span.start, span.end) : '').update('\0');
+  return [principal, envelope.method ?? '', hash.digest('base64url')];
+}
+
+/**
+ * Seals states with AES-256-GCM under a key of this process, each for one use within an hour.
+ * @see MCP 2026-07-28, SEP-2322
+ */
+export class RequestStates {
+  readonly #key = randomBytes(32);
+  readonly #now: () => number;
+  readonly #used = new Set<string>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  seal(state: RequestState, binding: Binding): string {
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(aadOf(binding));
+    const text = JSON.stringify({ ...state, until: this.#now() + LIFE_MS });
+    return Buffer.concat([iv, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+  }
+
+  /** Returns a state once; undefined for one that is altered, expired, used, or of another request. */
+  open(sealed: string, binding: Binding): RequestState | undefined {
+    const bytes = Buffer.from(sealed, 'base64url');
+    if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
+    const iv = bytes.subarray(0, IV_BYTES);
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, iv, { authTagLength: TAG_BYTES });
+    decipher.setAAD(aadOf(binding)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    try {
+      const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+      const { until, ...state } = JSON.parse(text) as RequestState & { readonly until: number };
+      return until > this.#now() && this.#use(iv.toString('base64url')) ? state : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #use(id: string): boolean {
+    if (this.#used.has(id)) return false;
+    this.#used.add(id);
+    for (const oldest of this.#used) {
+      if (this.#used.size <= MOST_USED) break;
+      this.#used.delete(oldest);
+    }
+    return true;
+  }
+}
+
+const aadOf = (binding: Binding): Buffer => Buffer.from(JSON.stringify(binding));

@@ -1,0 +1,123 @@
+import { paramsOf, scanBackendEnvelope, scanEnvelope } from '../../../http/json-scan.ts';
+import type { Answer } from '../../answers/answer.ts';
+import type { ClientRequest } from '../../client-request.ts';
+import { subscription } from '../../methods/subscribe.ts';
+import type { Session } from '../../session.ts';
+import type { VirtualServer } from '../../virtual-server.ts';
+
+const ID = Buffer.from('0');
+
+/** Subscribes the session to resources. Returns the URIs that their backends and the policies accepted. */
+export async function subscribe(
+  server: VirtualServer,
+  session: Session,
+  { identity, headers }: ClientRequest,
+  uris: readonly string[],
+): Promise<string[]> {
+  const accepted = await Promise.all(
+    uris.map(async (uri) => {
+      const isOpen = [...(session.listeners ?? [])].some((listener) => listener.wants(uri));
+      return isOpen || (await ask(server, session, true, uri, { identity, headers }));
+    }),
+  );
+  return uris.filter((_, index) => accepted[index]);
+}
+
+/** Unsubscribes the session from those of `uris` that none of its streams wants any more. */
+export function unsubscribe(server: VirtualServer, session: Session, uris: Iterable<string>): void {
+  if (session.ended) return;
+  const { identity } = session;
+  for (const uri of uris) {
+    const isWanted = [...(session.listeners ?? [])].some((listener) => listener.wants(uri));
+    if (!isWanted) void ask(server, session, false, uri, { identity, headers: undefined });
+  }
+}
+
+function ask(
+  server: VirtualServer,
+  session: Session,
+  isSubscription: boolean,
+  uri: string,
+  from: Pick<ClientRequest, 'identity' | 'headers'>,
+): Promise<boolean> {
+  const method = `resources/${isSubscription ? 'subscribe' : 'unsubscribe'}`;
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { uri } }));
+  const envelope = scanEnvelope(body);
+  const request = { body, envelope, params: paramsOf(envelope), held: undefined, ...from };
+  return new Promise((resolve) => {
+    subscription(isSubscription)(server, session, request, new Verdict(resolve));
+  });
+}
+
+/** Answer of a request that the gateway makes for a client: whether it succeeded. */
+class Verdict implements Answer {
+  readonly id = ID;
+  readonly collects = true;
+  readonly started = false;
+  readonly #settle: (isAccepted: boolean) => void;
+
+  constructor(settle: (isAccepted: boolean) => void) {
+    this.#settle = settle;
+  }
+
+  result(): void {
+    this.#settle(true);
+  }
+
+  reply(message: Buffer): void {
+    this.#settle(scanBackendEnvelope(message).error === undefined);
+  }
+
+  error(): void {
+    this.#settle(false);
+  }
+
+  refuse(): void {
+    this.#settle(false);
+  }
+
+  challenge(): boolean {
+    this.#settle(false);
+    return true;
+  }
+
+  unavailable(): boolean {
+    return this.challenge();
+  }
+
+  busy(): boolean {
+    return this.challenge();
+  }
+
+  drop(): void {
+    this.#settle(false);
+  }
+
+  cut(): void {
+    this.#settle(false);
+  }
+
+  end(): void {
+    this.#settle(true);
+  }
+
+  part(): boolean {
+    return true;
+  }
+
+  message(): void {
+    // messages of a subscription belong to no client request
+  }
+
+  watchClient(): void {
+    // the request lasts as long as its backend takes
+  }
+
+  unwatchClient(): void {
+    // see `watchClient`
+  }
+
+  onDrain(callback: () => void): void {
+    callback();
+  }
+}

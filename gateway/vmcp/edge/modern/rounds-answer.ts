@@ -1,0 +1,231 @@
+import { readString, scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
+import { memberOf, splice, withMember } from '../../../http/json-walk.ts';
+import type { RequestTrace } from '../../../telemetry/tracing.ts';
+import type { Answer, CallRefusal, WatchingCall } from '../../answers/answer.ts';
+import type { SuspendedCall, SuspendedCalls } from '../../calls/suspended-calls.ts';
+import type { Budget } from '../../budgets/limits.ts';
+import { CODE } from '../../error-codes.ts';
+import { errorMessage } from '../../message.ts';
+import type { Session } from '../../session.ts';
+import { LONGEST_STATE, type Binding, type RequestStates } from './request-state.ts';
+
+/** What the requests of one call share in this process. */
+export interface Rounds {
+  readonly states: RequestStates;
+  readonly suspended: SuspendedCalls<RoundsAnswer>;
+}
+
+const INPUT_REQUIRED = Buffer.from('"input_required"');
+
+/**
+ * Answer to a call that may need several requests of the client. A request of a backend in mid call ends the client's
+ * request with `input_required`; the call waits here for the request that brings the answers. The state of a backend
+ * that asks in this way itself is sealed.
+ */
+export class RoundsAnswer implements Answer, SuspendedCall {
+  readonly id: Buffer;
+  readonly collects = true;
+  readonly trace: RequestTrace | undefined;
+  /** Undefined while the client has been asked and has not answered. */
+  #out: Answer | undefined;
+  readonly #session: Session;
+  readonly #rounds: Rounds;
+  readonly #binding: () => Binding;
+  #call: WatchingCall | undefined;
+  #parts: Buffer[] = [];
+  /** Requests of the backend without an answer, by the JSON text of the gateway's id: their JSON texts. */
+  readonly #asked = new Map<string, string>();
+  #isAsking = false;
+  #hasAsked = false;
+  #late: ((out: Answer) => void) | undefined;
+
+  constructor(out: Answer, session: Session, rounds: Rounds, binding: () => Binding) {
+    this.id = out.id;
+    this.trace = out.trace;
+    this.#out = out;
+    this.#session = session;
+    this.#rounds = rounds;
+    this.#binding = binding;
+  }
+
+  get started(): boolean {
+    return this.#hasAsked || this.#out?.started === true;
+  }
+
+  /** Continues with the client's next request. `responses` are JSON texts by the keys of their requests. */
+  resume(out: Answer, responses: ReadonlyMap<string, string>): void {
+    this.#out = out;
+    if (this.#late) {
+      this.#late(out);
+      return;
+    }
+    if (this.#call) out.watchClient(this.#call);
+    for (const [key, response] of responses) {
+      const id = JSON.stringify(key);
+      if (this.#asked.delete(id)) this.#respond(id, `"result":${response}`);
+    }
+    if (this.#asked.size > 0) this.#askSoon();
+  }
+
+  abandon(): void {
+    this.#call?.clientLeft();
+  }
+
+  message(message: Buffer, envelope: Envelope): void {
+    if (envelope.id === undefined) {
+      if (envelope.method !== 'notifications/cancelled') this.#out?.message(message, envelope);
+      return;
+    }
+    const { id, method = '', params } = scanBackendEnvelope(message); // its id is no longer that of `envelope`
+    if (!id) return;
+    const key = message.toString('utf8', id.start, id.end);
+    if (this.#rounds.suspended.isFull) {
+      this.#respond(key, `"error":{"code":${String(CODE.internal)},"message":"too many calls wait for input"}`);
+      return;
+    }
+    const body = params ? `,"params":${message.toString('utf8', params.start, params.end)}` : '';
+    this.#asked.set(key, `{"method":${JSON.stringify(method)}${body}}`);
+    this.#askSoon();
+  }
+
+  /** Rejects the call: the backend needs a capability that the client has not declared. */
+  lacks(capability: string): void {
+    const message = `the backend needs the client capability "${capability}": declare it and send the request again`;
+    this.#settle((out) => {
+      out.error(CODE.missingCapability, message, { requiredCapabilities: { [capability]: {} } });
+    });
+    this.#out = undefined;
+    this.#call?.clientLeft();
+  }
+
+  result(result: Buffer | string, errorType?: string): void {
+    this.#settle((out) => {
+      out.result(result, errorType);
+    });
+  }
+
+  error(code: number, message: string, data?: unknown): void {
+    this.#settle((out) => {
+      out.error(code, message, data);
+    });
+  }
+
+  reply(message: Buffer, errorType?: string): void {
+    const sealed = message.includes(INPUT_REQUIRED) ? this.#sealed(message) : message;
+    this.#settle((out) => {
+      if (sealed) out.reply(out.id === this.id ? sealed : withId(sealed, out.id), errorType);
+      else out.error(CODE.internal, 'the state of the backend is longer than the gateway forwards');
+    });
+  }
+
+  refuse(refusal: CallRefusal): void {
+    this.#settle((out) => {
+      out.refuse(refusal);
+    });
+  }
+
+  challenge(description: string, scopes?: readonly string[]): boolean {
+    return this.#out?.challenge(description, scopes) ?? false;
+  }
+
+  unavailable(description: string): boolean {
+    return this.#out?.unavailable(description) ?? false;
+  }
+
+  busy(description: string, budget: Budget): boolean {
+    return this.#out?.busy(description, budget) ?? false;
+  }
+
+  part(piece: Buffer): boolean {
+    this.#parts.push(piece);
+    return true;
+  }
+
+  end(): void {
+    const reply = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.reply(reply);
+  }
+
+  cut(): void {
+    this.#parts = [];
+    this.#settle((out) => {
+      out.cut();
+    });
+  }
+
+  drop(): void {
+    this.#parts = [];
+    this.#out?.drop();
+    this.#out = undefined;
+  }
+
+  routed(name: string): void {
+    this.#out?.routed?.(name);
+  }
+
+  watchClient(call: WatchingCall): void {
+    this.#call = call;
+    this.#out?.watchClient(call);
+  }
+
+  unwatchClient(): void {
+    this.#call = undefined;
+    this.#out?.unwatchClient();
+  }
+
+  onDrain(callback: () => void): void {
+    if (this.#out) this.#out.onDrain(callback);
+    else callback();
+  }
+
+  /** Answers the client now, or when it comes back. */
+  #settle(answer: (out: Answer) => void): void {
+    const out = this.#out;
+    if (out === undefined) this.#late ??= answer;
+    else answer(out);
+  }
+
+  #respond(id: string, member: string): void {
+    const text = Buffer.from(`{"jsonrpc":"2.0","id":${id},${member}}`);
+    this.#session.requests.answer(text, scanBackendEnvelope(text));
+  }
+
+  /** Asks the client for everything that the backend asks for at the same time. */
+  #askSoon(): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    setImmediate(() => {
+      this.#isAsking = false;
+      if (this.#out && this.#asked.size > 0) this.#ask(this.#out);
+    });
+  }
+
+  #ask(out: Answer): void {
+    this.#hasAsked = true;
+    this.#out = undefined;
+    out.unwatchClient();
+    const { states, suspended } = this.#rounds;
+    const state = states.seal({ handle: suspended.add(this) }, this.#binding());
+    const requests = [...this.#asked].map(([id, request]) => `${id}:${request}`).join(',');
+    out.result(`{"resultType":"input_required","inputRequests":{${requests}},"requestState":${JSON.stringify(state)}}`);
+  }
+
+  /** Returns a reply with the sealed state of the backend; undefined for a state that is too long. */
+  #sealed(message: Buffer): Buffer | undefined {
+    const { result } = scanBackendEnvelope(message);
+    const type = readString(message, memberOf(message, result, 'resultType'));
+    const inner = readString(message, memberOf(message, result, 'requestState'));
+    if (!result || type !== 'input_required' || inner === undefined) return message;
+    if (inner.length > LONGEST_STATE) return undefined;
+    const state = this.#rounds.states.seal({ inner }, this.#binding());
+    const sealed = withMember(message, result, 'requestState', JSON.stringify(state));
+    return Buffer.concat([message.subarray(0, result.start), sealed, message.subarray(result.end)]);
+  }
+}
+
+/** Returns a response with another id. */
+function withId(message: Buffer, id: Buffer): Buffer {
+  const { id: span } = scanBackendEnvelope(message);
+  return span ? splice(message, { start: 0, end: message.length }, span, id) : errorMessage(id, CODE.internal, 'no id');
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { NOT_CACHED, Stamp } from './stamp.ts';
+
+const SERVER = { name: 'vmcp', version: '1' };
+const stamp = new Stamp(JSON.stringify(SERVER));
+const id = Buffer.from('7');
+const KEY = 'io.modelcontextprotocol/serverInfo';
+
+const replied = (text: string, method = 'tools/call'): unknown =>
+  JSON.parse(stamp.reply(Buffer.from(text), id, method).toString());
+
+describe('a reply of an older backend', () => {
+  it.each([
+    ['first', '{"result":{"content":[]},"jsonrpc":"2.0","id":7}'],
+    ['last', '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'],
+    ['with space', '{ "jsonrpc": "2.0", "id": 7, "result": { "content": [] } }'],
+  ])('is complete, result %s', (_, text) => {
+    const result = { resultType: 'complete', _meta: { [KEY]: SERVER }, content: [] };
+    expect(replied(text)).toEqual({ jsonrpc: '2.0', id: 7, result });
+  });
+
+  it('keeps its _meta', () => {
+    expect(replied('{"jsonrpc":"2.0","id":7,"result":{"_meta":{"a":1},"x":2}}')).toMatchObject({
+      result: { resultType: 'complete', _meta: { a: 1, [KEY]: SERVER }, x: 2 },
+    });
+  });
+
+  it('may be empty', () => {
+    expect(replied('{"jsonrpc":"2.0","id":7,"result":{}}')).toMatchObject({ result: { resultType: 'complete' } });
+  });
+
+  it('is not cached when it is a resource', () => {
+    expect(replied('{"jsonrpc":"2.0","id":7,"result":{"contents":[]}}', 'resources/read')).toMatchObject({
+      result: { ttlMs: 0, cacheScope: 'private' },
+    });
+  });
+
+  it('says "resource not found" in the code of the revision', () => {
+    const error = { code: -32002, message: 'no', data: { uri: 'a:b' } };
+    expect(replied(JSON.stringify({ jsonrpc: '2.0', id: 7, error }), 'resources/read')).toMatchObject({
+      error: { ...error, code: -32602 },
+    });
+  });
+
+  it('is not mistaken for a result when it is an error that quotes one', () => {
+    const error = { code: -32603, message: 'no', data: { result: { a: 1 } } };
+    const message = { jsonrpc: '2.0', id: 7, error };
+    expect(replied(JSON.stringify(message))).toEqual(message);
+  });
+});
+
+it('leaves the reply of a backend of the revision as it is', () => {
+  const text = '{"jsonrpc":"2.0","id":7,"result":{"content":[],"resultType":"complete"}}';
+  expect(stamp.reply(Buffer.from(text), id, 'tools/call').toString()).toBe(text);
+});
+
+it('stamps a text that only quotes the member', () => {
+  expect(replied('{"jsonrpc":"2.0","id":7,"result":{"content":[{"resultType":"x"}]}}')).toMatchObject({
+    result: { resultType: 'complete', content: [{ resultType: 'x' }] },
+  });
+});
+
+it('gives a list its hint', () => {
+  const text = stamp.result(Buffer.from('{"tools":[]}'), 'tools/list', { ttlMs: 5, cacheScope: 'public' });
+  expect(JSON.parse(text.toString())).toMatchObject({
+    resultType: 'complete',
+    ttlMs: 5,
+    cacheScope: 'public',
+    tools: [],
+  });
+  expect(stamp.result(text, 'tools/list', NOT_CACHED)).toBe(text);
+});
