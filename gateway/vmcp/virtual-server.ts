@@ -12,7 +12,7 @@ import type { Answer } from './answers/answer.ts';
 import { ObservedAnswer } from './answers/observed-answer.ts';
 import { Fleet } from './backends/fleet.ts';
 import type { ConfiguredBackend } from './backends/fleet-options.ts';
-import { Account, type ByteBudgets } from './budgets/account.ts';
+import { Account, type Budgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import { Forwarder } from './calls/forwarder.ts';
@@ -47,7 +47,7 @@ export interface VirtualServerDeps {
   readonly tracing?: { readonly tracing: Tracing | undefined } | undefined;
   /** Creates the policies that a configuration turns on, in the order in which they decide. */
   readonly createPolicies: (config: GatewayConfig) => readonly Policy[];
-  readonly budgets: ByteBudgets;
+  readonly budgets: Budgets;
   /** Called when a request, a reply or a call exceeds a budget. */
   readonly onOverBudget: (budget: Budget) => void;
   /** Returns the state of a backend's process, where the gateway does not start it itself. */
@@ -83,7 +83,7 @@ export class VirtualServer {
   readonly log: Logger;
   /** Counts a request that exceeds a budget. */
   readonly refused: (budget: Budget) => void;
-  readonly #budgets: ByteBudgets;
+  readonly #budgets: Budgets;
   /** Problems of the newest configuration; while there are any, the previous configuration stays in use. */
   configurationProblems: readonly Problem[] = [];
   #config: GatewayConfig;
@@ -207,7 +207,7 @@ export class VirtualServer {
     body: Buffer,
     envelope: ClientEnvelope,
     headers: IncomingHttpHeaders,
-  ): Answer {
+  ): ObservedAnswer {
     const tracing = this.#tracing?.tracing;
     const trace = tracing && beginTrace(tracing, method, session, body, envelope, headers);
     return new ObservedAnswer(answer, method, session?.revision, this.#observer, this.#now, trace);
