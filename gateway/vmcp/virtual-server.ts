@@ -32,6 +32,7 @@ import type { LaunchState } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/readable-view.ts';
 import { isListed } from './views/listed.ts';
+import { unmatchedTools } from './views/unmatched-tools.ts';
 import { Views } from './views/views.ts';
 import type { Logger } from '../contract/logger.ts';
 
@@ -90,6 +91,7 @@ export class VirtualServer {
   #awaitsBackends: boolean;
   #passthrough: readonly string[];
   #draining = false;
+  #loggedUnmatched: readonly Problem[] = [];
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
@@ -135,7 +137,7 @@ export class VirtualServer {
       log: deps.log,
       now: deps.now,
       onChange: () => {
-        this.#announce(this.sessions.all());
+        this.#viewsChanged();
       },
       onPrincipalChange: (principal) => {
         this.#announce(this.sessions.ofPrincipal(principal));
@@ -188,6 +190,25 @@ export class VirtualServer {
   /** Lists a problem for each member of the group that is not served. */
   leftOut(): readonly Problem[] {
     return this.#leftOut?.() ?? [];
+  }
+
+  /** Lists the tool names in policies that no tool has, as soon as the tools are known. */
+  unmatchedTools(): readonly Problem[] {
+    const { fleet, views, calls } = this;
+    if (!calls.policies.some(({ namedTools = [] }) => namedTools.length > 0)) return [];
+    if (!fleet.settled || this.#awaitsBackends || views.shared.hasConflicts) return [];
+    const unread = [...views.shared.current.unavailable, ...fleet.personal];
+    return unmatchedTools(calls.policies, views.shared.current, this.#config.vmcp.aggregation, unread);
+  }
+
+  #viewsChanged(): void {
+    const problems = this.unmatchedTools();
+    if (!isDeepStrictEqual(problems, this.#loggedUnmatched)) {
+      for (const { reason, path, message: problem } of problems)
+        this.log.warn('a policy names an unknown tool', { reason, path, problem });
+    }
+    this.#loggedUnmatched = problems;
+    this.#announce(this.sessions.all());
   }
 
   get draining(): boolean {
