@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
 import type { Client } from '../../storage/client.ts';
-import { addressKey } from '../../clients/address-key.ts';
+import { addressKey } from '../../../http/addresses/address-key.ts';
 import { matchesRedirectUri } from '../../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../../context.ts';
 import {

@@ -12,7 +12,7 @@ import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerContext } from '../../context.ts';
 import type { SecretRing } from '../../core/opaque-token.ts';
 import type { AuthServerEvent } from '../../events.ts';
-import { clientAddresses } from '../../http/client-address.ts';
+import { clientAddresses } from '../../../http/addresses/client-address.ts';
 import { oauthErrors } from '../../http/oauth-errors.ts';
 import { HmacSecrets } from '../../keys/hmac-secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
