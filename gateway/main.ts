@@ -32,7 +32,7 @@ import { countRegisteredClients } from './telemetry/auth-server-metrics.ts';
 import { countSessions } from './telemetry/session-count.ts';
 import { RefusalLog } from './telemetry/refusal-log.ts';
 import { ServerMetrics } from './telemetry/server-metrics.ts';
-import { createByteBudgets } from './vmcp/budgets/account.ts';
+import { createBudgets } from './vmcp/budgets/account.ts';
 import { createTransports } from './vmcp/transport/index.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import { openPortBook } from './workloads/runner/ports.ts';
@@ -141,7 +141,7 @@ export class Gateway {
   readonly #stopping = new Set<Promise<void>>();
   readonly #registry = new Registry();
   readonly #metrics = new ServerMetrics(this.#registry, Date.now());
-  readonly #budgets = createByteBudgets();
+  readonly #budgets = createBudgets();
   readonly #requestIdPrefix = randomBytes(4).toString('hex');
   readonly #instanceId = randomUUID();
   readonly #createTransport: ReturnType<typeof createTransports>;

@@ -23,7 +23,7 @@ import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-observer.ts';
 import type { CurrentExport } from './telemetry/current-export.ts';
 import type { ExportedMetrics } from './telemetry/server-metrics.ts';
-import type { ByteBudgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
+import type { Budgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
 import { VirtualServer, type VirtualServerDeps } from './vmcp/virtual-server.ts';
 import { withFields, type Logger } from './contract/logger.ts';
@@ -35,7 +35,7 @@ export interface PublicServerDeps {
   readonly refusals: RefusalLog;
   readonly metrics: CallObserver;
   /** Budgets of the whole process. */
-  readonly budgets: ByteBudgets;
+  readonly budgets: Budgets;
   readonly onOverBudget: OnBudgetRefusal;
   readonly onAuditDropped: (reason: string) => void;
   readonly auditOutputs: AuditOutputs;

@@ -146,7 +146,7 @@ class ProtectedBoundary implements Boundary {
     }
     let identity: Identity | Promise<Identity>;
     try {
-      identity = this.#protection.validator.validate(bearer.token);
+      identity = this.#protection.validator.validate(bearer.token, req);
     } catch (error) {
       this.#refuse(res, error);
       return;

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
@@ -20,8 +21,11 @@ export type Liveness = boolean | (() => Promise<boolean>);
 
 /** Validates bearer tokens. */
 export interface TokenValidator {
-  /** Returns synchronously for a token verified in the last 60 s. Throws or rejects with `TokenRefused` or `DependencyDown`. */
-  validate(token: string): Identity | Promise<Identity>;
+  /**
+   * Returns synchronously for a token verified in the last 60 s. Throws or rejects with `TokenRefused` or `DependencyDown`. `req` is
+   * the request with the token: its client's address limits look-ups of unknown keys.
+   */
+  validate(token: string, req?: IncomingMessage): Identity | Promise<Identity>;
   /** Checks whether the token of an accepted identity is still valid. Never throws. */
   liveness(identity: Identity): Liveness;
   /** Fetches in the background what the first token will need. */

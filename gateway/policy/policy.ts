@@ -131,6 +131,14 @@ export interface Policy {
    * identity until the lists change, so they may depend on the arguments alone. Calls of an omitted item still reach `decide`.
    */
   isListed?(item: ListedItem, viewer: Viewer): boolean;
+  /** Advertised names of tools in its configuration, each with the problem to report while no tool has the name. */
+  readonly namedTools?: readonly NamedTool[];
+}
+
+export interface NamedTool {
+  readonly name: string;
+  /** The path starts at the gateway's configuration. */
+  readonly unmatched: Problem;
 }
 
 /** Destination and trust of requests to one configured URL. */

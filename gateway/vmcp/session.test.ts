@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Account, createByteBudgets } from './budgets/account.ts';
+import { Account, createBudgets } from './budgets/account.ts';
 import { Sessions } from './session.ts';
 
 const CLIENT = {
@@ -16,7 +16,7 @@ function fixture(limit = 3) {
     limit,
     now: () => state.now,
     newId: () => `s${String((state.ids += 1))}`,
-    accountOf: (principal) => new Account(principal, createByteBudgets(), () => undefined),
+    accountOf: (principal) => new Account(principal, createBudgets(), () => undefined),
     onForeign: () => undefined,
     onEnd: (session) => state.ended.push(session.id),
   });

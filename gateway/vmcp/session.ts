@@ -1,4 +1,5 @@
 import type { Account } from './budgets/account.ts';
+import type { CallCount } from './budgets/calls-in-progress.ts';
 import { SessionStreams } from './edge/session-streams.ts';
 import { ServerRequests } from './server-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -33,6 +34,8 @@ export interface Session {
   readonly principal: string;
   /** Budgets of the principal. */
   readonly account: Account;
+  /** Count of the calls in progress of the principal. */
+  readonly calls: CallCount;
   /** Identity that the latest request of the session proved; undefined: anonymous. */
   identity: Identity | undefined;
   /** Reason for a new login that could not be sent on an open stream. The next request is answered with it. */
@@ -156,6 +159,7 @@ export class Sessions {
       id: this.#options.newId(),
       principal,
       account,
+      calls: account.calls(),
       identity: undefined,
       pendingChallenge: undefined,
       ...client,
@@ -239,6 +243,7 @@ export class Sessions {
     const own = this.#byPrincipal.get(session.principal);
     own?.delete(session);
     if (own?.size === 0) this.#byPrincipal.delete(session.principal);
+    session.calls.close();
     this.#options.onEnd(session, reason);
   }
 

@@ -110,6 +110,7 @@ const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.configurationProblems,
   ...server.leftOut(),
   ...server.views.shared.problems,
+  ...server.unmatchedTools(),
   ...server.fleet.misconfigured().map(credentialProblem),
   ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.fleet.launchState(name).problem)),
 ];

@@ -12,7 +12,7 @@ import type { Answer } from './answers/answer.ts';
 import { ObservedAnswer } from './answers/observed-answer.ts';
 import { Fleet } from './backends/fleet.ts';
 import type { ConfiguredBackend } from './backends/fleet-options.ts';
-import { Account, type ByteBudgets } from './budgets/account.ts';
+import { Account, type Budgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import { Forwarder } from './calls/forwarder.ts';
@@ -34,6 +34,7 @@ import type { LaunchState } from '../workloads/runner/runner.ts';
 import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/readable-view.ts';
 import { isListed } from './views/listed.ts';
+import { unmatchedTools } from './views/unmatched-tools.ts';
 import { Views } from './views/views.ts';
 import type { Logger } from '../contract/logger.ts';
 
@@ -49,7 +50,7 @@ export interface VirtualServerDeps {
   readonly tracing?: { readonly tracing: Tracing | undefined } | undefined;
   /** Creates the policies that a configuration turns on, in the order in which they decide. */
   readonly createPolicies: (config: GatewayConfig) => readonly Policy[];
-  readonly budgets: ByteBudgets;
+  readonly budgets: Budgets;
   /** Called when a request, a reply or a call exceeds a budget. */
   readonly onOverBudget: (budget: Budget) => void;
   /** Returns the state of a backend's process, where the gateway does not start it itself. */
@@ -86,7 +87,7 @@ export class VirtualServer {
   readonly log: Logger;
   /** Counts a request that exceeds a budget. */
   readonly refused: (budget: Budget) => void;
-  readonly #budgets: ByteBudgets;
+  readonly #budgets: Budgets;
   /** Problems of the newest configuration; while there are any, the previous configuration stays in use. */
   configurationProblems: readonly Problem[] = [];
   #config: GatewayConfig;
@@ -94,6 +95,7 @@ export class VirtualServer {
   #passthrough: readonly string[];
   #draining = false;
   readonly #onDrain: (() => void)[] = [];
+  #loggedUnmatched: readonly Problem[] = [];
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
@@ -139,7 +141,7 @@ export class VirtualServer {
       log: deps.log,
       now: deps.now,
       onChange: () => {
-        this.#announce(this.sessions.all());
+        this.#viewsChanged();
       },
       onPrincipalChange: (principal) => {
         this.#announce(this.sessions.ofPrincipal(principal));
@@ -194,6 +196,25 @@ export class VirtualServer {
     return this.#leftOut?.() ?? [];
   }
 
+  /** Lists the tool names in policies that no tool has, as soon as the tools are known. */
+  unmatchedTools(): readonly Problem[] {
+    const { fleet, views, calls } = this;
+    if (!calls.policies.some(({ namedTools = [] }) => namedTools.length > 0)) return [];
+    if (!fleet.settled || this.#awaitsBackends || views.shared.hasConflicts) return [];
+    const unread = [...views.shared.current.unavailable, ...fleet.personal];
+    return unmatchedTools(calls.policies, views.shared.current, this.#config.vmcp.aggregation, unread);
+  }
+
+  #viewsChanged(): void {
+    const problems = this.unmatchedTools();
+    if (!isDeepStrictEqual(problems, this.#loggedUnmatched)) {
+      for (const { reason, path, message: problem } of problems)
+        this.log.warn('a policy names an unknown tool', { reason, path, problem });
+    }
+    this.#loggedUnmatched = problems;
+    this.#announce(this.sessions.all());
+  }
+
   get draining(): boolean {
     return this.#draining;
   }
@@ -211,7 +232,7 @@ export class VirtualServer {
     body: Buffer,
     envelope: ClientEnvelope,
     headers: IncomingHttpHeaders,
-  ): Answer {
+  ): ObservedAnswer {
     const tracing = this.#tracing?.tracing;
     const trace = tracing && beginTrace(tracing, method, session, body, envelope, headers);
     return new ObservedAnswer(answer, method, session?.revision, this.#observer, this.now, trace);

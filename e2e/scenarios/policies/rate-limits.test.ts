@@ -3,6 +3,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
+import { startMcpServer } from '../../faults/mcp-server.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { startHttpBackend } from '../../harness/backends/http.ts';
 import type { RawResponse } from '../../harness/clients/raw.ts';
 import { startIssuer, type Issuer } from '../../harness/issuer.ts';
@@ -247,5 +249,56 @@ describe.skipIf(!hasRedis)('gateways with rate limits in Redis', () => {
     expect(await answered(ann, 5)).toBe(2);
     expect(vmcp.output()).toContain('SessionsStayInMemory');
     expect(vmcp.output()).not.toContain('canary-of-redis');
+  });
+});
+
+describe('a rate limit of a tool that no backend has', () => {
+  const start = async (tools: readonly string[]) => {
+    const scope = testScope();
+    const shop = await startMcpServer(scope, 'shop');
+    shop.tools = ['echo'];
+    const down = `http://127.0.0.1:${String(await freePort())}/mcp`;
+    const config = {
+      schema_version: 'v0.1.0',
+      name: 'desk',
+      rate_limit_config: { tools: tools.map((name) => ({ name, shared: bucket(2) })) },
+      vmcp: {
+        ...VMCP,
+        namespace: 'team',
+        incoming: { type: 'anonymous' },
+        backends: [
+          { name: 'shop', transport: 'streamable-http', url: shop.url },
+          { name: 'down', transport: 'streamable-http', url: down },
+        ],
+      },
+    } satisfies GatewayConfig;
+    const vmcp = await startGateway(scope, JSON.stringify(config));
+    const unmatched = async () => {
+      const status = await (await fetch(`${vmcp.management}/status`)).json();
+      const { problems } = status as { problems: { reason: string; path?: string; message: string }[] };
+      return problems.filter(({ reason }) => reason === 'RateLimitToolUnmatched');
+    };
+    return { shop, vmcp, unmatched };
+  };
+
+  it('is a problem in /status and in the log until the tool appears', async () => {
+    const { shop, vmcp, unmatched } = await start(['shop_echo', 'shop_later', 'echo', 'down_any']);
+    await expect.poll(unmatched).toEqual([
+      {
+        reason: 'RateLimitToolUnmatched',
+        path: 'rate_limit_config.tools[1].name',
+        message: 'the rate limit of "shop_later" limits nothing: clients see no tool of this name',
+      },
+      expect.objectContaining({ path: 'rate_limit_config.tools[2].name' }),
+    ]);
+    await eventually('the log names both tools', () =>
+      ['shop_later', 'echo'].every((name) => vmcp.stderr().includes(`the rate limit of \\"${name}\\"`)),
+    );
+    expect(vmcp.stderr()).not.toContain('down_any'); // its backend does not answer, so it may exist
+    shop.tools = ['echo', 'later'];
+    shop.notify('notifications/tools/list_changed');
+    await expect
+      .poll(async () => (await unmatched()).map(({ path }) => path))
+      .toEqual(['rate_limit_config.tools[2].name']);
   });
 });

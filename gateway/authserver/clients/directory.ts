@@ -2,7 +2,7 @@ import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
-import { addressKey, EVERYBODY } from './address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import { ClientDocuments } from './documents/cimd.ts';
 import { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';

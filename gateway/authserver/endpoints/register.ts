@@ -1,7 +1,7 @@
 import { JSON_TYPE, readBodyText } from '../../http/endpoint/body-text.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
-import { EVERYBODY } from '../clients/address-key.ts';
+import { EVERYBODY } from '../../http/addresses/address-key.ts';
 import { CLIENT_LIFE_MS } from '../clients/directory.ts';
 import type { RegistrationErrorCode } from '../clients/metadata/metadata-members.ts';
 import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';

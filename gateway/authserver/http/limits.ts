@@ -1,4 +1,4 @@
-import { addressKey, EVERYBODY } from '../clients/address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import type { RateLimit, Rates } from '../storage/store.ts';
 import { Refused } from './refused.ts';
 

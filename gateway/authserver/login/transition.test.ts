@@ -30,7 +30,7 @@ const LOGIN: Login = { userId: 'user-1', authTime: 7 };
 const MINUTE = 60_000;
 
 const begun = (providers: readonly string[], request: Partial<AuthorizationRequest> = {}): LoginAttempt =>
-  beginAttempt({ ...REQUEST, ...request }, { tsid: 'tsid-1', providers, now: 1_000 });
+  beginAttempt({ ...REQUEST, ...request }, { tsid: 'tsid-1', providers, now: 1_000, address: undefined });
 const leg = (provider: string) => ({ provider, codeVerifier: `v-${provider}`, nonce: `n-${provider}` });
 
 describe('a login attempt', () => {

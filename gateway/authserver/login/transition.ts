@@ -12,10 +12,20 @@ const WHOLE_MS = FIXED_LIFESPANS.loginAttempt * 1_000;
 /** Time that the browser has for one step. */
 export const STEP_MS = FIXED_LIFESPANS.upstreamLeg * 1_000;
 
-/** Creates the login attempt of a validated request. It belongs to no browser yet. */
+/** Creates the login attempt of a validated request. It belongs to no browser yet. `address` is the key of a known client address. */
 export function beginAttempt(
   request: AuthorizationRequest,
-  { tsid, providers, now }: { readonly tsid: string; readonly providers: readonly string[]; readonly now: number },
+  {
+    tsid,
+    providers,
+    now,
+    address,
+  }: {
+    readonly tsid: string;
+    readonly providers: readonly string[];
+    readonly now: number;
+    readonly address: string | undefined;
+  },
 ): LoginAttempt {
   const { clientId, redirectUri, state, codeChallenge, scopes, resource, nonce, reauthenticate, askConsent } = request;
   return {
@@ -23,6 +33,7 @@ export function beginAttempt(
     ...(state !== undefined && { state }),
     ...(nonce !== undefined && { nonce }),
     createdAt: now,
+    ...(address !== undefined && { address }),
     ...(reauthenticate && { forceLogin: true }),
     ...(askConsent && { askConsent: true }),
     remaining: providers,

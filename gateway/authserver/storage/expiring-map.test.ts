@@ -38,3 +38,23 @@ it('drops the oldest entries first, and counts the live ones', () => {
   now = 150;
   expect(map.census()).toEqual({ size: 1, nextMs: 50 });
 });
+
+it('reports each removed entry once', () => {
+  let now = 0;
+  const removed: string[] = [];
+  const map = new ExpiringMap<string>(
+    () => now,
+    (value) => removed.push(value),
+  );
+  const names = ['deleted', 'taken', 'replaced', 'read', 'swept'];
+  for (const name of names) map.set(name, name, name === 'read' || name === 'swept' ? 10 : 20);
+  map.delete('deleted');
+  map.delete('deleted');
+  map.take('taken');
+  map.set('replaced', 'new', 20);
+  now = 10;
+  map.get('read');
+  map.sweep();
+  map.dropOldest(1);
+  expect(removed).toEqual(['deleted', 'taken', 'replaced', 'read', 'swept', 'new']);
+});

@@ -9,11 +9,14 @@ interface Item<Value> {
 /** Map whose entries expire. An expired entry is removed when it is read, or by a sweep every 5 minutes. */
 export class ExpiringMap<Value> {
   readonly #now: () => number;
+  readonly #onRemoved: ((value: Value) => void) | undefined;
   readonly #items = new Map<string, Item<Value>>();
   #sweptAt: number;
 
-  constructor(now: () => number) {
+  /** @param onRemoved called once for each entry that expired, or was deleted, taken, dropped or replaced */
+  constructor(now: () => number, onRemoved?: (value: Value) => void) {
     this.#now = now;
+    this.#onRemoved = onRemoved;
     this.#sweptAt = now();
   }
 
@@ -35,19 +38,19 @@ export class ExpiringMap<Value> {
   set(key: string, value: Value, ttlMs: number): void {
     const now = this.#now();
     if (now - this.#sweptAt >= SWEEP_EVERY_MS) this.sweep();
-    this.#items.delete(key);
+    this.#remove(key);
     if (ttlMs > 0) this.#items.set(key, { value, until: now + ttlMs });
   }
 
   delete(key: string): boolean {
     const live = this.has(key);
-    this.#items.delete(key);
+    this.#remove(key);
     return live;
   }
 
   take(key: string): Value | undefined {
     const value = this.get(key);
-    this.#items.delete(key);
+    this.#remove(key);
     return value;
   }
 
@@ -55,7 +58,7 @@ export class ExpiringMap<Value> {
   dropOldest(max: number): void {
     for (const key of this.#items.keys()) {
       if (this.#items.size < max) return;
-      this.#items.delete(key);
+      this.#remove(key);
     }
   }
 
@@ -98,13 +101,18 @@ export class ExpiringMap<Value> {
   sweep(): void {
     const now = this.#now();
     this.#sweptAt = now;
-    for (const [key, { until }] of this.#items) if (until <= now) this.#items.delete(key);
+    for (const [key, { until }] of this.#items) if (until <= now) this.#remove(key);
+  }
+
+  #remove(key: string): void {
+    const item = this.#items.get(key);
+    if (item && this.#items.delete(key)) this.#onRemoved?.(item.value);
   }
 
   #live(key: string): Item<Value> | undefined {
     const item = this.#items.get(key);
     if (!item || item.until > this.#now()) return item;
-    this.#items.delete(key);
+    this.#remove(key);
     return undefined;
   }
 }

@@ -27,7 +27,7 @@ it('keeps 10,000 login attempts and drops none of them for a newer one', async (
 });
 
 it('limits login attempts that a browser has opened apart from those that none has', async () => {
-  const { loginAttempts } = memoryStore(() => START, { maxLoginAttempts: 3 });
+  const { loginAttempts } = memoryStore(() => START, { loginAttempts: { total: 3, perAddress: 3 } });
   const { cookieHash: _none, ...unopened } = attempt();
   const mine = attempt();
   const handles = ['a', 'b', 'c', 'd'];
@@ -41,7 +41,7 @@ it('limits login attempts that a browser has opened apart from those that none h
 
 it('does not count expired login attempts', async () => {
   let now = START;
-  const { loginAttempts } = memoryStore(() => now, { maxLoginAttempts: 2 });
+  const { loginAttempts } = memoryStore(() => now, { loginAttempts: { total: 2, perAddress: 2 } });
   await loginAttempts.put('old', attempt(), 1_000);
   now += 2_000;
   await loginAttempts.put('first', attempt(), HOUR_MS);
@@ -68,4 +68,18 @@ it('drops the oldest rate limits when there are too many keys', async () => {
   for (const key of ['a', 'b', 'c']) await rates.take('register', key, limit);
   expect((await rates.take('register', 'c', limit)).allowed).toBe(false);
   expect((await rates.take('register', 'a', limit)).allowed).toBe(true);
+});
+
+it('keeps 1,000 login attempts of one address, and counts neither taken nor expired ones', async () => {
+  let now = START;
+  const { loginAttempts } = memoryStore(() => now);
+  const put = (name: string, address?: string, ttlMs = HOUR_MS) =>
+    loginAttempts.put(name, { ...attempt(), ...(address !== undefined && { address }) }, ttlMs);
+  for (let count = 0; count < 1_001; count += 1)
+    expect(await put(`flood-${String(count)}`, '203.0.113.9', count === 0 ? 1_000 : HOUR_MS)).toBe(count < 1_000);
+  expect([await put('other', '203.0.113.7'), await put('unknown')]).toEqual([true, true]);
+  await loginAttempts.take('flood-1');
+  expect([await put('a', '203.0.113.9'), await put('b', '203.0.113.9')]).toEqual([true, false]);
+  now += 2_000;
+  expect([await put('c', '203.0.113.9'), await put('d', '203.0.113.9')]).toEqual([true, false]);
 });

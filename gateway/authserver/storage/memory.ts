@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { Closed } from '../../contract/fields.ts';
 import type { Client } from './client.ts';
 import { ExpiringMap } from './expiring-map.ts';
+import { LOGIN_ATTEMPT_LIMITS, memoryLoginAttempts, type LoginAttemptLimits } from './memory-login-attempts.ts';
 import { memoryFamilies } from './memory-families.ts';
-import type { CodeGrant, FamilyRef, LoginAttempt, UpstreamRow, User } from './records.ts';
-import type { Clients, Codes, Locks, Rates, Store, LoginAttempts, UpstreamRows, Users } from './store.ts';
+import type { CodeGrant, FamilyRef, UpstreamRow, User } from './records.ts';
+import type { Clients, Codes, Locks, Rates, Store, UpstreamRows, Users } from './store.ts';
 import { msPerUse, upstreamLock } from './store.ts';
 import { defineStore } from './variant.ts';
 
@@ -25,22 +26,21 @@ export const memory = defineStore({
 });
 
 export interface MemoryLimits {
-  /** Most login attempts that a browser has opened, and most that none has. */
-  readonly maxLoginAttempts: number;
+  readonly loginAttempts: LoginAttemptLimits;
   readonly maxFamilies: number;
   readonly maxRateKeys: number;
 }
 
 /** Logins remembered per user. */
 const LOGINS_KEPT = 256;
-const LIMITS: MemoryLimits = { maxLoginAttempts: 10_000, maxFamilies: 100_000, maxRateKeys: 100_000 };
+const LIMITS: MemoryLimits = { loginAttempts: LOGIN_ATTEMPT_LIMITS, maxFamilies: 100_000, maxRateKeys: 100_000 };
 
 /** Returns a store in the memory of this process. @param now ms since the epoch. */
 export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {}): Store {
-  const { maxLoginAttempts, maxFamilies, maxRateKeys } = { ...LIMITS, ...limits };
+  const { loginAttempts, maxFamilies, maxRateKeys } = { ...LIMITS, ...limits };
   const locks = memoryLocks(now);
   return {
-    loginAttempts: memoryLoginAttempts(now, maxLoginAttempts),
+    loginAttempts: memoryLoginAttempts(now, loginAttempts),
     codes: memoryCodes(now),
     ...memoryFamilies(now, maxFamilies),
     clients: memoryClients(now),
@@ -50,34 +50,6 @@ export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {
     rates: memoryRates(now, maxRateKeys),
     health: async () => undefined,
     close: async () => undefined,
-  };
-}
-
-/**
- * Keeps login attempts, and limits those that a browser has opened apart from the others. The store never drops one: an
- * attempt for which there is no room is kept by the browser, sealed.
- */
-function memoryLoginAttempts(now: () => number, max: number): LoginAttempts {
-  const unopened = new ExpiringMap<LoginAttempt>(now);
-  const opened = new ExpiringMap<LoginAttempt>(now);
-  return {
-    async put(handle, attempt, ttlMs) {
-      if (unopened.has(handle) || opened.has(handle)) return false;
-      const items = attempt.cookieHash === undefined ? unopened : opened;
-      if (!items.hasRoom(max)) return false;
-      items.set(handle, attempt, ttlMs);
-      return true;
-    },
-    get: async (handle) => unopened.get(handle) ?? opened.get(handle),
-    take: async (handle) => unopened.take(handle) ?? opened.take(handle),
-    async takeOwn(handle, cookieHashes) {
-      const attempt = unopened.get(handle) ?? opened.get(handle);
-      if (!attempt) return { kind: 'unknown' };
-      const { leg, cookieHash } = attempt;
-      if (!leg || cookieHash === undefined || !cookieHashes.includes(cookieHash)) return { kind: 'foreign', attempt };
-      opened.delete(handle);
-      return { kind: 'taken', attempt };
-    },
   };
 }
 

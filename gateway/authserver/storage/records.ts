@@ -31,6 +31,8 @@ export interface LoginAttempt extends Authorization {
   /** SHA-256 of the cookie that binds the attempt to a browser. Absent until a browser opens the consent page. */
   readonly cookieHash?: string | undefined;
   readonly createdAt: number;
+  /** Address or network of the client that began the attempt. Absent if many clients may share the known address. */
+  readonly address?: string | undefined;
   /** Every provider must authenticate the user again, even if earlier tokens are valid. */
   readonly forceLogin?: boolean | undefined;
   /** Show the consent page even if the user's consent is remembered. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressKey, EVERYBODY } from '../clients/address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import type { AuthServerContext } from '../context.ts';
 import { storageKeyOf } from '../core/opaque-token.ts';
 import { Refused } from '../http/refused.ts';

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { createLocalJWKSet, importJWK, type JWK, type JWTVerifyGetKey } from 'jose';
 
 /** Keys that verify the tokens of an issuer. The object stays the same until the keys change. */
@@ -15,9 +16,9 @@ export interface KeySource {
   current(): KeySet | Promise<KeySet>;
   /**
    * Returns a newer set than `seen`, which lacks the key of a token. Returns `seen` when there is no newer set or
-   * fetches are rate-limited. Throws or rejects with `DependencyDown`.
+   * fetches are rate-limited, for the client of `req` or for all. Throws or rejects with `DependencyDown`.
    */
-  renew(seen: KeySet): KeySet | Promise<KeySet>;
+  renew(seen: KeySet, req?: IncomingMessage): KeySet | Promise<KeySet>;
 }
 
 const MAX_KEYS = 100;

@@ -1,5 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
+import type { AddressOf } from '../../http/addresses/client-address.ts';
 import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
 import { FetchFailure, type JsonDocument } from './json-get.ts';
+import { LookUpBudget } from './look-up-budget.ts';
 import type { Readiness } from '../token-validator.ts';
 import { DependencyDown, type Dependency } from '../refusal.ts';
 import { RETRY_PAUSES_MS, waitAtMost, withRetries } from './retry.ts';
@@ -8,12 +12,13 @@ import type { Logger } from '../../contract/logger.ts';
 export interface RemoteKeysOptions {
   /** Fetches the key set, including discovery when needed. Rejects with `FetchFailure` or any other error. */
   readonly fetchKeys: () => Promise<JsonDocument>;
+  readonly addressOf: AddressOf;
   readonly now: () => number;
   readonly log: Logger;
   readonly retryPausesMs?: readonly number[] | undefined;
 }
 
-/** Shortest pause between fetches for unknown keys, and after a failed fetch. */
+/** Shortest pause after a failed fetch. */
 const COOLDOWN_MS = 30_000;
 /** Time for which expired keys stay in use while their endpoint is down. */
 const STALE_MS = 24 * 3_600_000;
@@ -48,7 +53,7 @@ export class RemoteKeys implements KeySource {
   #set: KeySet | undefined;
   #text = '';
   #freshUntil = 0;
-  #renewedAt = -Infinity;
+  readonly #lookUps = new LookUpBudget();
   #failure: Failure | undefined;
   #flight: Promise<void> | undefined;
   #flightBegan = 0;
@@ -75,11 +80,10 @@ export class RemoteKeys implements KeySource {
     return waitAtMost(flight, waitMs).then(() => this.#set ?? set);
   }
 
-  async renew(seen: KeySet): Promise<KeySet> {
+  async renew(seen: KeySet, req?: IncomingMessage): Promise<KeySet> {
     if (this.#set === seen && this.#flight) await this.#wait(this.#flight, SHORT_WAIT_MS); // that fetch may have started before the key existed
     const now = this.#options.now();
-    if (this.#set === seen && now - this.#renewedAt >= COOLDOWN_MS) {
-      this.#renewedAt = now;
+    if (this.#set === seen && this.#lookUps.take(this.#clientOf(req), now)) {
       await this.#wait(this.#fly(), SHORT_WAIT_MS);
     }
     if (this.#set !== undefined && this.#set !== seen) return this.#set;
@@ -111,6 +115,12 @@ export class RemoteKeys implements KeySource {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#warmUp);
+  }
+
+  /** Requests whose address many clients may share count as one client. */
+  #clientOf(req: IncomingMessage | undefined): string {
+    const address = req && this.#options.addressOf(req);
+    return address === undefined ? EVERYBODY : addressKey(address);
   }
 
   #usable(now: number): KeySet | undefined {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import type { ClaimRules } from './claims.ts';
 import { classify } from './classify.ts';
@@ -47,11 +48,11 @@ export class BearerValidator implements IssuerValidator {
     this.#parts = parts;
   }
 
-  validate(token: string): Identity | Promise<Identity> {
+  validate(token: string, req?: IncomingMessage): Identity | Promise<Identity> {
     const now = this.#parts.now();
     this.#forgetOldKeys();
     const known = this.#verified.get(keyOf(token), now);
-    return known?.token.reveal() === token ? known : this.#validateAnew(token, now);
+    return known?.token.reveal() === token ? known : this.#validateAnew(token, now, req);
   }
 
   liveness(identity: Identity): Liveness {
@@ -79,7 +80,7 @@ export class BearerValidator implements IssuerValidator {
     this.#verified.clear();
   }
 
-  #validateAnew(token: string, now: number): Identity | Promise<Identity> {
+  #validateAnew(token: string, now: number, req: IncomingMessage | undefined): Identity | Promise<Identity> {
     const jwt = classify(token);
     const { introspection, keys, rules } = this.#parts;
     if (jwt === undefined) {
@@ -87,7 +88,7 @@ export class BearerValidator implements IssuerValidator {
       return introspection.inspect(token);
     }
     const verified = (known: TokenRules): Promise<Identity> =>
-      this.#remembered(token, verifyJwt(token, jwt, keys, known, now), known);
+      this.#remembered(token, verifyJwt(token, jwt, keys, known, now, req), known);
     const known = rules();
     return known instanceof Promise ? known.then(verified) : verified(known);
   }

@@ -1,3 +1,4 @@
+import { clientAddresses } from '../../http/addresses/client-address.ts';
 import { durationMs } from '../../contract/fields.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
 import { discoveredKeys, Discovery } from '../keys/discovery.ts';
@@ -20,6 +21,7 @@ export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDep
   const discovery = new Discovery(issuer, getMetadata, deps.now);
   const keys = new RemoteKeys({
     ...deps,
+    addressOf: clientAddresses(config.vmcp.incoming.trusted_proxies ?? []),
     fetchKeys: () => (jwksurl === undefined ? discoveredKeys(discovery, getKeys) : getKeys(jwksurl)),
   });
   return new BearerValidator({

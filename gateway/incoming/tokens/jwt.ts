@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { compactVerify, errors, type CryptoKey } from 'jose';
 import type { Identity } from '../../contract/identity.ts';
 import { identify, type ClaimRules } from './claims.ts';
@@ -38,12 +39,13 @@ export function verifyJwt(
   keys: KeySource,
   rules: ClaimRules & HeaderRules,
   now: number,
+  req?: IncomingMessage,
 ): Promise<VerifiedJwt> {
   checkHeader(header, rules);
   const claims = decodeObject(payload);
   if (claims === undefined) throw new TokenRefused('malformed');
   const identity = identify(claims, token, rules, now);
-  return verifySignature(token, header, keys).then((keySet) => ({ identity, keySet }));
+  return verifySignature(token, header, keys, req).then((keySet) => ({ identity, keySet }));
 }
 
 function checkHeader(header: JwtParts['header'], { requireKid, type }: HeaderRules): void {
@@ -67,12 +69,13 @@ export async function verifySignature(
   token: string,
   header: JsonObject,
   keys: Pick<KeySource, 'current' | 'renew'>,
+  req?: IncomingMessage,
 ): Promise<KeySet> {
   const set = await keys.current();
   const refusal = await attempt(token, header, set);
   if (refusal === undefined) return set;
   if (!mayBeNewer(header, set, refusal)) throw new TokenRefused(refusal);
-  const renewed = await keys.renew(set);
+  const renewed = await keys.renew(set, req);
   const second = renewed === set ? refusal : await attempt(token, header, renewed);
   if (second !== undefined) throw new TokenRefused(second);
   return renewed;

@@ -1,3 +1,4 @@
+import { clientAddresses } from '../../http/addresses/client-address.ts';
 import { isApiServerName } from '../../outbound/address-class.ts';
 import { policyFor } from '../../outbound/policy.ts';
 import type { ApiServer } from '../../kube/api-server.ts';
@@ -20,7 +21,11 @@ interface KnownIssuer {
 export function createServiceAccountValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {
   const cluster = new Cluster(config, deps);
   const issuer = cluster.issuer();
-  const keys = new RemoteKeys({ ...deps, fetchKeys: cluster.keyFetcher(issuer) });
+  const keys = new RemoteKeys({
+    ...deps,
+    addressOf: clientAddresses(config.vmcp.incoming.trusted_proxies ?? []),
+    fetchKeys: cluster.keyFetcher(issuer),
+  });
   return new BearerValidator({
     keys,
     rules: rulesOf(config, issuer),

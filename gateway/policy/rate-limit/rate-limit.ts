@@ -5,7 +5,7 @@ import { retryAfterSeconds } from './bucket.ts';
 import type { BucketPlan, RateLimitObserver, Taken } from './buckets.ts';
 import { bucketPlans } from './plans.ts';
 import { LONGEST_PERIOD, MAX_TOKENS, rateLimitRules, rateLimitSpec, SHORTEST_PERIOD } from './spec.ts';
-import { ALLOW, definePolicy, type Decision, type PolicyFacts } from '../policy.ts';
+import { ALLOW, definePolicy, type Decision, type NamedTool, type PolicyFacts } from '../policy.ts';
 
 const bucket = Type.Optional(
   Closed({ maxTokens: Type.Integer({ minimum: 1, maximum: MAX_TOKENS }), refillPeriod: Duration('') }),
@@ -39,6 +39,7 @@ export const rateLimit = definePolicy({
     const planOf = bucketPlans(settings);
     const isOpen = (plan: BucketPlan): boolean => passesOutage(settings, plan);
     return {
+      namedTools: namedTools(settings),
       decide({ method, name, session }) {
         const plan = method === 'tools/call' ? planOf(name) : undefined;
         if (!plan) return ALLOW;
@@ -84,6 +85,16 @@ const OUTAGE: Decision = {
 /** Returns true when calls pass while the store is unavailable: by default those that only the common bucket limits. */
 const passesOutage = ({ storeUnavailable }: Config, { scopes }: BucketPlan): boolean =>
   storeUnavailable === undefined ? scopes.every((scope) => scope === 'shared') : storeUnavailable === 'open';
+
+const namedTools = ({ tools = [] }: Config): NamedTool[] =>
+  tools.map(({ name }, index) => ({
+    name,
+    unmatched: {
+      reason: 'RateLimitToolUnmatched',
+      path: `rate_limit_config.tools[${String(index)}].name`,
+      message: `the rate limit of ${JSON.stringify(name)} limits nothing: clients see no tool of this name`,
+    },
+  }));
 
 /** Lists problems that the schema cannot express. */
 function checkConfig(given: Config, facts: PolicyFacts): Problem[] {

@@ -2,6 +2,7 @@ import type { Envelope } from '../../http/json-scan.ts';
 import type { AnsweredRequest, CallObserver } from '../../telemetry/call-observer.ts';
 import { hasTarget } from '../../telemetry/mcp-attributes.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
+import type { CallCount } from '../budgets/calls-in-progress.ts';
 import type { Budget } from '../budgets/limits.ts';
 import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
 
@@ -18,6 +19,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
   readonly #now: () => number;
   readonly #startedAt: number;
   #isAnswered = false;
+  #count: CallCount | undefined;
 
   constructor(
     answer: Answer,
@@ -34,6 +36,17 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
     this.#now = now;
     this.#startedAt = now();
     this.trace = trace;
+  }
+
+  /** Leaves `count` when the request is answered. */
+  occupy(count: CallCount): void {
+    this.#count = count;
+  }
+
+  /** Leaves the count of `occupy`, for a request that the caller answers otherwise. */
+  vacate(): void {
+    this.#count?.leave();
+    this.#count = undefined;
   }
 
   get id(): Buffer {
@@ -129,6 +142,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
   #answered(errorType: string | undefined, message?: string): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
+    this.vacate();
     this.errorType = errorType;
     this.durationMs = this.#now() - this.#startedAt;
     this.#observer.answered?.(this);

@@ -18,7 +18,7 @@ export interface FleetOptions {
   readonly launchState?: ((backend: string) => LaunchState | undefined) | undefined;
   /** Called for a message of a backend to one client. */
   readonly onMessage: (message: BackendMessage) => void;
-  /** Called when the catalogs, or the set of available backends, have changed. */
+  /** Called when the catalogs, or the set of available backends, have changed, and when every backend was probed once. */
   readonly onChange: () => void;
   /** Called when a backend with per-user credentials announces a changed list: for one principal, or for all. */
   readonly onPersonalListChanged: (backend: string, principal: string | undefined) => void;

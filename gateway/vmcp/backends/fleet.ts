@@ -319,7 +319,10 @@ export class Fleet implements CatalogSource {
   }
 
   #settle(): void {
+    const before = this.#settled;
     this.#settled = [...this.#entries.values()].every(({ settled }) => settled);
-    if (this.#settled) for (const done of this.#waiting) done();
+    if (!this.#settled) return;
+    for (const done of this.#waiting) done();
+    if (!before) this.#options.onChange();
   }
 }

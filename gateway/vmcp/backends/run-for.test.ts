@@ -1,4 +1,4 @@
-import { Account, createByteBudgets } from '../budgets/account.ts';
+import { Account, createBudgets } from '../budgets/account.ts';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { startPersonalBackend } from '../../../e2e/harness/backends/personal.ts';
@@ -51,7 +51,7 @@ it('names the provider of a login that a backend rejects twice', async () => {
     limit: 1,
     now,
     newId: () => 's',
-    accountOf: (principal) => new Account(principal, createByteBudgets(), nothing),
+    accountOf: (principal) => new Account(principal, createBudgets(), nothing),
     onForeign: nothing,
     onEnd: nothing,
   });

@@ -41,6 +41,12 @@ export const CALL_LIMITS = {
   queuedPerPrincipal: 800,
 } as const;
 
+/**
+ * Calls in progress of one principal at all backends together: what it may run and queue at one backend, and some more.
+ * The uncounted bytes of so many calls fit into the pod.
+ */
+export const CALLS_PER_PRINCIPAL = 1_000;
+
 /** Returns the most processes of one principal where each session has a process: a fifth is left for others. */
 export const processesPerPrincipal = (maxProcesses: number): number => Math.max(1, Math.floor(maxProcesses * 0.8));
 
@@ -67,6 +73,7 @@ export type Budget =
   | 'kept_bytes'
   | 'subscriptions'
   | 'queued_calls'
+  | 'calls'
   | 'streams'
   | 'processes'
   | 'connections';

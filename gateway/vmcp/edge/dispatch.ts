@@ -8,7 +8,7 @@ import { CODE } from '../error-codes.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { TracedSession } from '../calls/trace-propagation.ts';
 import { METHODS } from '../methods/index.ts';
-import type { Method } from '../methods/method.ts';
+import type { ObservedMethod } from '../methods/limited.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
@@ -17,7 +17,7 @@ import { AuditedAnswer } from '../answers/audited-answer.ts';
 
 /** What depends on the era of a request. */
 export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client' | 'received'> {
-  readonly methods: ReadonlyMap<string, Method>;
+  readonly methods: ReadonlyMap<string, ObservedMethod>;
   /** Session that telemetry names. */
   readonly traced?: TracedSession;
 }

@@ -1,11 +1,11 @@
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Account, createByteBudgets } from '../budgets/account.ts';
+import { Account, createBudgets } from '../budgets/account.ts';
 import { readEventId } from './event-stream.ts';
 import { SessionStreams } from './session-streams.ts';
 
-const account = (): Account => new Account('alice', createByteBudgets(), () => undefined);
+const account = (): Account => new Account('alice', createBudgets(), () => undefined);
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {

@@ -27,6 +27,7 @@ export class LiveView implements ReadableView {
   #aggregation: AggregationResult;
   #problems: readonly { reason: string; message: string }[] = [];
   #stale = false;
+  #hasConflicts = false;
   /** True after a change of the configuration that caused conflicts: the previous view stays in use. */
   #keepsLast = false;
 
@@ -46,6 +47,11 @@ export class LiveView implements ReadableView {
   /** Conflicts and warnings of the last aggregation. */
   get problems(): readonly { reason: string; message: string }[] {
     return this.#problems;
+  }
+
+  /** True when the last aggregation had conflicts: its tools are not served. */
+  get hasConflicts(): boolean {
+    return this.#hasConflicts;
   }
 
   /**
@@ -110,6 +116,7 @@ export class LiveView implements ReadableView {
     }
     this.#problems = problems;
     const hasConflicts = next.conflicts.length > 0;
+    this.#hasConflicts = hasConflicts;
     if (hasConflicts && this.#keepsLast && this.#aggregation.conflicts.length === 0) return;
     if (!hasConflicts) this.#keepsLast = false;
     this.#aggregation = next;

@@ -420,8 +420,9 @@ it('row 70: stores nothing of an abandoned login attempt, and 10,000 of them do 
   const live = await server.toProvider(browser);
   const flood = Array.from({ length: 9_990 }, (_, index) => index);
   const { loginAttempts } = server.store;
-  const some = await loginAttempts.get(handleOf(live, server));
-  if (!some) throw new Error('there is no login attempt');
+  const found = await loginAttempts.get(handleOf(live, server));
+  if (!found) throw new Error('there is no login attempt');
+  const { address: _one, ...some } = found; // the flood has the addresses of a proxy
   await Promise.all(flood.map((index) => loginAttempts.put(`flood-${String(index)}`, some, 600_000)));
   expect((await browser.visit(corp.callbackFor(live))).location?.startsWith(git.provider.url('authorize'))).toBe(true);
   await loginAttempts.put('one too many', some, 600_000);

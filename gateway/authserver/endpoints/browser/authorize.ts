@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
 import type { Client } from '../../storage/client.ts';
+import { addressKey } from '../../../http/addresses/address-key.ts';
 import { matchesRedirectUri } from '../../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../../context.ts';
 import {
@@ -42,7 +43,7 @@ export function authorizeEndpoint(context: AuthServerContext): readonly Operatio
     const asked = await parameters();
     const client = await clientOf(asked, address, context);
     const outcome = validate(asked, client, context);
-    if (outcome.ok) await startConsent(req, res, { client, request: outcome.request }, context);
+    if (outcome.ok) await startConsent(req, res, { client, request: outcome.request, address }, context);
     else redirectTo(res, refusalUrl(req, client, outcome, context));
   };
   const paths = [
@@ -112,10 +113,12 @@ function refusalUrl(
   return errorResponseUrl(refusal.reason, { ...refusal, issuer: settings.urls.issuer });
 }
 
-/** Validated request and its client. */
+/** Validated request with its client. */
 interface ValidRequest {
   readonly client: Client;
   readonly request: AuthorizationRequest;
+  /** Address of the client, if it is known. */
+  readonly address: string | undefined;
 }
 
 type StartConsent = (req: Request, res: Response, valid: ValidRequest, context: AuthServerContext) => Promise<void>;
@@ -127,17 +130,17 @@ type StartConsent = (req: Request, res: Response, valid: ValidRequest, context: 
 const consentStarter = ({ urls, consentUrl }: AuthServerSettings): StartConsent =>
   new URL(endpointUrl('authorize', urls)).origin === new URL(consentUrl).origin ? showConsent : redirectToConsent;
 
-const showConsent: StartConsent = async (req, res, { client, request }, context) => {
+const showConsent: StartConsent = async (req, res, valid, context) => {
   const cookie = issueFlowCookie(req, res, context);
-  const attempt = bindToBrowser(newAttempt(request, context), cookie.hash);
+  const attempt = bindToBrowser(newAttempt(valid, context), cookie.hash);
   if (needsConsent(req, attempt, context)) {
-    showConsentPage(res, { handle: sealAttempt(attempt, context), attempt, cookie }, client, context);
+    showConsentPage(res, { handle: sealAttempt(attempt, context), attempt, cookie }, valid.client, context);
   } else await startFirstLeg(req, res, { attempt, cookie }, context);
 };
 
-const redirectToConsent: StartConsent = async (_req, res, { request }, context) => {
+const redirectToConsent: StartConsent = async (_req, res, valid, context) => {
   const { settings, random, store, now } = context;
-  const attempt = newAttempt(request, context);
+  const attempt = newAttempt(valid, context);
   const handle = random(HANDLE_BYTES).toString('base64url');
   const isKept = await store.loginAttempts.put(handle, attempt, stepMs(attempt, now()));
   const url = new URL(settings.consentUrl);
@@ -145,6 +148,11 @@ const redirectToConsent: StartConsent = async (_req, res, { request }, context) 
   redirectTo(res, url.href);
 };
 
-function newAttempt(request: AuthorizationRequest, { settings, random, now }: AuthServerContext): LoginAttempt {
-  return beginAttempt(request, { tsid: newTsid(random), providers: settings.providers, now: now() });
+function newAttempt({ request, address }: ValidRequest, { settings, random, now }: AuthServerContext): LoginAttempt {
+  return beginAttempt(request, {
+    tsid: newTsid(random),
+    providers: settings.providers,
+    now: now(),
+    address: address === undefined ? undefined : addressKey(address),
+  });
 }

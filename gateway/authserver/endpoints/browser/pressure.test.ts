@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { memoryStore } from '../../storage/memory.ts';
-import type { Browser } from '../../upstream/testdata/browser.ts';
+import type { LoginAttemptLimits } from '../../storage/memory-login-attempts.ts';
+import type { Browser, Visited } from '../../upstream/testdata/browser.ts';
 import { browserServer, type BrowserServer, type ServerOptions } from '../testdata/browser-server.ts';
 import { scriptedOauth2, scriptedOidc } from '../testdata/scripted-login.ts';
 
 const ROOM = 3;
+/** Makes a login attempt too long for a cookie. */
+const LONG = { state: 's'.repeat(2_048), nonce: 'n'.repeat(2_048) };
 
 /** A server whose store has room for few login attempts, with its two providers. */
-async function smallServer(options: ServerOptions = {}) {
+async function smallServer(options: ServerOptions = {}, limits: Partial<LoginAttemptLimits> = {}) {
   const [corp, git] = [await scriptedOidc('corp'), await scriptedOauth2('git')];
-  const store = memoryStore(Date.now, { maxLoginAttempts: ROOM });
+  const store = memoryStore(Date.now, { loginAttempts: { total: ROOM, perAddress: ROOM, ...limits } });
   const server = await browserServer(() => ({ corp: corp.entry, git: git.entry }), { store, ...options });
   /** Skips the second provider for a user with an earlier login. */
   const finish = async (browser: Browser, atCorp: string): Promise<string> => {
@@ -24,6 +27,17 @@ const flowCookies = (browser: Browser) => [...browser.cookies].filter(([name]) =
 
 async function flood(server: BrowserServer, count: number): Promise<void> {
   for (let begun = 0; begun < count; begun += 1) await server.toProvider(server.browser());
+}
+
+/** Approves the consent page and returns the answer. */
+async function toApproval(
+  server: BrowserServer,
+  browser: Browser,
+  changes: Readonly<Record<string, string>>,
+): Promise<Visited> {
+  const { page, url } = await server.toConsent(browser, changes);
+  const form = browser.fill(page, url, '');
+  return browser.visit(form.url, form.body);
 }
 
 describe('abandoned login attempts', () => {
@@ -85,11 +99,36 @@ describe('abandoned login attempts', () => {
   it('are rejected with 429 when they fit neither the store nor a cookie', async () => {
     const { server } = await smallServer();
     await flood(server, ROOM);
-    const browser = server.browser();
-    const { page, url } = await server.toConsent(browser, { state: 's'.repeat(2_048), nonce: 'n'.repeat(2_048) });
-    const form = browser.fill(page, url, '');
-    const refused = await browser.visit(form.url, form.body);
+    const refused = await toApproval(server, server.browser(), LONG);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
+  });
+});
+
+describe('abandoned login attempts of one client address', () => {
+  const behindProxy = { settings: { trustedProxies: ['127.0.0.0/8'] } };
+  const limits = { total: 2 * ROOM, perAddress: ROOM };
+  const at = (server: BrowserServer, address: string) => server.browser(undefined, { 'x-forwarded-for': address });
+
+  it.each([false, true])(
+    'leave room in the store for others; consent page at another origin: %s',
+    async (elsewhere) => {
+      const { server, finish } = await smallServer({ ...behindProxy, elsewhere }, limits);
+      const begin = (address: string) => server.toProvider(at(server, address), LONG);
+      for (let begun = 0; begun < ROOM; begun += 1) expect(await begin('203.0.113.9')).toContain('state=');
+      const crowded = at(server, '203.0.113.9');
+      expect((await toApproval(server, crowded, LONG)).status).toBe(429);
+      for (let begun = 0; begun < ROOM - 1; begun += 1) expect(await begin('203.0.113.7')).toContain('state=');
+      const other = at(server, '198.51.100.4');
+      expect(await finish(other, await server.toProvider(other, LONG))).toContain('&code=vac_');
+      const same = at(server, '203.0.113.9');
+      expect(await finish(same, await server.toProvider(same))).toContain('&code=vac_'); // in its cookie
+    },
+  );
+
+  it('are those of a whole IPv6 network', async () => {
+    const { server } = await smallServer(behindProxy, limits);
+    for (let begun = 1; begun <= ROOM; begun += 1) await server.toProvider(at(server, `2001:db8::${String(begun)}`));
+    expect((await toApproval(server, at(server, '2001:db8::aaaa'), LONG)).status).toBe(429);
   });
 });
 

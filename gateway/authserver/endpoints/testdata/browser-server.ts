@@ -12,6 +12,7 @@ import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerContext } from '../../context.ts';
 import type { SecretRing } from '../../core/opaque-token.ts';
 import type { AuthServerEvent } from '../../events.ts';
+import { clientAddresses } from '../../../http/addresses/client-address.ts';
 import { oauthErrors } from '../../http/oauth-errors.ts';
 import { HmacSecrets } from '../../keys/hmac-secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
@@ -79,7 +80,7 @@ export interface BrowserServer {
   /** Returns an authorization URL. undefined leaves a parameter out. */
   authorizeUrl(changes?: Readonly<Record<string, string | undefined>>, more?: string): string;
   /** Returns a browser that stops at the client's redirect URI. */
-  browser(stopAt?: string): Browser;
+  browser(stopAt?: string, headers?: Readonly<Record<string, string>>): Browser;
   /** Sends an authorization request and returns its consent page. */
   toConsent(browser: Browser, changes?: Readonly<Record<string, string | undefined>>): Promise<Visited>;
   /** Approves the consent page and returns the URL of the first provider. */
@@ -137,7 +138,7 @@ async function makeContext(issuer: string, entries: Entries, options: ServerOpti
     secrets: () => options.secrets ?? ring.ring(),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
     random: randomBytes,
-    addressOf: (req) => req.socket.remoteAddress ?? '',
+    addressOf: clientAddresses(settings.trustedProxies),
   };
   return { context, emit, store, events, logged, advance: (by: number) => void (ms += by) };
 }
@@ -204,7 +205,7 @@ function driver(issuer: string): Pick<BrowserServer, 'authorizeUrl' | 'browser' 
   return {
     authorizeUrl,
     toConsent,
-    browser: (stopAt = CLIENT_REDIRECT) => new Browser(stopAt),
+    browser: (stopAt = CLIENT_REDIRECT, headers = {}) => new Browser(stopAt, headers),
     async toProvider(browser, changes) {
       const { page, url, location } = await toConsent(browser, changes);
       if (location !== undefined) return location;

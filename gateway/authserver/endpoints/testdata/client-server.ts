@@ -13,7 +13,7 @@ import type { AuthServerContext } from '../../context.ts';
 import { issueToken, type SecretRing } from '../../core/opaque-token.ts';
 import type { AuthServerEvent } from '../../events.ts';
 import { oauthErrors } from '../../http/oauth-errors.ts';
-import { clientAddresses, type AddressOf } from '../../http/client-address.ts';
+import { clientAddresses, type AddressOf } from '../../../http/addresses/client-address.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';
 import { createSessions } from '../../sessions/sessions.ts';

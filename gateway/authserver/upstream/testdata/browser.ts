@@ -12,10 +12,15 @@ export class Browser {
   /** Cookies of a host, shared by all its ports as in real browsers. */
   readonly #cookies = new Map<string, string>();
   readonly #stopAt: string;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param stopAt URL that it does not request: `login` ends there */
-  constructor(stopAt: string) {
+  /**
+   * @param stopAt URL that it does not request: `login` ends there
+   * @param headers sent with every request
+   */
+  constructor(stopAt: string, headers: Readonly<Record<string, string>> = {}) {
     this.#stopAt = stopAt;
+    this.#headers = headers;
   }
 
   /** Cookies by name, with the values to send. */
@@ -40,7 +45,7 @@ export class Browser {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const response = await fetch(url, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { cookie, ...(body !== undefined && form), ...headers },
+      headers: { cookie, ...(body !== undefined && form), ...this.#headers, ...headers },
       redirect: 'manual',
       ...(body !== undefined && { body }),
     });

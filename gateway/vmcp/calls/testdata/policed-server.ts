@@ -13,7 +13,7 @@ import type { Policy } from '../../../policy/policy.ts';
 import type { EndedCall } from '../../../telemetry/call-observer.ts';
 import { createLog } from '../../../telemetry/log.ts';
 import { RefusalLog } from '../../../telemetry/refusal-log.ts';
-import { createByteBudgets } from '../../budgets/account.ts';
+import { createBudgets } from '../../budgets/account.ts';
 import { createTransports } from '../../transport/index.ts';
 import { VirtualServer } from '../../virtual-server.ts';
 
@@ -114,7 +114,7 @@ export async function policedServer(...policies: Policy[]) {
     createAuthenticator: () => undefined,
     createPolicies: () => policies,
     metrics: { ended: (call) => ended.push(observed(call)) },
-    budgets: createByteBudgets(),
+    budgets: createBudgets(),
     onOverBudget: () => undefined,
     onForeignSession: () => undefined,
     boundary,

@@ -2,7 +2,7 @@ import { callTool } from '../../methods/call-tool.ts';
 import { complete } from '../../methods/complete.ts';
 import { getPrompt } from '../../methods/get-prompt.ts';
 import { list } from '../../methods/lists.ts';
-import type { Method } from '../../methods/method.ts';
+import { limited, type ObservedMethod } from '../../methods/limited.ts';
 import { readResource } from '../../methods/read-resource.ts';
 import { discover } from './discover.ts';
 import { listen } from './listen.ts';
@@ -10,16 +10,16 @@ import { multiRound } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
 
 /** Returns the handlers of all requests without a session. */
-export const modernMethods = (rounds: Rounds): ReadonlyMap<string, Method> =>
-  new Map<string, Method>([
-    ['tools/call', multiRound(callTool, rounds)],
+export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMethod> =>
+  new Map<string, ObservedMethod>([
+    ['tools/call', limited(multiRound(callTool, rounds))],
     ['tools/list', list('tools')],
     ['resources/list', list('resources')],
     ['resources/templates/list', list('templates')],
-    ['resources/read', multiRound(readResource, rounds)],
+    ['resources/read', limited(multiRound(readResource, rounds))],
     ['prompts/list', list('prompts')],
-    ['prompts/get', multiRound(getPrompt, rounds)],
-    ['completion/complete', complete],
+    ['prompts/get', limited(multiRound(getPrompt, rounds))],
+    ['completion/complete', limited(complete)],
     ['server/discover', discover],
     ['subscriptions/listen', listen],
   ]);

@@ -1,4 +1,4 @@
-import { Account, createByteBudgets } from '../../budgets/account.ts';
+import { Account, createBudgets } from '../../budgets/account.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -239,7 +239,7 @@ describe('isolation', () => {
   it('leaves a fifth of the processes of sessions to other principals', async () => {
     const transport = sdk({ isolation: 'session', maxProcesses: 3 });
     const refused: string[] = [];
-    const account = new Account('ann', createByteBudgets(), (budget) => void refused.push(budget));
+    const account = new Account('ann', createBudgets(), (budget) => void refused.push(budget));
     const own = await transport.open(ownerOf('1', { principal: 'ann', account }), never);
     await transport.open(ownerOf('2', { principal: 'ann', account }), never);
     const failure = await failureOf(transport.open(ownerOf('3', { principal: 'ann', account }), never));

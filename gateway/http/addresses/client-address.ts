@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
-import { forwardedAddresses } from '../../http/forwarded-address.ts';
+import { forwardedAddresses } from '../forwarded-address.ts';
 
 /** Returns the client address, or undefined if many clients may share the known address, so that it must not be limited. */
 export type AddressOf = (req: IncomingMessage) => string | undefined;

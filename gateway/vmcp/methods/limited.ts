@@ -1,0 +1,42 @@
+import { overBudget } from '../answers/answer.ts';
+import type { ObservedAnswer } from '../answers/observed-answer.ts';
+import { CALLS_PER_PRINCIPAL, RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
+import type { ClientRequest } from '../client-request.ts';
+import { CODE } from '../error-codes.ts';
+import type { Session } from '../session.ts';
+import type { VirtualServer } from '../virtual-server.ts';
+import type { Method } from './method.ts';
+
+/** A method whose answer is observed. */
+export type ObservedMethod = (
+  server: VirtualServer,
+  session: Session,
+  request: ClientRequest,
+  answer: ObservedAnswer,
+) => void;
+
+const TOO_MANY = {
+  status: 429,
+  code: CODE.rateLimited,
+  message: `your account has ${String(CALLS_PER_PRINCIPAL)} calls in progress, the most at once: try again when some have ended`,
+  data: overBudget('calls'),
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+} as const;
+
+/** Counts the requests of `method` as calls in progress of their principal until they are answered. Rejects those above the limit. */
+export const limited =
+  (method: Method): ObservedMethod =>
+  (server, session, request, answer) => {
+    if (!session.calls.enter()) {
+      session.account.refused('calls');
+      answer.refuse(TOO_MANY);
+      return;
+    }
+    answer.occupy(session.calls);
+    try {
+      method(server, session, request, answer);
+    } catch (error) {
+      answer.vacate();
+      throw error;
+    }
+  };

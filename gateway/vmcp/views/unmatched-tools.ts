@@ -1,0 +1,24 @@
+import type { Aggregation } from '../../contract/gateway-config.ts';
+import type { Problem } from '../../contract/problem.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { prefixOf } from '../aggregation/tool-names.ts';
+import type { View } from '../aggregation/view.ts';
+
+/**
+ * Lists the problems of the tool names in policies that no tool of `view` has. Leaves out a name that a backend of `unread`, whose
+ * tools are unknown or differ per user, may have.
+ */
+export function unmatchedTools(
+  policies: readonly Policy[],
+  { tools }: Pick<View, 'tools'>,
+  rules: Aggregation,
+  unread: readonly string[],
+): Problem[] {
+  const mayExist = (name: string): boolean =>
+    unread.some((backend) => rules.conflict_resolution !== 'prefix' || name.startsWith(prefixOf(rules, backend)));
+  return policies.flatMap(({ namedTools = [] }) =>
+    namedTools.flatMap(({ name, unmatched }) =>
+      tools.get(name)?.advertised === name || mayExist(name) ? [] : [unmatched],
+    ),
+  );
+}
