@@ -37,6 +37,7 @@ async function backend(name: string, offer: Offer): Promise<{ config: Backend }>
     };
     const capabilities = { tools: {}, resources: {} };
     if (message.id === undefined) res.writeHead(202).end();
+    else if (message.method === 'server/discover') res.writeHead(404).end();
     else if (message.method === 'initialize')
       reply({ protocolVersion: '2025-06-18', capabilities, serverInfo: { name, version: '1' } });
     else if (message.method === 'tools/list') {

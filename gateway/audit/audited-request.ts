@@ -107,11 +107,6 @@ export class AuditedRequest {
     };
   }
 
-  /** True for `tools/call`, whose results can have `isError`. */
-  get isToolCall(): boolean {
-    return this.#type === 'mcp_tool_call';
-  }
-
   get endpoint(): string {
     return this.#endpoint;
   }

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AuditedRequest } from '../audit/audited-request.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { Envelope, ParamsSurface } from '../http/json-scan.ts';
@@ -21,6 +22,8 @@ export interface ClientRequest {
   readonly held: HeldBytes | undefined;
   /** Parts of `params` that backends receive with another text; undefined: none. */
   readonly edits?: readonly Edit[] | undefined;
+  /** Headers of a request without a session. */
+  readonly received?: IncomingHttpHeaders | undefined;
   /** Client that backends learn of; undefined: that of the session. */
   readonly client?: RequestClient | undefined;
   /** Record of the request; undefined while the audit log is off. */

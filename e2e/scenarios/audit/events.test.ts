@@ -153,6 +153,11 @@ describe('an audit log', () => {
       metadata: { extra: { jsonrpc_error_code: -32602 } },
     });
     expect(unknown.metadata.extra).not.toHaveProperty('backend_name');
+    await failed((each) => each.getPrompt({ name: 'docs_greet' }))(client);
+    expect(await event('mcp_prompt_get')).toMatchObject({
+      outcome: 'application_error',
+      metadata: { extra: { backend_name: 'docs', jsonrpc_error_code: -32602 } },
+    });
     const abort = new AbortController();
     const slow = client.callTool({ name: 'docs_slow', arguments: { ms: 5_000 } }, undefined, { signal: abort.signal });
     setTimeout(() => {

@@ -36,3 +36,12 @@ export function capturedEvents() {
 }
 
 export const eventsOfFile = (file: string): AuditEvent[] => eventsIn(readFileSync(file, 'utf8'));
+
+/** Returns the events of tool calls in the text of an audit log. */
+export const callsIn = (text: string): AuditEvent[] => eventsIn(text).filter(({ type }) => type === 'mcp_tool_call');
+
+/** Returns the complete lines of a file that is still written. */
+export function wholeLines(file: string): string {
+  const text = readFileSync(file, 'utf8');
+  return text.slice(0, text.lastIndexOf('\n') + 1);
+}

@@ -15,6 +15,7 @@ import type {
   TemplateRoute,
   ViewCapabilities,
 } from './view.ts';
+import { NOT_CACHED, strictest, type CacheHint } from './cache-hint.ts';
 import { collectWarnings, quote, type WarningCollector } from './warnings.ts';
 import { isObject } from '../../contract/json.ts';
 
@@ -48,6 +49,12 @@ export function aggregate(
         templates: list('templates', templates, missing),
         prompts: list('prompts', prompts, missing),
       },
+      hints: {
+        tools: hint('tools', backends, missing),
+        resources: hint('resources', backends, missing),
+        templates: hint('templates', backends, missing),
+        prompts: hint('prompts', backends, missing),
+      },
       capabilities: capabilities(backends, served, prompts, [...resources, ...templates]),
       unavailable: missing,
     },
@@ -55,6 +62,13 @@ export function aggregate(
     warnings: warnings.list(),
   };
 }
+
+/** Returns the strictest hint of all backends that list items of this kind. */
+const hint = (kind: ListKind, backends: readonly Catalog[], missing: readonly string[]): CacheHint =>
+  strictest([
+    ...backends.filter((each) => each[kind].length > 0).map(({ hints }) => hints?.[kind] ?? NOT_CACHED),
+    ...missing.map(() => NOT_CACHED),
+  ]);
 
 function serveTools(
   backends: readonly Catalog[],

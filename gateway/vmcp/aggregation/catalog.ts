@@ -1,3 +1,6 @@
+import type { CacheHint } from './cache-hint.ts';
+import type { ListKind } from './view.ts';
+
 /** One tool, resource, template or prompt of a backend. */
 export interface ListItem {
   /** Name, URI or URI template. */
@@ -15,4 +18,6 @@ export interface Catalog {
   readonly prompts: readonly ListItem[];
   /** `capabilities` in the backend's `initialize` result. */
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** Hints of the lists that have one. */
+  readonly hints?: Readonly<Partial<Record<ListKind, CacheHint>>>;
 }

@@ -7,6 +7,7 @@ import {
   skipWhitespace,
   type Span,
 } from '../../http/json-walk.ts';
+import { hasValidHeaders } from '../tool-headers.ts';
 import type { ListItem } from './catalog.ts';
 import { parseUriTemplate } from './uri-template.ts';
 import type { ListKind, Warning } from './view.ts';
@@ -27,12 +28,13 @@ const MAX_TEMPLATE_PREFIX_SUM = 256;
 /**
  * Reads the items of all pages of one backend's list. `pages` are the JSON texts of the `result` members of messages
  * that passed `scanEnvelope`. Items that cannot be served (null, not an object, no name, an expensive template) are
- * omitted with a warning. All others are kept byte for byte, and copied so that the pages can be freed.
+ * omitted with a warning, and with `hasHeaders` also tools that declare invalid headers. All others are kept byte for byte, and copied so that the pages can be freed.
  */
 export function readItems(
   backend: string,
   kind: ListKind,
   pages: readonly Buffer[],
+  hasHeaders = false,
 ): { items: ListItem[]; warnings: Warning[] } {
   const warnings = collectWarnings();
   const items = new Map<string, ListItem>();
@@ -44,7 +46,12 @@ export function readItems(
       } else if (items.has(key)) {
         warnings.add('DuplicateItem', backend, `the ${kind} list contains an item twice, the first one is served`, key);
       } else if (kind !== 'templates' || isServable(backend, key, warnings)) {
-        items.set(key, { key, json: Buffer.from(page.subarray(span.start, span.end)) });
+        const json = Buffer.from(page.subarray(span.start, span.end));
+        if (kind === 'tools' && hasHeaders && !hasValidHeaders(json)) {
+          const message =
+            'a tool is omitted: its "x-mcp-header" is not the name of a header for one string, integer or boolean';
+          warnings.add('ToolHeaderInvalid', backend, message, key);
+        } else items.set(key, { key, json });
       }
     }
   }

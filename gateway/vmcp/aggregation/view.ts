@@ -1,3 +1,4 @@
+import type { CacheHint } from './cache-hint.ts';
 import type { UriTemplate } from './uri-template.ts';
 
 /** The four lists of a gateway. `templates` is `resources/templates/list`. */
@@ -68,6 +69,8 @@ export interface View {
   /** Templates that can be matched, in matching order. */
   readonly templateRoutes: readonly TemplateRoute[];
   readonly lists: Readonly<Record<ListKind, AdvertisedList>>;
+  /** How long clients may keep each list. */
+  readonly hints: Readonly<Record<ListKind, CacheHint>>;
   readonly capabilities: ViewCapabilities;
   /** Backends whose items are missing, sorted. */
   readonly unavailable: readonly string[];
@@ -78,6 +81,7 @@ export type WarningReason =
   | 'MalformedItem' // null, not an object, no name
   | 'DuplicateItem' // one backend lists a name twice
   | 'ListUnavailable' // the backend declares the list but does not return it
+  | 'ToolHeaderInvalid' // dropped: its inputSchema declares headers that no request can have
   | 'TemplateTooLarge'
   | 'TemplateUnmatchable' // advertised, but matches no URI
   | 'ToolNameClash' // dropped: another tool uses the name

@@ -1,8 +1,7 @@
 import type { AuditedRequest, Reply } from '../../audit/audited-request.ts';
 import { capture } from '../../audit/capture.ts';
 import { outcomeOfStatus, type Captured } from '../../audit/event.ts';
-import { scanBackendEnvelope, type Envelope, type Span } from '../../http/json-scan.ts';
-import { memberOf } from '../../http/json-walk.ts';
+import { scanBackendEnvelope, type Envelope } from '../../http/json-scan.ts';
 import type { Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
@@ -38,13 +37,11 @@ export class AuditedAnswer implements Answer {
     return this.#answer.started;
   }
 
-  result(result: Buffer | string): void {
-    this.#answer.result(result);
+  result(result: Buffer | string, errorType?: string): void {
+    this.#answer.result(result, errorType);
     const text = typeof result === 'string' ? Buffer.from(result) : result;
-    // lists have no `isError`, and can be long
-    const isError = this.#request.isToolCall && isTrue(text, memberOf(text, { start: 0, end: text.length }, 'isError'));
     this.#write({
-      outcome: this.#applicationOutcome(isError),
+      outcome: this.#applicationOutcome(errorType !== undefined),
       status: OK,
       bytes: text.length,
       response: this.#captured(text),
@@ -62,24 +59,14 @@ export class AuditedAnswer implements Answer {
     });
   }
 
-  reply(message: Buffer): void {
-    this.#answer.reply(message);
-    const { readsResults, hasResponses } = this.#request.log.settings;
-    if (!readsResults && !hasResponses) {
-      this.#write({ outcome: 'success', status: OK, bytes: message.length });
-      return;
-    }
-    const { result, error } = scanBackendEnvelope(message);
-    const code = error && numberAt(message, memberOf(message, error, 'code'));
-    const isError =
-      error !== undefined || (this.#request.isToolCall && isTrue(message, memberOf(message, result, 'isError')));
-    const body = result ?? error;
+  reply(message: Buffer, errorType?: string): void {
+    this.#answer.reply(message, errorType);
     this.#write({
-      outcome: this.#applicationOutcome(isError),
+      outcome: this.#applicationOutcome(errorType !== undefined),
       status: OK,
       bytes: message.length,
-      errorCode: code,
-      response: body && this.#captured(message.subarray(body.start, body.end)),
+      errorCode: numberIn(errorType),
+      response: this.#request.log.settings.hasResponses ? this.#captured(bodyOf(message)) : undefined,
     });
   }
 
@@ -173,10 +160,15 @@ export class AuditedAnswer implements Answer {
   }
 }
 
-const isTrue = (text: Buffer, span: Span | undefined): boolean =>
-  span !== undefined && text.toString('latin1', span.start, span.end) === 'true';
+/** Returns the JSON text of the result or the error in a reply. */
+function bodyOf(message: Buffer): Buffer {
+  const { result, error } = scanBackendEnvelope(message);
+  const body = result ?? error;
+  return body ? message.subarray(body.start, body.end) : message;
+}
 
-const numberAt = (text: Buffer, span: Span | undefined): number | undefined => {
-  const number = span === undefined ? NaN : Number(text.toString('latin1', span.start, span.end));
-  return Number.isSafeInteger(number) ? number : undefined;
-};
+/** Returns the JSON-RPC code that is an `error.type`; undefined for another one. */
+function numberIn(errorType: string | undefined): number | undefined {
+  const code = Number(errorType);
+  return Number.isSafeInteger(code) ? code : undefined;
+}

@@ -54,7 +54,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
   }
 
   result(result: Buffer | string, errorType?: string): void {
-    this.#answer.result(result);
+    this.#answer.result(result, errorType);
     this.#answered(errorType);
   }
 
@@ -64,7 +64,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
   }
 
   reply(message: Buffer, errorType?: string): void {
-    this.#answer.reply(message);
+    this.#answer.reply(message, errorType);
     this.#answered(errorType);
   }
 

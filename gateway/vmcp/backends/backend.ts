@@ -5,6 +5,7 @@ import type { CallObserver, Peer } from '../../telemetry/call-observer.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { CallGate } from '../budgets/call-gate.ts';
 import { CALL_LIMITS } from '../budgets/limits.ts';
+import { isModern } from '../era.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { initTimeoutMs, replyTimeoutMs } from '../timeouts.ts';
 import { LOG_LEVELS } from '../log-level.ts';
@@ -43,6 +44,8 @@ export interface BackendRuntimeOptions {
   /** Called when the backend announces that one of its lists changed: for one principal, or for all. */
   readonly onListChanged: (principal: string | undefined) => void;
 }
+
+const NO_FACTS = { hasSession: false, revision: undefined };
 
 /** Most messages that wait for a channel to open: a backend may send requests (`roots/list`) during the handshake. */
 const MAX_EARLY_MESSAGES = 100;
@@ -156,7 +159,8 @@ export class BackendRuntime {
     }
     if (held?.channel instanceof MeasuredChannel) held.channel.lost();
     const own = this.#own;
-    if (own?.alive && !own.facts.hasSession && !this.credentials.perUser) return own;
+    const { hasSession, revision } = own?.facts ?? NO_FACTS;
+    if (own?.alive && !hasSession && !isModern(revision) && !this.credentials.perUser) return own;
     if (held?.opening) return held.opening;
     const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
     session.channels.set(this.name, entry);

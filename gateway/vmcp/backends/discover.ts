@@ -1,5 +1,7 @@
 import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
+import { readCacheHint, strictest, type CacheHint } from '../aggregation/cache-hint.ts';
+import { isModern } from '../era.ts';
 import { nextCursor, readItems } from '../aggregation/read-catalog.ts';
 import type { ListKind, Warning } from '../aggregation/view.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
@@ -46,13 +48,16 @@ export async function discover(
 ): Promise<Discovery> {
   const warnings: Warning[] = [];
   const lists: Partial<Record<ListKind, readonly ListItem[]>> = {};
+  const hints: Partial<Record<ListKind, CacheHint>> = {};
   const failures: BackendError[] = [];
   const { capabilities } = channel.facts;
   const declared = LIST_KINDS.filter((kind) => capabilities[LISTS[kind].capability] !== undefined);
   const read = async (kind: ListKind): Promise<void> => {
     const { method } = LISTS[kind];
     try {
-      const list = readItems(backend, kind, await readPages(channel, method, timeoutMs, options));
+      const pages = await readPages(channel, method, timeoutMs, options);
+      const list = readItems(backend, kind, pages, isModern(channel.facts.revision));
+      if (isModern(channel.facts.revision)) hints[kind] = strictest(pages.map(readCacheHint));
       warnings.push(...list.warnings);
       lists[kind] = list.items;
     } catch (error) {
@@ -66,7 +71,7 @@ export async function discover(
   if (failure && failures.length === declared.length) throw failure;
   const { tools = [], resources = [], templates = [], prompts = [] } = lists;
   return {
-    catalog: { backend, tools, resources, templates, prompts, capabilities },
+    catalog: { backend, tools, resources, templates, prompts, capabilities, hints },
     warnings,
     complete: failures.length === 0,
   };

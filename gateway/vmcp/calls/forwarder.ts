@@ -210,7 +210,8 @@ export class Forwarder {
     const bytes = replaced ? withArguments(named, replaced) : named;
     const originalName = nameSpan ? route.name : name;
     const { headers, client = session } = request;
-    const sent = { method, params: bytes, id: answer.id, timeoutMs: backend.timeoutMs, headers, client };
+    const { timeoutMs } = backend;
+    const sent = { method, params: bytes, id: answer.id, timeoutMs, headers, item: route.json, client };
     const { trace } = answer;
     new BackendCall(
       backend,

@@ -16,7 +16,7 @@ import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 
 /** What depends on the era of a request. */
-export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client'> {
+export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client' | 'received'> {
   readonly methods: ReadonlyMap<string, Method>;
   /** Session that telemetry names. */
   readonly traced?: TracedSession;
@@ -35,7 +35,7 @@ export function serveRequest(
   given: Answer,
   held?: HeldBytes,
   audit?: AuditedRequest,
-  { methods, edits, client, traced = session }: RequestEra = LEGACY,
+  { methods, edits, client, received, traced = session }: RequestEra = LEGACY,
 ): void {
   const answer = audit ? new AuditedAnswer(given, audit) : given;
   const method = methods.get(envelope.method ?? '');
@@ -47,7 +47,12 @@ export function serveRequest(
   }
   const params = paramsOf(envelope);
   const sent = passthrough(server, headers);
-  method(server, session, { body, envelope, params, identity, headers: sent, held, audit, edits, client }, observed);
+  method(
+    server,
+    session,
+    { body, envelope, params, identity, headers: sent, held, audit, edits, client, received },
+    observed,
+  );
 }
 
 /** Adds a message to the record of its request. */

@@ -3,6 +3,9 @@ import { whenFound } from '../views/readable-view.ts';
 import { failToolCall } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
+import type { Route } from '../aggregation/view.ts';
+import type { ClientRequest } from '../client-request.ts';
+import { wrongParamHeader } from '../tool-headers.ts';
 import type { Method } from './method.ts';
 
 /** Serves `tools/call`, the hot path: finds the route by name and forwards `params` unchanged. */
@@ -28,7 +31,14 @@ export const callTool: Method = (server, session, request, answer) => {
       else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
     });
   };
-  if (route) server.calls.forward(session, request, route, route.advertised, params.name, answer, failToolCall);
+  const send = (found: Route): void => {
+    const wrong = wrongHeader(request, found);
+    if (wrong === undefined)
+      server.calls.forward(session, request, found, found.advertised, params.name, answer, failToolCall);
+    else
+      answer.error(CODE.headerMismatch, `the header ${wrong} must equal its argument`, { mismatch: { header: wrong } });
+  };
+  if (route) send(route);
   else if (view.settled) unknown();
   else
     later(
@@ -37,10 +47,19 @@ export const callTool: Method = (server, session, request, answer) => {
       answer,
       whenFound(view, ({ tools }) => tools.get(name)),
       (late) => {
-        if (late) server.calls.forward(session, request, late, late.advertised, params.name, answer, failToolCall);
+        if (late) send(late);
         else unknown();
       },
     );
 };
+
+/** Returns the `Mcp-Param-*` header that contradicts the arguments of a request without a session. */
+const wrongHeader = ({ body, params, received }: ClientRequest, { json }: Route): string | undefined =>
+  received &&
+  wrongParamHeader(
+    json,
+    params.arguments && body.toString('utf8', params.arguments.start, params.arguments.end),
+    received,
+  );
 
 const shown = (name: string): string => (name.length > 128 ? `${name.slice(0, 128)}…` : name);

@@ -82,6 +82,8 @@ export interface BackendRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** True when the request is repeated in a new session, because the session of the first attempt was lost. */
   readonly repeated?: boolean;
+  /** JSON text of the tool that is called, as its list has it. */
+  readonly item?: Buffer | undefined;
   /** Client of the request; absent when the gateway itself asks. */
   readonly client?: RequestClient | undefined;
   /** Credential for the backend. Replaces all headers of the same names. */

@@ -10,7 +10,8 @@ import { initTimeoutMs } from '../timeouts.ts';
 import { attachTransport } from './attach/attach-transport.ts';
 import { BackendError, type Transport } from './channel.ts';
 import { headerFromFile, headerPlaces, readText, withHeaderFiles, type HeaderFiles } from './header-files.ts';
-import { httpTransport, type HttpTransportOptions } from './http/http-transport.ts';
+import type { HttpTransportOptions } from './http/http-transport.ts';
+import { anyEraTransport } from './modern/eras.ts';
 import { sseTransport } from './sse/sse-transport.ts';
 import { stdioTransport } from './stdio/stdio-transport.ts';
 import { withFields, type Logger } from '../../contract/logger.ts';
@@ -43,7 +44,9 @@ export const createTransports =
     };
     switch (backend.transport) {
       case 'streamable-http':
-        return onOpen(() => httpTransport({ ...shared, ...httpOptions(backend), maxReplyBytes: MAX_REPLY_BYTES }));
+        return onOpen(() =>
+          anyEraTransport({ ...shared, ...httpOptions(backend), maxReplyBytes: MAX_REPLY_BYTES }, now),
+        );
       case 'sse':
         return onOpen(() => {
           const { url, headers, headerFiles, policy, caFile } = httpOptions(backend);

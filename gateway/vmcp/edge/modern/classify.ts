@@ -4,7 +4,7 @@ import { isObjectSpan, memberOf, type Span } from '../../../http/json-walk.ts';
 import { isModern, META, MODERN_REVISION } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
 import { REVISIONS } from '../../transport/handshake.ts';
-import { decodeHeaderValue } from './header-value.ts';
+import { decodeHeaderValue } from '../../header-value.ts';
 import { hasClaim, readMeta, type RequestMeta } from './request-meta.ts';
 
 /** Revisions that clients may use, newest first. */

@@ -12,7 +12,8 @@ import { CODE } from '../../error-codes.ts';
 import { passesLogLevel } from '../../log-level.ts';
 import { errorMessage, resultMessage } from '../../message.ts';
 import type { PostAnswer } from '../post-answer.ts';
-import type { CacheHint, Stamp } from './stamp.ts';
+import type { CacheHint } from '../../aggregation/cache-hint.ts';
+import type { Stamp } from './stamp.ts';
 
 /** HTTP status by JSON-RPC code; 200 for others. @see MCP 2026-07-28, basic/transports */
 const STATUS: Readonly<Record<number, 400 | 404>> = {

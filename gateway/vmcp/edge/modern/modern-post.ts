@@ -1,6 +1,8 @@
 import type { Request, Response } from 'express';
 import { auditOf } from '../../../audit/audited-request.ts';
 import type { ClientEnvelope } from '../../../http/json-scan.ts';
+import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
+import type { ListKind } from '../../aggregation/view.ts';
 import type { HeldBytes } from '../../budgets/byte-budget.ts';
 import { MODERN_REVISION } from '../../era.ts';
 import { errorMessage } from '../../message.ts';
@@ -18,10 +20,17 @@ import { RequestSessions } from './request-sessions.ts';
 import { SuspendedCalls } from '../../calls/suspended-calls.ts';
 import type { RoundsAnswer } from './rounds-answer.ts';
 import { RequestStates } from './request-state.ts';
-import { NOT_CACHED, Stamp } from './stamp.ts';
+import { Stamp } from './stamp.ts';
 
 /** A message of the revision without sessions, or one that claims to be. */
 type ModernMessage = Exclude<Classified, { readonly era: 'legacy' }>;
+
+const LISTS: Readonly<Record<string, ListKind>> = {
+  'tools/list': 'tools',
+  'resources/list': 'resources',
+  'resources/templates/list': 'templates',
+  'prompts/list': 'prompts',
+};
 
 const TRACED = { revision: MODERN_REVISION };
 
@@ -69,14 +78,14 @@ export class ModernPost {
       const logLevel = logLevelOf(body, meta);
       this.#listenToLogs(session, logLevel);
       const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, logLevel);
-      const era = this.#era(body, meta, session, logLevel);
+      const era = { ...this.#era(body, meta, session, logLevel), received: req.headers };
       serveRequest(this.#server, session, identity, req.headers, body, envelope, answer, held, audit, era);
     }
   }
 
   #answer(res: Response, method: string, id: Buffer, session: Session, logLevel: number): ModernAnswer {
     const { challenge } = this.#server;
-    const cacheHint = () => NOT_CACHED;
+    const cacheHint = (): CacheHint => this.#hintOf(method, session);
     return new ModernAnswer(new PostAnswer(res, id, session, challenge), {
       method,
       stamp: this.#stamp,
@@ -93,6 +102,16 @@ export class ModernPost {
       client: { revision, capabilities, client, logLevel },
       traced: TRACED,
     };
+  }
+
+  /** Returns how long the client may keep a result. Only what all users see is public. */
+  #hintOf(method: string, session: Session): CacheHint {
+    const kind = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
+    if (kind === undefined) return NOT_CACHED;
+    const { views, fleet, calls } = this.#server;
+    const hint = views.listed(session).hints[kind];
+    const isSame = session.identity === undefined && fleet.personal.length === 0 && calls.policies.length === 0;
+    return isSame ? hint : { ...hint, cacheScope: 'private' };
   }
 
   /** Lets the backends send what a request asks for. Messages below its level are filtered on the way to it. */

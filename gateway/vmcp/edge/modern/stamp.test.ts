@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { NOT_CACHED, Stamp } from './stamp.ts';
+import { NOT_CACHED } from '../../aggregation/cache-hint.ts';
+import { Stamp } from './stamp.ts';
 
 const SERVER = { name: 'vmcp', version: '1' };
 const stamp = new Stamp(JSON.stringify(SERVER));

@@ -9,14 +9,9 @@ import {
   withMember,
   type Span,
 } from '../../../http/json-walk.ts';
+import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
-
-/** Time for which a client may keep a list, a resource or the capabilities. @see MCP 2026-07-28, SEP-2549 */
-export interface CacheHint {
-  readonly ttlMs: number;
-  readonly cacheScope: 'public' | 'private';
-}
 
 /** Methods whose results carry a `CacheHint`. */
 const CACHEABLE: ReadonlySet<string> = new Set([
@@ -27,9 +22,6 @@ const CACHEABLE: ReadonlySet<string> = new Set([
   'resources/read',
   'prompts/list',
 ]);
-
-/** Hint of results that say nothing themselves. */
-export const NOT_CACHED: CacheHint = { ttlMs: 0, cacheScope: 'private' };
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');

@@ -63,11 +63,14 @@ interface Pools {
   readonly unsent: { count: number };
 }
 
+/** A transport and its connection pools. */
+export interface HttpTransport extends Transport, Pick<Pools, 'calls' | 'streams'> {}
+
 /**
  * Creates a transport for streamable HTTP (2025-03-26 and later): one keep-alive pool per backend, one MCP session per
  * channel.
  */
-export function httpTransport(options: HttpTransportOptions): Transport {
+export function httpTransport(options: HttpTransportOptions): HttpTransport {
   const { url, headerFiles, caFile, log, policy = policyFor(url, {}), initTimeoutMs: timeoutMs } = options;
   const common = {
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -77,8 +80,12 @@ export function httpTransport(options: HttpTransportOptions): Transport {
   const calls = withHeaderFiles(new Pool(url.origin, { ...common, connections: CONNECTIONS }), headerFiles);
   const streams = withHeaderFiles(new Pool(url.origin, { ...common, connections: STREAM_CONNECTIONS }), headerFiles);
   const pools: Pools = { calls, streams, places: new StreamPlaces(STREAM_LIMITS), unsent: { count: 0 } };
+  const open = (owner: ChannelOwner, signal: AbortSignal): Promise<Channel> =>
+    new HttpChannel(options, pools, owner).open(signal);
   return {
-    open: (owner, signal) => new HttpChannel(options, pools, owner).open(signal),
+    calls,
+    streams,
+    open,
     close: async () => {
       await Promise.all([calls.destroy(), streams.destroy()]);
     },

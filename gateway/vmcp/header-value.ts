@@ -1,6 +1,8 @@
 const PREFIX = '=?base64?';
 const SUFFIX = '?=';
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/u;
+/** Texts that a header may hold as they are: printable ASCII without space at its ends. */
+const PLAIN = /^(?:[!-~](?:[ -~]*[!-~])?)?$/u;
 
 /**
  * Returns the text of an `Mcp-Name` or `Mcp-Param-*` header: itself, or the UTF-8 text that it carries as Base64 between
@@ -15,3 +17,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   const decoded = bytes.toString('utf8');
   return Buffer.from(decoded, 'utf8').equals(bytes) ? decoded : undefined;
 }
+
+/** Returns the value of an `Mcp-Name` or `Mcp-Param-*` header for a text. */
+export const encodeHeaderValue = (text: string): string =>
+  PLAIN.test(text) && !text.startsWith(PREFIX) ? text : `${PREFIX}${Buffer.from(text).toString('base64')}${SUFFIX}`;

@@ -1,0 +1,107 @@
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { acceptedContent, createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { answerWith } from '../../harness/backends/fetch.ts';
+import { hostBackend } from '../../harness/backends/host.ts';
+import { MCP_HEADERS, openSession, raw, rpc } from '../../harness/clients/raw.ts';
+import { entry, gatewayOver } from '../../harness/manifests.ts';
+import { eventually } from '../../harness/poll.ts';
+import { testScope } from '../../harness/scope.ts';
+import { startVmcp } from '../../harness/vmcp.ts';
+
+const REVISION = '2026-07-28';
+
+/** A server of SDK 2.x; its tools ask for input. */
+function newServer(): McpServer {
+  const server = new McpServer({ name: 'new', version: '1.0.0' });
+  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({
+    content: [{ type: 'text', text }],
+  }));
+  server.registerTool('ask', { inputSchema: z.object({}) }, (_, { mcpReq }) => {
+    const who = acceptedContent(mcpReq.inputResponses, 'who', z.object({ name: z.string() }));
+    if (who) return { content: [{ type: 'text', text: `hello ${who.name}` }] };
+    const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } };
+    return inputRequired({
+      inputRequests: {
+        who: inputRequired.elicit({ message: 'who?', requestedSchema }),
+        city: inputRequired.createMessage({ messages: [], maxTokens: 5 }),
+      },
+    });
+  });
+  return server;
+}
+
+async function start(legacy: 'stateless' | 'reject') {
+  const handler = createMcpHandler(newServer, { legacy });
+  const seen: string[] = [];
+  const backend = await hostBackend(testScope(), '/mcp', (req, res, body) => {
+    seen.push(
+      `${String(req.headers['mcp-protocol-version'])} ${String((body as { method?: string } | undefined)?.method)}`,
+    );
+    return answerWith(handler.fetch, req, res, body);
+  });
+  const config = { aggregation: { conflictResolution: 'none' } };
+  const { url } = await startVmcp(testScope(), { files: gatewayOver([entry('new', backend.url)], config) });
+  const session = await openSession(url);
+  await eventually('the tools are listed', async () => (await session.tools()).includes('echo'));
+  return { url, session, seen };
+}
+
+async function oldClient(url: string, capabilities = {}): Promise<OldClient> {
+  const client = new OldClient({ name: 'old', version: '1.0.0' }, { capabilities });
+  await client.connect(new OldTransport(new URL(url)));
+  testScope().defer(() => client.close());
+  return client;
+}
+
+describe('a client with sessions over a backend without', () => {
+  it('is served, and never sees members of the new revision', async () => {
+    const { session, seen } = await start('reject');
+    const list = await session.request('tools/list');
+    expect(list.text).not.toMatch(/resultType|ttlMs|cacheScope/u);
+    const reply = await session.call('echo', { text: 'hi' });
+    expect(reply.result).toEqual({ content: [{ type: 'text', text: 'hi' }] });
+    expect(seen.filter((each) => each.includes('tools/'))).toEqual(
+      expect.arrayContaining([`${REVISION} tools/list`, `${REVISION} tools/call`]),
+    );
+  });
+
+  it('is asked in mid call what the backend asks for by a result', async () => {
+    const { url } = await start('reject');
+    const client = await oldClient(url, { elicitation: {}, sampling: {} });
+    client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { name: 'ann' } }));
+    client.setRequestHandler(CreateMessageRequestSchema, () => ({
+      model: 'm',
+      role: 'assistant' as const,
+      content: { type: 'text' as const, text: 'Berlin' },
+    }));
+    expect(await client.callTool({ name: 'ask', arguments: {} })).toMatchObject({ content: [{ text: 'hello ann' }] });
+  });
+
+  it('gets a typed error when it cannot answer', async () => {
+    const { url } = await start('reject');
+    const client = await oldClient(url);
+    await expect(client.callTool({ name: 'ask', arguments: {} })).rejects.toThrow(/-3\d{4}/u);
+  });
+});
+
+it('speaks to a backend of both eras in the era of the client', async () => {
+  const { url, session, seen } = await start('stateless');
+  seen.length = 0;
+  await session.call('echo', { text: 'old' });
+  expect(seen.filter((each) => each.endsWith('tools/call'))).toEqual(['2025-11-25 tools/call']);
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': REVISION,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const headers = { ...MCP_HEADERS, 'mcp-protocol-version': REVISION, 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
+  const params = { name: 'echo', arguments: { text: 'new' }, _meta: meta };
+  expect((await raw(url, { method: 'POST', headers, body: rpc('tools/call', params) })).status).toBe(200);
+  expect(seen.filter((each) => each.endsWith('tools/call'))).toEqual([
+    '2025-11-25 tools/call',
+    `${REVISION} tools/call`,
+  ]);
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { asOlderReply, readInputRequired } from './result-text.ts';
+
+const reply = (result: object): Buffer => Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+const older = (result: object): unknown =>
+  (JSON.parse(asOlderReply(reply(result)).toString()) as { result: unknown }).result;
+
+describe('a reply for a client of an older revision', () => {
+  it.each([
+    [{ resultType: 'complete', tools: [], ttlMs: 1, cacheScope: 'public' }, { tools: [] }],
+    [
+      { resultType: 'complete', _meta: { 'io.modelcontextprotocol/serverInfo': {}, a: 1 }, x: 1 },
+      { _meta: { a: 1 }, x: 1 },
+    ],
+    [{ resultType: 'complete', _meta: { 'io.modelcontextprotocol/serverInfo': {} } }, {}],
+    [{ content: [{ resultType: 'x' }] }, { content: [{ resultType: 'x' }] }],
+  ])('%j', (given, expected) => {
+    expect(older(given)).toEqual(expected);
+  });
+
+  it('keeps the bytes of everything else', () => {
+    const text = '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","n":1.0e2, "s":"\\u00e9"}}';
+    expect(asOlderReply(Buffer.from(text)).toString()).toBe(
+      '{"jsonrpc":"2.0","id":1,"result":{"n":1.0e2,"s":"\\u00e9"}}',
+    );
+  });
+});
+
+describe('what a backend asks for', () => {
+  it('is read from the result', () => {
+    const needed = readInputRequired(
+      reply({ resultType: 'input_required', inputRequests: { a: { method: 'roots/list' } }, requestState: 's' }),
+    );
+    expect(needed).toEqual({ requests: new Map([['a', '{"method":"roots/list"}']]), state: 's' });
+  });
+
+  it.each([[{ resultType: 'complete' }], [{ content: [{ resultType: 'input_required' }] }]])(
+    'is nothing in %j',
+    (result) => {
+      expect(readInputRequired(reply(result))).toBeUndefined();
+    },
+  );
+});
