@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createMcpHandler } from '@modelcontextprotocol/server';
+import { answerWith } from './fetch.ts';
 import { fixtureV1 } from './fixture-v1.ts';
 import { fixtureV2 } from './fixture-v2.ts';
 import { hostBackend, type Handle, type HttpBackend } from './host.ts';
@@ -82,34 +82,9 @@ const sse: HttpKind['create'] = (name) => {
 
 /** SDK 2.x: 2026-07-28, and the older revisions without sessions. */
 const v2: HttpKind['create'] = (name) => {
-  const handler = createMcpHandler(() => fixtureV2(name));
-  return async (req, res, body) => {
-    await respond(res, await handler.fetch(webRequest(req, body), { parsedBody: body }));
-  };
+  const { fetch } = createMcpHandler(() => fixtureV2(name));
+  return (req, res, body) => answerWith(fetch, req, res, body);
 };
-
-function webRequest(req: IncomingMessage, body: unknown): Request {
-  const headers = new Headers();
-  for (let at = 0; at + 1 < req.rawHeaders.length; at += 2) {
-    headers.append(req.rawHeaders[at] ?? '', req.rawHeaders[at + 1] ?? '');
-  }
-  headers.delete('content-length');
-  const method = req.method ?? 'GET';
-  const url = `http://${req.headers.host ?? 'localhost'}${req.url ?? '/'}`;
-  return new Request(url, { method, headers, ...(method === 'POST' && { body: JSON.stringify(body ?? null) }) });
-}
-
-async function respond(res: ServerResponse, response: Response): Promise<void> {
-  res.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.body === null) {
-    res.end();
-    return;
-  }
-  const stream = Readable.fromWeb(response.body);
-  res.once('close', () => stream.destroy());
-  for await (const chunk of stream) res.write(chunk);
-  res.end();
-}
 
 /** HTTP servers by kind. */
 export const HTTP_KINDS = {
