@@ -1,38 +1,19 @@
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { acceptedContent, createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { answerWith } from '../../harness/backends/fetch.ts';
 import { hostBackend } from '../../harness/backends/host.ts';
 import { MCP_HEADERS, openSession, raw, rpc } from '../../harness/clients/raw.ts';
-import { entry, gatewayOver } from '../../harness/manifests.ts';
+import { entry, gatewayOver, server } from '../../harness/manifests.ts';
 import { eventually } from '../../harness/poll.ts';
 import { testScope } from '../../harness/scope.ts';
-import { startVmcp } from '../../harness/vmcp.ts';
+import { root, startVmcp } from '../../harness/vmcp.ts';
+import { newServer } from './new-server.ts';
 
 const REVISION = '2026-07-28';
-
-/** A server of SDK 2.x; its tools ask for input. */
-function newServer(): McpServer {
-  const server = new McpServer({ name: 'new', version: '1.0.0' });
-  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({
-    content: [{ type: 'text', text }],
-  }));
-  server.registerTool('ask', { inputSchema: z.object({}) }, (_, { mcpReq }) => {
-    const who = acceptedContent(mcpReq.inputResponses, 'who', z.object({ name: z.string() }));
-    if (who) return { content: [{ type: 'text', text: `hello ${who.name}` }] };
-    const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } };
-    return inputRequired({
-      inputRequests: {
-        who: inputRequired.elicit({ message: 'who?', requestedSchema }),
-        city: inputRequired.createMessage({ messages: [], maxTokens: 5 }),
-      },
-    });
-  });
-  return server;
-}
 
 async function start(legacy: 'stateless' | 'reject') {
   const handler = createMcpHandler(newServer, { legacy });
@@ -104,4 +85,23 @@ it('speaks to a backend of both eras in the era of the client', async () => {
     '2025-11-25 tools/call',
     `${REVISION} tools/call`,
   ]);
+});
+
+describe('a process of the new revision', () => {
+  it('is spoken to without a session, for clients of both eras', async () => {
+    const backend = server('new', 'npx://jiti', { args: [join(root, 'e2e/scenarios/modern/serve-stdio.ts')] });
+    const config = { aggregation: { conflictResolution: 'none' } };
+    const { url } = await startVmcp(testScope(), { files: gatewayOver([backend], config) });
+    const session = await openSession(url);
+    await eventually('the tools are listed', async () => (await session.tools()).includes('echo'));
+    expect((await session.call('echo', { text: 'hi' })).result).toEqual({ content: [{ type: 'text', text: 'hi' }] });
+    const client = await oldClient(url, { elicitation: {}, sampling: {} });
+    client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { name: 'ann' } }));
+    client.setRequestHandler(CreateMessageRequestSchema, () => ({
+      model: 'm',
+      role: 'assistant' as const,
+      content: { type: 'text' as const, text: 'Berlin' },
+    }));
+    expect(await client.callTool({ name: 'ask', arguments: {} })).toMatchObject({ content: [{ text: 'hello ann' }] });
+  });
 });

@@ -60,7 +60,7 @@ const ABOUT_BACKEND = new Set([
   'notifications/resources/updated',
 ]);
 /** Calls of the gateway itself: messages of a backend never belong to them. */
-const HOUSEKEEPING = new Set(['initialize', 'ping']);
+const HOUSEKEEPING = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen']);
 const METHOD_NOT_FOUND = '"error":{"code":-32601,"message":"Method not found"}';
 const QUOTED_BYTES = 200;
 
@@ -207,6 +207,7 @@ export class JsonRpcPeer {
   }
 
   #onNotification(message: Buffer, envelope: Envelope, method: string): void {
+    if (method === 'notifications/subscriptions/acknowledged') return; // the gateway does not wait for it
     if (method === 'notifications/progress') this.#onProgress(message, envelope);
     else if (ABOUT_BACKEND.has(method)) for (const lane of [...this.#lanes]) lane.onMessage(message, envelope);
     else if (!this.#deliver(message, envelope)) this.#stray('notification that belongs to no client');

@@ -19,6 +19,10 @@ export function metaMembers({ capabilities, client, logLevel }: Omit<RequestClie
   ].join(',');
 }
 
+/** Returns those of a request of the gateway itself. */
+export const ownMembers = (client: RequestClient['client']): string =>
+  metaMembers({ capabilities: '{}', client, logLevel: -1 });
+
 /** Returns the JSON text of `params` with these members in `_meta`, and every other byte unchanged. */
 export function withMeta(params: Buffer | undefined, members: string): Buffer {
   if (params === undefined) return Buffer.from(`{"_meta":{${members}}}`);

@@ -11,6 +11,11 @@ import type {
 } from '../channel.ts';
 import { BackendError } from '../channel.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
+import { scanBackendEnvelope } from '../../../http/json-scan.ts';
+import { isModern } from '../../era.ts';
+import { verdictOf } from '../modern/discovery.ts';
+import { ModernRequests } from '../modern/modern-requests.ts';
+import { ownMembers, withMeta } from '../modern/request-text.ts';
 import { isShared, type Isolation } from '../isolation.ts';
 import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
 import { createLineSplitter, toLine } from './line-splitter.ts';
@@ -114,14 +119,23 @@ export class StdioProcess implements PooledProcess {
     const onMessage = isShared(isolation) ? () => undefined : owner.onMessage;
     const lane: Lane = { owner: owner.key, onMessage };
     this.#peer.join(lane);
-    const params = initializeParams(owner, clientInfo);
-    try {
-      const reply = await requestReply((request, sink) => this.#peer.call(lane, request, sink), {
-        method: 'initialize',
+    const ask = (method: string, params: Buffer): Promise<Buffer> =>
+      requestReply((request, sink) => this.#peer.call(lane, request, sink), {
+        method,
         params,
         id: Buffer.from('0'),
         timeoutMs: initTimeoutMs,
       });
+    try {
+      const reply = await ask('initialize', initializeParams(owner, clientInfo));
+      if (scanBackendEnvelope(reply).error) {
+        // some servers end, or never answer again, after a request before `initialize`: so it comes first
+        const verdict = verdictOf(await ask('server/discover', withMeta(undefined, ownMembers(clientInfo))));
+        if (verdict.era === 'modern') {
+          this.#facts = verdict.facts;
+          return;
+        }
+      }
       this.#facts = readServerFacts(reply, true);
     } catch (error) {
       throw this.#peer.garbage > 0 && error instanceof BackendError && error.failure.kind === 'timeout'
@@ -140,24 +154,39 @@ export class StdioProcess implements PooledProcess {
     const lane: Lane = { owner: owner.key, onMessage: owner.onMessage };
     this.#peer.join(lane);
     const isAlive = () => this.alive;
+    const modern = isModern(facts.revision) ? this.#modernRequests(lane, facts) : undefined;
     let open = true;
     return {
       facts,
       get alive() {
         return open && isAlive();
       },
-      request: (request, sink) => this.#request(lane, request, sink),
+      request: (request, sink) => modern?.request(request, sink) ?? this.#request(lane, request, sink),
       send: (message) => {
-        if (open) this.#peer.send(message);
+        if (modern) modern.answer(message);
+        else if (open) this.#peer.send(message);
       },
-      listen: () => undefined,
+      listen: () => modern?.wantLists(true),
       close: async () => {
         if (!open) return;
         open = false;
+        modern?.close();
         this.#peer.leave(lane);
         await onClose();
       },
     };
+  }
+
+  #modernRequests(lane: Lane, { capabilities }: ServerFacts): ModernRequests {
+    const { clientInfo, log } = this.#options;
+    return new ModernRequests({
+      exchange: (request, sink) => this.#request(lane, request, sink),
+      listen: (request, sink) => Promise.resolve(this.#peer.call(lane, request, sink)),
+      clientInfo,
+      capabilities,
+      onMessage: lane.onMessage,
+      log,
+    });
   }
 
   async stop(): Promise<void> {
