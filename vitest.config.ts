@@ -13,10 +13,10 @@ const needRedis = [
 ];
 /** They start load generators: `make bench` runs them before it measures. */
 const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];
-/** Files that use less than a third of a core: they run one at a time in the third lane. */
+/** Files that use less than half of a core: they run one at a time in the third lane. */
 const waiting = [
-  'e2e/scenarios/{drain,resilience,telemetry/export}.test.ts',
-  'e2e/workloads/{crash-loops,engine-outage}.test.ts',
+  'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
+  'e2e/workloads/engine-outage.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];
@@ -94,6 +94,7 @@ export default defineConfig({
           name: 'e2e-waiting',
           include: waiting,
           exclude: [...outside, ...pure],
+          maxWorkers: 1, // --maxWorkers does not override the number of `extends`
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },

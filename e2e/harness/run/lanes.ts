@@ -14,8 +14,8 @@ interface Beside {
 
 /**
  * Projects of the lanes beside the first, in their order, and their workers. `operator` and `cluster` wait for a control
- * plane and for the pods of a node; `e2e-beside` makes the lanes equally long. The files of the last lane use less than a
- * third of a core: they wait for leases, intervals and timeouts.
+ * plane and for the pods of a node; `e2e-beside` makes the lanes equally long. The files of the last lane mostly wait: for
+ * leases (a fifth of a core), or for intervals and timeouts.
  */
 const BESIDE: readonly (readonly Beside[])[] = [
   [
@@ -24,7 +24,7 @@ const BESIDE: readonly (readonly Beside[])[] = [
     { project: 'e2e-beside', workers: 2 },
   ],
   [
-    { project: 'operator-waiting', workers: 1 },
+    { project: 'operator-waiting', workers: 2 },
     { project: 'e2e-waiting', workers: 1 },
   ],
 ];
