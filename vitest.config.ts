@@ -13,8 +13,15 @@ const needRedis = [
 ];
 /** They start load generators: `make bench` runs them before it measures. */
 const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];
-/** Scenarios that run after those of the operator: they make both lanes equally long. */
-const ofTheSecondLane = ['e2e/{faults,regressions,workloads}/**/*.test.ts'];
+/** Files that use less than half of a core: they run one at a time in the third lane. */
+const waiting = [
+  'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
+  'e2e/workloads/engine-outage.test.ts',
+];
+/** They stop parts of a control plane of their own, or wait for leases. */
+const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];
+/** Scenarios that run after those of the operator: they make the lanes equally long. */
+const ofTheSecondLane = ['e2e/{examples,faults,regressions,workloads}/**/*.test.ts', 'e2e/scenarios/misuse.test.ts'];
 const pure = pureTests(import.meta.dirname);
 /** `--project unit` alone runs the pure tests too, each in a process. */
 const isUnitAlone = process.argv.includes('unit') && !process.argv.includes('pure');
@@ -57,7 +64,14 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          exclude: [...outside, 'e2e/{cluster,operator}/**', ...ofTheSecondLane, ...ofTheBenchmark, ...pure],
+          exclude: [
+            ...outside,
+            'e2e/{cluster,operator}/**',
+            ...waiting,
+            ...ofTheSecondLane,
+            ...ofTheBenchmark,
+            ...pure,
+          ],
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },
@@ -68,7 +82,19 @@ export default defineConfig({
         test: {
           name: 'e2e-beside',
           include: ofTheSecondLane,
+          exclude: [...outside, ...waiting, ...pure],
+          testTimeout: 90_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // Like those of `e2e`, but in the third lane of a run.
+        extends: true,
+        test: {
+          name: 'e2e-waiting',
+          include: waiting,
           exclude: [...outside, ...pure],
+          maxWorkers: 1, // --maxWorkers does not override the number of `extends`
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },
@@ -93,6 +119,17 @@ export default defineConfig({
           name: 'operator',
           include: ['e2e/operator/**/*.test.ts'],
           globalSetup: ['./e2e/operator/setup.ts'],
+          exclude: [...outside, ...waitingForLeases],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // On a control plane for each file, in the third lane of a run.
+        extends: true,
+        test: {
+          name: 'operator-waiting',
+          include: waitingForLeases,
           exclude: outside,
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -9,7 +9,7 @@ import { validate } from '../../operator/cli/validate/validate.ts';
 import { startCollector } from '../harness/collector/collector.ts';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
-import { testScope } from '../harness/scope.ts';
+import { beside, testScope } from '../harness/scope.ts';
 import { root, vmcpResult } from '../harness/vmcp.ts';
 import { startEverything, startExample } from './run-example.ts';
 
@@ -70,6 +70,17 @@ async function call(client: Client, name: string, args: Record<string, unknown> 
 }
 
 const textOf = (result: CallResult): string => result.content.map((block) => block.text ?? '').join('');
+
+/** Mostly waits for the package index. */
+const pythonUvx = beside(async (scope) => {
+  if (!hasPython) return;
+  const client = await (await startExample(scope, 'python-uvx')).client();
+  const args = { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' };
+  const listed = async () => (await toolNames(client)).length > 0;
+  await eventually('the package is installed and answers', listed, { timeoutMs: 200_000, intervalMs: 1_000 });
+  expect(await toolNames(client)).toEqual(['time_convert_time', 'time_get_current_time']);
+  expect(textOf(await call(client, 'time_convert_time', args))).toContain('21:00');
+});
 
 describe('examples', () => {
   it('quickstart: two servers answer behind one endpoint', async () => {
@@ -192,15 +203,6 @@ describe('examples', () => {
     await eventually('the process listens', async () => (await toolNames(client)).length > 0);
     expect(await toolNames(client)).toEqual(prefixed('everything_', EVERYTHING));
     expect(textOf(await call(client, 'everything_echo', { message: 'http' }))).toBe('Echo: http');
-  });
-
-  it.runIf(hasPython)('python-uvx: a server from PyPI answers', { timeout: 300_000 }, async () => {
-    const client = await (await startExample(testScope(), 'python-uvx')).client();
-    const args = { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' };
-    const listed = async () => (await toolNames(client)).length > 0;
-    await eventually('the package is installed and answers', listed, { timeoutMs: 200_000, intervalMs: 1_000 });
-    expect(await toolNames(client)).toEqual(['time_convert_time', 'time_get_current_time']);
-    expect(textOf(await call(client, 'time_convert_time', args))).toContain('21:00');
   });
 
   it('two-gateways: each has its own URL and its own tools', async () => {
@@ -338,6 +340,8 @@ describe('examples', () => {
     });
     expect(completion.values).toContain('Sales');
   });
+
+  it.runIf(hasPython)('python-uvx: a server from PyPI answers', { timeout: 300_000 }, pythonUvx);
 });
 
 /** Warnings about ephemeral keys of login examples, and about settings that only a cluster uses. */

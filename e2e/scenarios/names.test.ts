@@ -170,7 +170,7 @@ it.each(['manual-unsettled', 'none-unsettled'])(
   'under %s the owner does not depend on the order of answers',
   async (name) => {
     for (const late of paged) {
-      late.delayMs = 1_000;
+      late.delayMs = 300; // for each of its pages
       const vmcp = await start(testScope(), name);
       const session = await openSession(await urlOf(vmcp, name));
       const early = await session.tools();

@@ -24,6 +24,21 @@ describe('the lanes of a run', () => {
     );
   });
 
+  it('run files that mostly wait in a third lane', () => {
+    const named = ['e2e', 'operator', 'operator-waiting', 'e2e-beside', 'e2e-waiting'];
+    expect(described(...named.flatMap((project) => ['--project', project]))).toEqual([
+      [['main', 'vitest', '--project e2e']],
+      [
+        ['operator', 'vitest', '--project operator --maxWorkers 2'],
+        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 2'],
+      ],
+      [
+        ['operator-waiting', 'vitest', '--project operator-waiting --maxWorkers 2'],
+        ['e2e-waiting', 'vitest', '--project e2e-waiting --maxWorkers 1'],
+      ],
+    ]);
+  });
+
   it('have no first lane when only projects that wait are named', () => {
     expect(described('--project', 'cluster', '--project', 'operator')).toEqual([
       [

@@ -7,19 +7,31 @@ export interface Run {
   readonly args: readonly string[];
 }
 
+interface Beside {
+  readonly project: string;
+  readonly workers: number;
+}
+
 /**
- * Projects of the second lane, in their order, and their workers. The first two mostly wait: for a control plane, or for
- * the pods of a node. The last makes both lanes equally long.
+ * Projects of the lanes beside the first, in their order, and their workers. `operator` and `cluster` wait for a control
+ * plane and for the pods of a node; `e2e-beside` makes the lanes equally long. The files of the last lane mostly wait: for
+ * leases (a fifth of a core), or for intervals and timeouts.
  */
-const BESIDE = [
-  { project: 'operator', workers: 2 },
-  { project: 'cluster', workers: 1 },
-  { project: 'e2e-beside', workers: 2 },
-] as const;
+const BESIDE: readonly (readonly Beside[])[] = [
+  [
+    { project: 'operator', workers: 2 },
+    { project: 'cluster', workers: 1 },
+    { project: 'e2e-beside', workers: 2 },
+  ],
+  [
+    { project: 'operator-waiting', workers: 2 },
+    { project: 'e2e-waiting', workers: 1 },
+  ],
+];
 
 const flags = (projects: readonly string[]): string[] => projects.flatMap((project) => ['--project', project]);
 
-function runBeside({ project, workers }: (typeof BESIDE)[number], filters: readonly string[]): Run {
+function runBeside({ project, workers }: Beside, filters: readonly string[]): Run {
   if (project === 'cluster') return { name: project, program: project, args: filters };
   const args = [...flags([project]), '--maxWorkers', String(workers), ...filters];
   return { name: project, program: 'vitest', args };
@@ -34,9 +46,9 @@ export function lanesOf(args: readonly string[]): Run[][] {
   const [only = 'all'] = projects;
   if (projects.length < 2) return [[{ name: only, program: 'vitest', args }]];
   const filters = args.filter((arg, index) => arg !== '--project' && args[index - 1] !== '--project');
-  const beside = BESIDE.filter(({ project }) => projects.includes(project));
-  const main = projects.filter((name) => !beside.some(({ project }) => project === name));
+  const beside = BESIDE.map((lane) => lane.filter(({ project }) => projects.includes(project)));
+  const main = projects.filter((name) => !beside.flat().some(({ project }) => project === name));
   const first: Run = { name: 'main', program: 'vitest', args: [...flags(main), ...filters] };
-  const second = beside.map((each) => runBeside(each, filters));
-  return [main.length > 0 ? [first] : [], second].filter((lane) => lane.length > 0);
+  const others = beside.map((lane) => lane.map((each) => runBeside(each, filters)));
+  return [main.length > 0 ? [first] : [], ...others].filter((lane) => lane.length > 0);
 }

@@ -1,6 +1,6 @@
 /**
  * `make test` and `make e2e`: runs the projects of vitest that the arguments name and prints one tally for all of them.
- * The projects run in two lanes (lanes.ts); the output of the second appears at the end. The failed tests are named once
+ * The projects run in lanes (lanes.ts); the output of all but the first appears at the end. The failed tests are named once
  * more before the tally, in lines that begin with `failed:`.
  */
 import { spawn } from 'node:child_process';
@@ -115,7 +115,9 @@ async function runTests(run: Run, env?: Readonly<Record<string, string>>): Promi
 async function runLanes(lanes: readonly (readonly Run[])[]): Promise<Result[]> {
   const results = lanes.map(async (lane, index) => {
     const ended: Result[] = [];
-    for (const run of lane) ended.push(await runTests(run, index === 0 ? undefined : { PORT_LANE: '4' }));
+    // The first has the lanes 1 and 2 of ports (free-port.ts), the second 4 to 6, the third 7 and 0.
+    const env = index === 0 ? undefined : { PORT_LANE: String(2 + 2 * index) };
+    for (const run of lane) ended.push(await runTests(run, env));
     return ended;
   });
   return (await Promise.all(results)).flat();
