@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { validate } from '../../operator/cli/validate/validate.ts';
 import { startCollector } from '../harness/collector/collector.ts';
 import { freePort } from '../harness/free-port.ts';
@@ -71,7 +71,17 @@ async function call(client: Client, name: string, args: Record<string, unknown> 
 
 const textOf = (result: CallResult): string => result.content.map((block) => block.text ?? '').join('');
 
-describe('examples', () => {
+describe.concurrent('examples', () => {
+  // First, because it waits for PyPI while the others run.
+  it.runIf(hasPython)('python-uvx: a server from PyPI answers', { timeout: 300_000 }, async () => {
+    const client = await (await startExample(testScope(), 'python-uvx')).client();
+    const args = { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' };
+    const listed = async () => (await toolNames(client)).length > 0;
+    await eventually('the package is installed and answers', listed, { timeoutMs: 200_000, intervalMs: 1_000 });
+    expect(await toolNames(client)).toEqual(['time_convert_time', 'time_get_current_time']);
+    expect(textOf(await call(client, 'time_convert_time', args))).toContain('21:00');
+  });
+
   it('quickstart: two servers answer behind one endpoint', async () => {
     const client = await (await startExample(testScope(), 'quickstart')).client();
     expect(await toolNames(client)).toEqual([...prefixed('everything_', EVERYTHING), ...prefixed('memory_', MEMORY)]);
@@ -194,15 +204,6 @@ describe('examples', () => {
     expect(textOf(await call(client, 'everything_echo', { message: 'http' }))).toBe('Echo: http');
   });
 
-  it.runIf(hasPython)('python-uvx: a server from PyPI answers', { timeout: 300_000 }, async () => {
-    const client = await (await startExample(testScope(), 'python-uvx')).client();
-    const args = { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' };
-    const listed = async () => (await toolNames(client)).length > 0;
-    await eventually('the package is installed and answers', listed, { timeoutMs: 200_000, intervalMs: 1_000 });
-    expect(await toolNames(client)).toEqual(['time_convert_time', 'time_get_current_time']);
-    expect(textOf(await call(client, 'time_convert_time', args))).toContain('21:00');
-  });
-
   it('two-gateways: each has its own URL and its own tools', async () => {
     const example = await startExample(testScope(), 'two-gateways', { gateways: ['readers', 'writers'] });
     expect(example.url('readers')).not.toBe(example.url('writers'));
@@ -227,7 +228,7 @@ describe('examples', () => {
 
     const pid = pidOfChild(example.vmcp.state, 'everything');
     process.kill(pid, 'SIGSTOP');
-    onTestFinished(() => void process.kill(pid, 'SIGCONT'));
+    testScope().defer(() => process.kill(pid, 'SIGCONT'));
     await isCutOff();
     await eventually('the circuit is open', async () => (await health()).includes('"circuit_state":"open"'));
     const startedAt = Date.now();

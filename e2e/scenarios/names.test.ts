@@ -18,9 +18,11 @@ const scope = blockScope();
 let backends: HttpBackend[];
 let paged: HttpBackend[];
 
+const startPaged = (where: Scope) => Promise.all(PAGED.map((name) => startHttpBackend(where, 'sdk-1-paged', name)));
+
 beforeAll(async () => {
   backends = await Promise.all(BACKENDS.map((name) => startHttpBackend(scope, 'sdk-1-stateless', name)));
-  paged = await Promise.all(PAGED.map((name) => startHttpBackend(scope, 'sdk-1-paged', name)));
+  paged = await startPaged(scope);
 });
 
 interface Case {
@@ -82,18 +84,19 @@ const GATEWAYS: Readonly<Record<string, Case>> = {
   'exclude-all': { aggregation: { excludeAllTools: true }, expected: [] },
 };
 
-function manifests(names: readonly string[]): Record<string, string> {
+function manifests(names: readonly string[], inGroup: readonly HttpBackend[]): Record<string, string> {
   const gateways = names.map((name) => {
     const { aggregation, groupName } = GATEWAYS[name]!;
     return virtualServer({ aggregation }, { name, ...(groupName !== undefined && { groupName }) });
   });
   const own = BACKENDS.map((name, at) => entry(name, backends[at]!.url));
   const inPages = { groupRef: { name: PAGES } };
-  const pages = PAGED.map((name, at) => entry(name, paged[at]!.url, 'streamable-http', inPages));
+  const pages = PAGED.map((name, at) => entry(name, inGroup[at]!.url, 'streamable-http', inPages));
   return { 'all.yaml': yaml(group(), group(PAGES), ...gateways, ...own, ...pages) };
 }
 
-const start = (where: Scope, ...names: string[]) => startVmcp(where, { files: manifests(names) });
+const start = (where: Scope, names: readonly string[], inGroup = paged) =>
+  startVmcp(where, { files: manifests(names, inGroup) });
 
 /** Returns the MCP URL of a gateway, from the table that `vmcp up` prints. */
 async function urlOf(vmcp: Vmcp, name: string): Promise<string> {
@@ -104,7 +107,7 @@ async function urlOf(vmcp: Vmcp, name: string): Promise<string> {
 describe('tool names', () => {
   let vmcp: Vmcp;
   beforeAll(async () => {
-    vmcp = await start(scope, ...Object.keys(GATEWAYS));
+    vmcp = await start(scope, Object.keys(GATEWAYS));
   });
 
   it.each(Object.keys(GATEWAYS))('under %s are exactly the expected ones, sorted', async (name) => {
@@ -166,12 +169,13 @@ describe('tool names', () => {
   });
 });
 
-it.each(['manual-unsettled', 'none-unsettled'])(
+it.concurrent.each(['manual-unsettled', 'none-unsettled'])(
   'under %s the owner does not depend on the order of answers',
   async (name) => {
-    for (const late of paged) {
+    const own = await startPaged(testScope());
+    for (const late of own) {
       late.delayMs = 1_000;
-      const vmcp = await start(testScope(), name);
+      const vmcp = await start(testScope(), [name], own);
       const session = await openSession(await urlOf(vmcp, name));
       const early = await session.tools();
       await eventually('the conflict is logged', () => vmcp.stderr().includes('ConflictUnresolved'));
@@ -183,21 +187,24 @@ it.each(['manual-unsettled', 'none-unsettled'])(
   },
 );
 
-it(
+it.concurrent(
   `the same tools, names and order on ${STARTS} starts with backends of shuffled speed`,
   { timeout: 300_000 },
   async () => {
-    const lists: string[][] = [];
-    for (let round = 0; round < STARTS; round += 1) {
-      for (const backend of backends) backend.delayMs = Math.floor(Math.random() * 120);
-      const vmcp = await start(testScope(), 'prefix', 'priority');
-      for (const name of ['prefix', 'priority']) {
-        const session = await openSession(await urlOf(vmcp, name));
-        lists.push([name, ...(await session.tools())]);
+    const listsOf = async (starts: number): Promise<string[][]> => {
+      const lists: string[][] = [];
+      for (let round = 0; round < starts; round += 1) {
+        for (const backend of backends) backend.delayMs = Math.floor(Math.random() * 120);
+        const vmcp = await start(testScope(), ['prefix', 'priority']);
+        for (const name of ['prefix', 'priority']) {
+          const session = await openSession(await urlOf(vmcp, name));
+          lists.push([name, ...(await session.tools())]);
+        }
+        await vmcp.stop();
       }
-      await vmcp.stop();
-    }
-    for (const backend of backends) backend.delayMs = 0;
+      return lists;
+    };
+    const lists = (await Promise.all([listsOf(STARTS / 2), listsOf(STARTS / 2)])).flat();
     const expected = Array.from({ length: STARTS }, () => [
       ['prefix', ...GATEWAYS['prefix']!.expected],
       ['priority', ...GATEWAYS['priority']!.expected],
