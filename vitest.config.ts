@@ -32,6 +32,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2, // with 3 on two cores, short timeouts of probes and handshakes fail in tests that check other things
+    maxConcurrency: 3, // tests of one file with `describe.concurrent`: scenarios that mostly wait
     restoreMocks: true,
     unstubEnvs: true,
     expect: { poll: { timeout: 10_000 } },

@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, onTestFailed } from 'vitest';
+import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { openSession, raw, textOf } from '../harness/clients/raw.ts';
 import { entry, gatewayOver, server } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
-import { testScope } from '../harness/scope.ts';
+import { printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
 const EVERYTHING = 'npx://@modelcontextprotocol/server-everything';
@@ -20,9 +20,7 @@ it('serves the other servers while a variable and a Secret are missing, and adds
   const beta = entry('beta', url, 'streamable-http', { headerForward: { addHeadersFromSecret: [header] } });
   const files = gatewayOver([entry('alpha', url), beta, keyed]);
   const vmcp = await startVmcp(scope, { files, args: ['--watch', '--secrets-dir', secrets] });
-  onTestFailed(() => {
-    console.error(vmcp.output().slice(-4_000));
-  });
+  printOnFailure(() => vmcp.output().slice(-4_000));
   const status = async () => (await raw(`${vmcp.management}/status`)).body;
   const session = await openSession(vmcp.url);
   await eventually('alpha is listed', async () => (await session.tools()).includes('alpha_echo'));

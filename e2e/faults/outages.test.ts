@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { initializeRequest, MCP_HEADERS, openSession, raw, textOf, type RawSession } from '../harness/clients/raw.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
-import { testScope } from '../harness/scope.ts';
+import { printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 import { usage } from '../bench/usage.ts';
 import { CANARY } from './call-kinds.ts';
@@ -58,9 +58,7 @@ async function setup(): Promise<Setup> {
   const [one, two, bad] = await Promise.all([start('good-1'), start('good-2'), start('bad')]);
   const backends = [entry('good-1', one.url), entry('good-2', two.url), entry('bad', bad.url)];
   const vmcp = await startVmcp(scope, { files: gatewayOver(backends, { operational }) });
-  onTestFailed(() => {
-    console.error(vmcp.output());
-  });
+  printOnFailure(vmcp.output);
   const session = await openSession(vmcp.url);
   const listed = () => session.tools();
   const all = ['bad_tool', 'good-1_tool', 'good-2_tool'];
@@ -96,7 +94,7 @@ async function quickestInitialize({ url }: Vmcp): Promise<number> {
   return quickest;
 }
 
-describe('a backend that suddenly', () => {
+describe.concurrent('a backend that suddenly', () => {
   it.each(OUTAGES)('%s is announced as removed and as restored', async (_name, act) => {
     const all = await setup();
     const { vmcp, session, bad, stream } = all;

@@ -1,18 +1,31 @@
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { afterAll, aroundEach, beforeAll, onTestFailed, onTestFinished, type TestContext } from 'vitest';
 
 /** Stop functions of a test or a block, called in reverse order at its end. */
 export interface Scope {
   defer(stop: () => unknown): void;
 }
 
+/** The test that runs the calling code: those of `describe.concurrent` run at the same time, which vitest's own does not know. */
+const running = new AsyncLocalStorage<Pick<TestContext, 'onTestFailed' | 'onTestFinished'>>();
+aroundEach((runTest, context) => running.run(context, runTest));
+const test = () => running.getStore() ?? { onTestFailed, onTestFinished };
+
 /** Returns a scope that ends with the running test. */
 export const testScope = (): Scope => ({
   defer: (stop) => {
-    onTestFinished(async () => {
+    test().onTestFinished(async () => {
       await stop();
     });
   },
 });
+
+/** Prints what `output` returns when the running test fails. */
+export function printOnFailure(output: () => string): void {
+  test().onTestFailed(() => {
+    console.error(output());
+  });
+}
 
 /** Returns a scope that ends with the `describe` block or file that calls it. */
 export function blockScope(): Scope {

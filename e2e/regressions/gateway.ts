@@ -1,7 +1,6 @@
-import { onTestFailed } from 'vitest';
 import { MCP_HEADERS, raw, rpc, type RawSession } from '../harness/clients/raw.ts';
 import { entry, gatewayOver, type Manifest } from '../harness/manifests.ts';
-import { testScope } from '../harness/scope.ts';
+import { printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 import { startMcpServer, type McpServer, type ServerOptions } from '../faults/mcp-server.ts';
 
@@ -16,9 +15,7 @@ export const often = {
 /** Starts a gateway over these backends; it ends with the test. */
 export async function gateway(backends: readonly Manifest[], config: Fields = {}): Promise<Vmcp> {
   const vmcp = await startVmcp(testScope(), { files: gatewayOver(backends, config) });
-  onTestFailed(() => {
-    console.error(vmcp.output());
-  });
+  printOnFailure(vmcp.output);
   return vmcp;
 }
 

@@ -40,7 +40,7 @@ const LIES: Readonly<Record<string, (exchange: Exchange) => void>> = {
   },
 };
 
-describe('a backend that declares resources and prompts and answers', () => {
+describe.concurrent('a backend that declares resources and prompts and answers', () => {
   it.each(Object.entries(LIES))('%s for them stays healthy, and its tools are listed', async (_name, lie) => {
     const methods = { 'resources/list': lie, 'resources/templates/list': lie, 'prompts/list': lie };
     const { vmcp } = await gatewayOverOne({ capabilities: EVERYTHING, methods }, { operational: often });

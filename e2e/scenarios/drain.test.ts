@@ -1,13 +1,13 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it, onTestFailed } from 'vitest';
+import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { initializeRequest, MCP_HEADERS, openSession, raw, rpc, rpcReply, textOf } from '../harness/clients/raw.ts';
 import { entry, gatewayOver, server } from '../harness/manifests.ts';
 import { npmRegistry, npx } from '../harness/packages.ts';
 import { eventually } from '../harness/poll.ts';
-import { beside, testScope } from '../harness/scope.ts';
+import { beside, printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, within, type Vmcp } from '../harness/vmcp.ts';
 
 const GRACE_MS = 40_000;
@@ -19,9 +19,7 @@ async function start(...extra: Parameters<typeof gatewayOver>[0]) {
   const backend = await startHttpBackend(scope, 'sdk-1-stateless', 'alpha');
   const files = gatewayOver([entry('alpha', backend.url), ...extra]);
   const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
-  onTestFailed(() => {
-    console.error(vmcp.output().slice(-4_000));
-  });
+  printOnFailure(() => vmcp.output().slice(-4_000));
   return { vmcp, backend };
 }
 

@@ -1,5 +1,5 @@
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Fault, HttpBackend } from '../harness/backends/host.ts';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { connectV1 } from '../harness/clients/sdk-v1.ts';
@@ -7,7 +7,7 @@ import { openSession, raw, textOf } from '../harness/clients/raw.ts';
 import { entry, gatewayOver, server } from '../harness/manifests.ts';
 import { npmRegistry, npx } from '../harness/packages.ts';
 import { eventually } from '../harness/poll.ts';
-import { beside, testScope } from '../harness/scope.ts';
+import { beside, printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 
 const UNAVAILABLE = 'vmcp.dev/unavailableBackends';
@@ -30,9 +30,7 @@ async function setup(operational: Record<string, unknown>, fault?: HttpBackend['
   bad.delayMs = delayMs;
   const files = gatewayOver([entry('bad', bad.url), entry('good', good.url)], { operational });
   const vmcp = await startVmcp(scope, { files });
-  onTestFailed(() => {
-    console.error(vmcp.output().slice(-4_000));
-  });
+  printOnFailure(() => vmcp.output().slice(-4_000));
   return { vmcp, good, bad };
 }
 
@@ -67,7 +65,7 @@ const callLongerThan30s = beside(async (scope) => {
   expect(textOf(reply)).toBe('waited 33000 ms');
 });
 
-describe('a backend that hangs', () => {
+describe.concurrent('a backend that hangs', () => {
   it('does not delay initialize, and its tools are omitted from the list', async () => {
     const { vmcp } = await setup({ timeouts: { default: '2s' } }, () => 'hang');
     const [session, initializeMs] = await timed(() => openSession(vmcp.url));
@@ -89,7 +87,7 @@ describe('a backend that hangs', () => {
   });
 });
 
-describe('a backend that is slow', () => {
+describe.concurrent('a backend that is slow', () => {
   it('delays the first list, but not initialize', async () => {
     const { vmcp } = await setup({ timeouts: { default: '20s' } }, undefined, 3_000);
     const [session, initializeMs] = await timed(() => openSession(vmcp.url));
@@ -98,7 +96,7 @@ describe('a backend that is slow', () => {
   });
 });
 
-describe('partialFailureMode', () => {
+describe.concurrent('partialFailureMode', () => {
   it('fail: lists return an error with the name of the backend, calls to the others work, /readyz stays 200', async () => {
     const failureHandling = { ...often, partialFailureMode: 'fail' };
     const { vmcp } = await setup({ timeouts: { default: '2s' }, failureHandling }, () => 'reset');
@@ -123,7 +121,7 @@ describe('partialFailureMode', () => {
   });
 });
 
-describe('a timeout', () => {
+describe.concurrent('a timeout', () => {
   it('of one workload ends its calls, and not longer calls of others', async () => {
     const { vmcp } = await setup({ timeouts: { default: '20s', perWorkload: { bad: '700ms' } } });
     const session = await openSession(vmcp.url);
@@ -137,7 +135,7 @@ describe('a timeout', () => {
   });
 });
 
-describe('the circuit', () => {
+describe.concurrent('the circuit', () => {
   it('opens after failed calls, fails calls at once without a request, and closes after a trial call', async () => {
     const circuitBreaker = { enabled: true, failureThreshold: 3, timeout: '3s' };
     const failureHandling = { healthCheckInterval: '10m', circuitBreaker };
@@ -178,7 +176,7 @@ describe('the circuit', () => {
   });
 });
 
-describe('a backend that crashes', () => {
+describe.concurrent('a backend that crashes', () => {
   it('is shown in /status, omitted from lists, and restored for connected clients without a reconnect', async () => {
     const { vmcp, bad } = await setup({ timeouts: { default: '3s' }, failureHandling: often });
     const { client, close } = await connectV1({ transport: 'streamable-http', url: vmcp.url });
@@ -244,7 +242,7 @@ describe('a backend that crashes', () => {
   });
 });
 
-describe('a client session that ends', () => {
+describe.concurrent('a client session that ends', () => {
   it('ends its sessions and streams at the backends', async () => {
     const { vmcp, good } = await setup({});
     const session = await openSession(vmcp.url);
@@ -259,7 +257,7 @@ describe('a client session that ends', () => {
   });
 });
 
-describe('a backend that misbehaves', () => {
+describe.concurrent('a backend that misbehaves', () => {
   const FAULTS: Fault[] = ['status-500', 'garbage', 'html', 'redirect', 'reset', 'wrong-id', 'huge'];
 
   it.each(FAULTS)('in a call (%s) fails only that call, without internal details', async (fault) => {

@@ -1,19 +1,17 @@
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openSession, textOf, type RawSession } from '../harness/clients/raw.ts';
 import { gatewayOver, server } from '../harness/manifests.ts';
 import { npmRegistry, npx } from '../harness/packages.ts';
 import { eventually } from '../harness/poll.ts';
 import { stillRunning } from '../harness/process-tree.ts';
-import { testScope } from '../harness/scope.ts';
+import { printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
 
 async function start(spec: Record<string, unknown> = {}): Promise<Vmcp> {
   const scope = testScope();
   const files = gatewayOver([server('local', npx('vmcp-fixture'), { args: ['local'], ...spec })]);
   const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
-  onTestFailed(() => {
-    console.error(vmcp.output().slice(-4_000));
-  });
+  printOnFailure(() => vmcp.output().slice(-4_000));
   const session = await openSession(vmcp.url);
   await eventually('the server is installed and listed', async () => (await session.tools()).includes('local_echo'), {
     timeoutMs: 60_000,

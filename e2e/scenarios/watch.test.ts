@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { expect, it, onTestFailed } from 'vitest';
+import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { openSession, raw, textOf } from '../harness/clients/raw.ts';
 import { connectV1 } from '../harness/clients/sdk-v1.ts';
 import { entry, group, virtualServer, yaml, type Manifest } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
-import { testScope } from '../harness/scope.ts';
+import { printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, writeFiles } from '../harness/vmcp.ts';
 
 const base = yaml(group(), virtualServer());
@@ -22,9 +22,7 @@ async function start(...backends: string[]) {
     ...Object.fromEntries(backends.map((name) => [`${name}.yaml`, yaml(file(name))])),
   };
   const vmcp = await startVmcp(scope, { files, args: ['--watch'] });
-  onTestFailed(() => {
-    console.error(vmcp.output().slice(-4_000));
-  });
+  printOnFailure(() => vmcp.output().slice(-4_000));
   const write = (name: string, text = yaml(file(name))) => writeFiles(vmcp.folder, { [`${name}.yaml`]: text });
   return { vmcp, write, remove: (name: string) => rm(join(vmcp.folder, `${name}.yaml`)) };
 }

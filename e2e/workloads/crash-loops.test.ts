@@ -5,7 +5,7 @@ import { temporaryFolder } from '../harness/vmcp.ts';
 import { publishScripted, SCRIPTED } from './scripted-server.ts';
 import { callTool, serveWorkloads } from './serve-workloads.ts';
 
-it.each(['stdio', 'streamable-http'])(
+it.concurrent.each(['stdio', 'streamable-http'])(
   'shows the exit code of a server over %s that ends again and again',
   { timeout: 60_000 },
   async (transport) => {
@@ -27,7 +27,7 @@ it.each(['stdio', 'streamable-http'])(
   },
 );
 
-it.each(['stdio', 'streamable-http'])(
+it.concurrent.each(['stdio', 'streamable-http'])(
   'restarts a server over %s that was killed, and shows how it ended',
   { timeout: 60_000 },
   async (transport) => {

@@ -11,7 +11,7 @@ import { entry, gatewayOver, server } from '../../harness/manifests.ts';
 import { eventually } from '../../harness/poll.ts';
 import { testScope } from '../../harness/scope.ts';
 import { root, startVmcp } from '../../harness/vmcp.ts';
-import { newServer } from './new-server.ts';
+import { newServer } from './testdata/new-server.ts';
 
 const REVISION = '2026-07-28';
 
@@ -89,7 +89,7 @@ it('speaks to a backend of both eras in the era of the client', async () => {
 
 describe('a process of the new revision', () => {
   it('is spoken to without a session, for clients of both eras', async () => {
-    const backend = server('new', 'npx://jiti', { args: [join(root, 'e2e/scenarios/modern/serve-stdio.ts')] });
+    const backend = server('new', 'npx://jiti', { args: [join(root, 'e2e/scenarios/modern/testdata/serve-stdio.ts')] });
     const config = { aggregation: { conflictResolution: 'none' } };
     const { url } = await startVmcp(testScope(), { files: gatewayOver([backend], config) });
     const session = await openSession(url);

@@ -1,11 +1,11 @@
-import { beforeAll, describe, expect, it, onTestFailed } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startMcpServer } from '../../faults/mcp-server.ts';
 import { sendBytes } from '../../harness/clients/bytes.ts';
 import { initializeRequest, openSession, rpc, textOf, type RawResponse } from '../../harness/clients/raw.ts';
 import { startIssuer, type Issuer } from '../../harness/issuer.ts';
 import { entry, group, secret, virtualServer, yaml } from '../../harness/manifests.ts';
 import { eventually } from '../../harness/poll.ts';
-import { blockScope, testScope } from '../../harness/scope.ts';
+import { blockScope, printOnFailure, testScope } from '../../harness/scope.ts';
 import { startVmcp, writeFiles, type Vmcp } from '../../harness/vmcp.ts';
 import { openAs } from './session.ts';
 import { AUDIENCE, MCP_LINES, portOf, protectedServer, refusalOf } from './world.ts';
@@ -209,9 +209,7 @@ it('row 52: an anonymous session never becomes the session of a user, nor the re
     entry('one', backend.url),
   );
   const vmcp = await startVmcp(testScope(), { files: { 'gateway.yaml': open }, args: ['--watch'] });
-  onTestFailed(() => {
-    console.error(vmcp.output().slice(-4_000));
-  });
+  printOnFailure(() => vmcp.output().slice(-4_000));
   const anonymous = await openSession(vmcp.url);
   const withToken = { headers: { authorization: `Bearer ${issuer.token()}` } };
   const list = rpc('tools/list');

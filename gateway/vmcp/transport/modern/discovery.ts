@@ -38,6 +38,17 @@ export function verdictOf(reply: Buffer): Verdict {
   };
 }
 
+/** Codes with which a server of the revision rejects `initialize`. */
+const NO_SESSIONS: ReadonlySet<unknown> = new Set([CODE.unsupportedVersion, CODE.methodNotFound]);
+
+/** Returns true for a reply to `initialize` that a server without sessions sends. */
+export function refusesSessions(reply: Buffer): boolean {
+  const { error } = scanBackendEnvelope(reply);
+  if (!error) return false;
+  const value: unknown = JSON.parse(reply.toString('utf8', error.start, error.end));
+  return isObject(value) && NO_SESSIONS.has(value['code']);
+}
+
 /** Judges a failure on the way. */
 export function verdictOfFailure({ kind, status }: BackendFailure): Verdict {
   const isAnswer = kind === 'garbage' || (kind === 'refused' && !PASSING.has(status));

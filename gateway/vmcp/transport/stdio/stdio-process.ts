@@ -11,9 +11,8 @@ import type {
 } from '../channel.ts';
 import { BackendError } from '../channel.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
-import { scanBackendEnvelope } from '../../../http/json-scan.ts';
 import { isModern } from '../../era.ts';
-import { verdictOf } from '../modern/discovery.ts';
+import { refusesSessions, verdictOf } from '../modern/discovery.ts';
 import { ModernRequests } from '../modern/modern-requests.ts';
 import { ownMembers, withMeta } from '../modern/request-text.ts';
 import { isShared, type Isolation } from '../isolation.ts';
@@ -119,18 +118,19 @@ export class StdioProcess implements PooledProcess {
     const onMessage = isShared(isolation) ? () => undefined : owner.onMessage;
     const lane: Lane = { owner: owner.key, onMessage };
     this.#peer.join(lane);
-    const ask = (method: string, params: Buffer): Promise<Buffer> =>
+    const ask = (method: string, params: Buffer, timeoutMs = initTimeoutMs): Promise<Buffer> =>
       requestReply((request, sink) => this.#peer.call(lane, request, sink), {
         method,
         params,
         id: Buffer.from('0'),
-        timeoutMs: initTimeoutMs,
+        timeoutMs,
       });
     try {
       const reply = await ask('initialize', initializeParams(owner, clientInfo));
-      if (scanBackendEnvelope(reply).error) {
-        // some servers end, or never answer again, after a request before `initialize`: so it comes first
-        const verdict = verdictOf(await ask('server/discover', withMeta(undefined, ownMembers(clientInfo))));
+      // some servers end, or never answer again, after a request before `initialize`: so it comes first
+      if (refusesSessions(reply)) {
+        const params = withMeta(undefined, ownMembers(clientInfo));
+        const verdict = verdictOf(await ask('server/discover', params, Math.min(initTimeoutMs, DISCOVER_MS)));
         if (verdict.era === 'modern') {
           this.#facts = verdict.facts;
           return;
@@ -258,5 +258,8 @@ export class StdioProcess implements PooledProcess {
     return { deliberate: this.#deliberate, aliveMs: now() - startedAt };
   }
 }
+
+/** Longest wait for the reply to `server/discover`, ms. */
+const DISCOVER_MS = 3_000;
 
 const UNREAD: BackendFailure = { kind: 'unavailable', detail: 'the process does not read its input' };
