@@ -18,7 +18,11 @@ async function run(plan: Plan, connections: number, seconds: number): Promise<Lo
           const body = bodies[sent % bodies.length];
           const session = sessions[sent % sessions.length];
           const headers = mcpHeaders(session, tokens[(sent % sessions.length) % tokens.length]);
-          return { ...request, headers, body: `${body?.before ?? ''}${String(sent)}${body?.after ?? ''}` };
+          return {
+            ...request,
+            headers: { ...headers, ...body?.headers },
+            body: `${body?.before ?? ''}${String(sent)}${body?.after ?? ''}`,
+          };
         },
       },
     ],

@@ -30,7 +30,7 @@ function request()
   sent = sent + 1
   local body = bodies[sent % #bodies + 1]
   local json = body[1] .. sent .. body[2]
-  return sessions[sent % #sessions + 1] .. #json .. "\r\n\r\n" .. json
+  return sessions[sent % #sessions + 1] .. #json .. body[3] .. "\r\n\r\n" .. json
 end
 
 function response(status, headers, body)

@@ -4,6 +4,8 @@ import { percentile } from '../statistics.ts';
 export interface Body {
   readonly before: string;
   readonly after: string;
+  /** Headers of this request alone, by lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Requests of a load generator: it uses sessions and bodies in turn, independently of each other. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { happened, type Engine, type Load, type Plan } from './load.ts';
+import { happened, type Body, type Engine, type Load, type Plan } from './load.ts';
 import { MCP_HEADERS } from '../mcp.ts';
 
 const SCRIPT = new URL('load.lua', import.meta.url).pathname;
@@ -18,15 +18,22 @@ interface Summary {
 /** Returns a Lua string literal of ASCII text: JSON and Lua escape quotes, backslashes and line ends alike. */
 const lua = (value: string): string => JSON.stringify(value);
 
+function bodyLua({ before, after, headers = {} }: Body): string {
+  const own = Object.entries(headers).map(([name, value]) => `\r\n${name}: ${value}`);
+  return `{${lua(before)},${lua(after)},${lua(own.join(''))}}`;
+}
+
 /** Returns the plan as a Lua chunk, about 40 kB for 256 sessions of 32 users: short enough for an argument. */
 function planLua({ port, sessions, tokens = [], bodies, mustContain }: Plan): string {
   const headers = { Host: `127.0.0.1:${String(port)}`, ...MCP_HEADERS };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const own = Object.keys(bodies[0]?.headers ?? {});
+  const shared = Object.entries(headers).filter(([name]) => !own.includes(name.toLowerCase()));
+  const lines = shared.map(([name, value]) => `${name}: ${value}\r\n`);
   const members = [
     `head = ${lua(`POST /mcp HTTP/1.1\r\n${lines.join('')}`)}`,
     `sessions = {${sessions.map(lua).join(',')}}`,
     `tokens = {${tokens.map(lua).join(',')}}`,
-    `bodies = {${bodies.map(({ before, after }) => `{${lua(before)},${lua(after)}}`).join(',')}}`,
+    `bodies = {${bodies.map(bodyLua).join(',')}}`,
     ...(mustContain === undefined ? [] : [`must_contain = ${lua(mustContain)}`]),
   ];
   return `return { ${members.join(',\n')} }\n`;

@@ -10,6 +10,7 @@ import { codeGrants } from './w8-logins.ts';
 import { authorizedCalls } from './w9-authorization.ts';
 import { rateLimits } from './w10-rate-limits.ts';
 import { tracedCalls } from './w12-telemetry.ts';
+import { callsWithoutSessions } from './w13-calls-without-sessions.ts';
 import { auditedCalls } from './w11-audit.ts';
 import type { Workload } from '../workload.ts';
 
@@ -26,6 +27,7 @@ export const WORKLOADS: readonly Workload[] = [
   rateLimits,
   tracedCalls,
   auditedCalls,
+  callsWithoutSessions,
   managementApi,
   startup,
 ];
