@@ -10,6 +10,7 @@ import { anonymousProblem } from '../../policy/registry.ts';
 import { readReference } from './run-config-of.ts';
 import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
 import { workloadUrlProblems } from './url-problems.ts';
+import { webhooksWithSecretPaths } from './webhook-secrets.ts';
 
 /** Members that no store can apply yet. A workload with one of them does not start. Building one removes its name. */
 const UNBUILT = [
@@ -54,7 +55,10 @@ const unbuilt = (config: RunConfig): Problem[] =>
 function controlProblems(config: RunConfig): Problem[] {
   const { authz_config_path: file, rate_limit_namespace: namespace, rate_limit_config: limits } = config;
   const facts = { hasUsers: hasUsers(config), loginSetting: 'oidc_config' };
-  const problems = [...policyFileConflicts(config), ...policyProblems(config, facts)];
+  const problems = [
+    ...policyFileConflicts(config),
+    ...policyProblems({ ...config, ...webhooksWithSecretPaths(config) }, facts),
+  ];
   if (file !== undefined && !facts.hasUsers) problems.push(anonymousProblem('authz_config_path', facts));
   if (namespace !== undefined && limits === undefined)
     problems.push(invalid('rate_limit_namespace', 'only rate limits have a namespace: remove it'));
