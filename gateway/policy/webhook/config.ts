@@ -4,7 +4,7 @@ import { Closed, DnsLabel, Duration, durationMs, HttpUrl } from '../../contract/
 import { ATOMIC, block, flag, mapBy, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { secretKeyRef } from '../../contract/references.ts';
-import { secretOfPath } from '../../contract/secret-path.ts';
+import { secretOfPath } from '../../contract/run-config/secret-path.ts';
 import { at, needs, safeUrl } from '../../contract/rule.ts';
 import type { VariantScope } from '../../contract/variant.ts';
 import { urlProblems } from '../../contract/url-problems.ts';

@@ -1,3 +1,4 @@
+import { providerNames } from '../../authserver/read-settings.ts';
 import { headerNameProblems, isHeaderValue } from '../../contract/header-names.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
@@ -54,7 +55,11 @@ const unbuilt = (config: RunConfig): Problem[] =>
 /** Applies the rules of the gateway to policies, rate limits, webhooks and telemetry. */
 function controlProblems(config: RunConfig): Problem[] {
   const { authz_config_path: file, rate_limit_namespace: namespace, rate_limit_config: limits } = config;
-  const facts = { hasUsers: hasUsers(config), loginSetting: 'oidc_config' };
+  const facts = {
+    hasUsers: hasUsers(config),
+    providers: providerNames(config.embedded_auth_server_config ?? {}),
+    loginSetting: 'oidc_config',
+  };
   const problems = [
     ...policyFileConflicts(config),
     ...policyProblems({ ...config, ...webhooksWithSecretPaths(config) }, facts),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { runConfigOf } from './run-config-of.ts';
-import { secretOfPath } from '../../contract/secret-path.ts';
+import { secretOfPath } from '../../contract/run-config/secret-path.ts';
 import { backendNameOf, secretsOf, servingConfigOf, type ServingFacts } from './serving-config.ts';
 
 const stdio = runConfigOf('Team.A', { image: 'npx://server' });

@@ -1,6 +1,6 @@
 import type { Backend, BackendProcess, GatewayConfig, OutgoingEntry } from '../../contract/gateway-config.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
-import { secretPath } from '../../contract/secret-path.ts';
+import { secretPath } from '../../contract/run-config/secret-path.ts';
 import { readReference } from './run-config-of.ts';
 import { webhookSecretsOf, webhooksWithSecretPaths } from './webhook-secrets.ts';
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../contract/json.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
-import { secretPath } from '../../contract/secret-path.ts';
+import { secretPath } from '../../contract/run-config/secret-path.ts';
 import { readReference } from './run-config-of.ts';
 
 const LISTS = ['mutating_webhooks', 'validating_webhooks'] as const;

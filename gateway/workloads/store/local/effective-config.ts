@@ -5,7 +5,7 @@ import { inPolicyFile } from '../../../contract/run-config/policy-file.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { withPolicyFile } from '../../../files/policy-file.ts';
 import { unreadableFiles } from '../../../files/unreadable-files.ts';
-import { secretOfPath } from '../../../contract/secret-path.ts';
+import { secretOfPath } from '../../../contract/run-config/secret-path.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';

@@ -2,7 +2,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { KEPT_SECRETS, type Extracted } from '../../definition/kept-secrets.ts';
 import { forgetRemoteLogin, type WorkloadSecrets } from '../../remote-login/stored-record.ts';
-import { secretOfPath } from '../../../contract/secret-path.ts';
+import { secretOfPath } from '../../../contract/run-config/secret-path.ts';
 import { secretsOf } from '../../definition/serving-config.ts';
 
 /** Reads the secrets of the user. */
