@@ -7,7 +7,10 @@ import { OAuthClient } from './oauth-client.ts';
 
 it('decides by the claims of the primary provider, and denies users without them', { timeout: 60_000 }, async () => {
   const gateway = await startAuthServer(testScope(), {
-    policies: ['permit(principal in Group::"support", action, resource) when { principal.claim_level > 2 };'],
+    policies: [
+      'permit(principal in Group::"support", action, resource) when { principal.claim_level > 2 };',
+      'permit(principal, action, resource) when { principal has claim_client_id };', // only tokens of the gateway
+    ],
     authServer: { primaryUpstreamProvider: 'chat' },
   });
   const { chat } = gateway.around;
