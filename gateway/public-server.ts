@@ -253,6 +253,7 @@ function urlHost(host: string): string {
 const incomingOf = ({
   name,
   oidc_config,
+  authz_config,
   embedded_auth_server_config,
   vmcp: { incoming },
 }: GatewayConfig): unknown => ({
@@ -260,6 +261,7 @@ const incomingOf = ({
   oidc_config,
   incoming,
   embedded: embedded_auth_server_config !== undefined,
+  claimsOf: authz_config?.cedar?.primary_upstream_provider,
 });
 
 /** Returns the members that decide which clients are accepted. */

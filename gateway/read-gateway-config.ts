@@ -1,3 +1,4 @@
+import { providerNames } from './authserver/read-settings.ts';
 import { authServerProblems } from './authserver/config/problems.ts';
 import { DiscoveredBackends } from './contract/discovered-backends.ts';
 import { GatewayConfig } from './contract/gateway-config.ts';
@@ -65,6 +66,7 @@ export function checkGatewayConfig(json: unknown): Read {
     ...authServerProblems(read.config),
     ...policyProblems(read.config, {
       hasUsers: hasUsers(read.config.vmcp.incoming.type),
+      providers: providerNames(read.config.embedded_auth_server_config ?? {}),
       loginSetting: 'vmcp.incoming.type: oidc',
     }),
     ...sharedStoreProblems(read.config),

@@ -22,6 +22,8 @@ export interface OAuth2Provider {
   rotates: boolean;
   /** True makes the token endpoint answer 503. */
   down: boolean;
+  /** Claims of access tokens, which are then JWTs; opaque when undefined. */
+  accessClaims: ((user: string) => object) | undefined;
   /** Number of requests by kind. */
   readonly counts: Readonly<Record<Count, number>>;
   /** Every code, token and cookie that it has issued, every verifier that it received, and the client secret. */
@@ -78,6 +80,7 @@ class ProviderCore {
   accessSeconds: number;
   rotates = true;
   down = false;
+  accessClaims: OAuth2Provider['accessClaims'];
   readonly #users = new Map<string, number>();
   readonly #logins = new Map<string, Grant>();
   readonly #codes = new Map<string, Code>();
@@ -170,13 +173,23 @@ class ProviderCore {
       team: { id: 'T0001', name: 'fixtures' },
       authed_user: {
         id: this.#idOf(user),
-        access_token: this.#new(this.#access, life),
+        access_token: this.#newAccessToken(life),
         refresh_token: refreshing && !this.rotates ? presented : this.#new(this.#refresh, { user, expiresAt: NEVER }),
         expires_in: this.accessSeconds,
         scope: 'chat:read,chat:write',
         token_type: 'user',
       },
     };
+  }
+
+  /** Returns an opaque token, or a JWT where its claims are set. */
+  #newAccessToken(grant: Grant): string {
+    const opaque = this.#new(this.#access, grant);
+    if (!this.accessClaims) return opaque;
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const token = `${part({ alg: 'ES256', typ: 'at+jwt' })}.${part(this.accessClaims(grant.user))}.${part({ opaque })}`;
+    this.#access.set(token, grant);
+    return token;
   }
 
   #redeemCode(form: URLSearchParams): string | undefined {

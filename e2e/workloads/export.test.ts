@@ -149,7 +149,7 @@ it('keeps secret values out of exports and records, also in middlewares', { time
       { type: 'auth', parameters: { oidc_config: { issuer: 'https://i.example', clientSecret: 'val-4712' } } },
       { type: 'tokenexchange', parameters: { token_exchange_config: exchange } },
       { type: 'header-forward', parameters: { add_headers: { Authorization: 'val-4713' } } },
-      { type: 'validating-webhook', parameters: { webhooks: [{ ...hook, hmac_secret: 'val-4714' }] } },
+      { type: 'validating-webhook', parameters: { webhooks: [{ ...hook, hmac_secret_ref: 'hook,target=key' }] } },
     ],
   };
   expect((await send('POST', '/workloads/import', config)).status).toBe(201);
@@ -159,7 +159,7 @@ it('keeps secret values out of exports and records, also in middlewares', { time
       { parameters: { oidc_config: { clientSecret: '@oidc-client-secret,target=clientSecret' } } },
       { parameters: { token_exchange_config: { client_secret: '@exchange-client-secret,target=client_secret' } } },
       { type: 'header-forward', parameters: {} },
-      { type: 'validating-webhook', parameters: { webhooks: [hook] } },
+      { type: 'validating-webhook', parameters: { webhooks: [{ ...hook, hmac_secret_ref: 'hook,target=key' }] } },
     ],
   });
   expect(exported.text + (await send('GET', '/workloads/a')).text + serve.output()).not.toContain('val-471');

@@ -37,6 +37,8 @@ export interface Identity {
   readonly token: Secret;
   /** End of the token's life, ms since the epoch. */
   readonly expiresAt: number;
+  /** Claims of the stored token of the upstream provider that policies read in place of `claims`. */
+  readonly upstream?: { readonly provider: string; readonly claims: Readonly<Record<string, unknown>> } | undefined;
   /** Handle of the login at the embedded authorization server, under which its upstream tokens are stored. */
   readonly tsid?: string | undefined;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
-import type { Identity } from '../contract/identity.ts';
+import type { Identity, Secret } from '../contract/identity.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { ApiServer } from '../kube/api-server.ts';
 import type { KeySource } from './keys/key-set.ts';
@@ -43,6 +43,7 @@ export interface IssuerValidator extends TokenValidator {
 /** Members of a GatewayConfig that describe accepted tokens. */
 export interface IncomingConfig {
   readonly oidc_config?: GatewayConfig['oidc_config'];
+  readonly authz_config?: GatewayConfig['authz_config'];
   readonly vmcp: { readonly incoming: Incoming; readonly namespace?: string };
 }
 
@@ -59,10 +60,21 @@ export interface LoginLiveness {
   }): boolean | Promise<boolean>;
 }
 
+/** Access tokens of upstream providers, of users' logins. */
+export interface AccessTokens {
+  /** Throws or rejects without a usable token. The same token is the same object. */
+  get(
+    owner: { readonly tsid: string; readonly subject: string; readonly clientId: string | undefined },
+    provider: string,
+  ): { readonly accessToken: Secret } | Promise<{ readonly accessToken: Secret }>;
+}
+
 /** The part of the embedded authorization server that validates its tokens. */
 export interface EmbeddedIssuer {
   readonly keys: KeySource;
   readonly liveness: LoginLiveness;
+  /** Logins have no upstream tokens when absent. */
+  readonly upstreamTokens?: AccessTokens;
   /** Readiness for logins; ready when absent. */
   status?(): Readiness;
 }

@@ -84,13 +84,16 @@ class AuthorizationPolicy implements Policy {
   ): boolean {
     if (!identity || !isSpelledWell(item)) return false;
     const principal = this.#principalOf(identity);
+    if (!principal) return false;
     const constant = known.get(principal, item, () => this.#authorizer.constantOutcome(principal, item));
     return isAllowed(constant, this.#authorizer.outcomeByArguments(principal, item, readArguments));
   }
 
-  #principalOf(identity: Identity): Principal {
-    let principal = this.#principals.get(identity);
-    if (!principal) this.#principals.set(identity, (principal = this.#authorizer.principalOf(identity)));
+  #principalOf(identity: Identity): Principal | undefined {
+    const known = this.#principals.get(identity);
+    if (known) return known;
+    const principal = this.#authorizer.principalOf(identity);
+    if (principal) this.#principals.set(identity, principal);
     return principal;
   }
 }

@@ -196,6 +196,8 @@ export interface PolicyDeps {
 export interface PolicyFacts {
   /** False: all clients are anonymous. */
   readonly hasUsers: boolean;
+  /** Names of the upstream providers of the embedded authorization server. */
+  readonly providers: readonly string[];
   /** Setting that gives clients users, for messages. */
   readonly loginSetting: string;
 }

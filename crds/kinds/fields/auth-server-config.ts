@@ -79,7 +79,7 @@ const identity = {
   ),
   storage,
   primaryUpstreamProvider: providerName(
-    'Provider whose claims are available to policies. Defaults to the first provider.',
+    'Provider whose access token, a JWT, gives the claims and groups that Cedar policies read. When absent, they read those of the token of the gateway.',
   ),
 };
 

@@ -147,6 +147,16 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
   },
   {
     on: VMCP,
+    type: 'AuthConfigured',
+    given: underPolicies(inline(OPEN)),
+    right: ['True', 'AuthValid'],
+    breaks: spec(VMCP, { incomingAuth: { authzConfig: { inline: { primaryUpstreamProvider: 'corp' } } } }),
+    wrong: ['False', 'AuthInvalid'],
+    names: 'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider',
+    heals: spec(VMCP, { incomingAuth: { authzConfig: { inline: { primaryUpstreamProvider: null } } } }),
+  },
+  {
+    on: VMCP,
     type: 'TelemetryConfigRefValidated',
     given: [telemetry('collector'), ...tools({ telemetryConfigRef: { name: 'collector' } })],
     right: ['True', 'TelemetryConfigRefValid'],

@@ -20,6 +20,8 @@ export interface Variant {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Further members of `authServerConfig`. */
   readonly authServer?: Fields;
+  /** Cedar policies; without them users may call everything. */
+  readonly policies?: readonly string[];
   /** Members of `spec.config.operational`. */
   readonly operational?: Fields;
   /** Members of `spec.config.audit`. */
@@ -109,7 +111,7 @@ function browserAddress(issuer: string, browserHost: string | undefined): Fields
 
 /** Returns the files of a server with two providers and three backends with a credential each. */
 export function manifestsOf(issuer: string, around: Surroundings, variant: Variant = {}): string {
-  const { kvstore, keys = [], secrets, authServer = {}, operational = {}, audit } = variant;
+  const { kvstore, keys = [], secrets, authServer = {}, operational = {}, audit, policies } = variant;
   const keyList = 'signing' in keys ? [keys] : keys;
   const { corpClient, chat, exchanger, backends } = around;
   const inject = (providerName: string) => ({ type: 'upstreamInject', upstreamInject: { providerName } });
@@ -121,7 +123,10 @@ export function manifestsOf(issuer: string, around: Surroundings, variant: Varia
     virtualServer(
       { operational, ...(audit && { audit }) },
       {
-        incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'own' }, audience: mcpUrlOf(issuer), clockSkewSeconds: 0 },
+        incomingAuth: {
+          ...{ type: 'oidc', oidcConfigRef: { name: 'own' }, audience: mcpUrlOf(issuer), clockSkewSeconds: 0 },
+          ...(policies && { authzConfig: { type: 'inline', inline: { policies } } }),
+        },
         authServerConfig: {
           issuer,
           ...browserAddress(issuer, variant.browserHost),

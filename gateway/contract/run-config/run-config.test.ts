@@ -227,6 +227,7 @@ authz_config.cedar.entities_json string
 authz_config.cedar.group_claim_name string
 authz_config.cedar.role_claim_name string
 authz_config.cedar.group_entity_type string
+authz_config.cedar.primary_upstream_provider string
 audit_config.detectApplicationErrors boolean
 audit_config.maxDelegationDepth integer
 audit_config.onOverflow string

@@ -100,6 +100,9 @@ const policy = {
       group_claim_name: text('Claim that holds the groups.'),
       role_claim_name: text('Claim that holds the roles.'),
       group_entity_type: text('Cedar entity type of groups. Defaults to `Group`.'),
+      primary_upstream_provider: text(
+        'Upstream provider whose stored token gives the claims, in place of the gateway’s token.',
+      ),
     }),
   }),
   authz_config_path: text('File that holds the policy.'),

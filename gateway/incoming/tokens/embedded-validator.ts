@@ -2,6 +2,7 @@ import type { Identity } from '../../contract/identity.ts';
 import { BearerValidator } from './bearer-validator.ts';
 import { DependencyDown, TokenRefused } from '../refusal.ts';
 import { oidcOf, rulesFor } from './settings.ts';
+import { withUpstreamClaims } from './upstream-claims.ts';
 import type {
   EmbeddedIssuer,
   IncomingConfig,
@@ -12,6 +13,19 @@ import type {
 
 /** Validates access tokens of the embedded authorization server while their login is valid. @see RFC 9068 §4 */
 export function createEmbeddedValidator(
+  config: IncomingConfig,
+  embedded: EmbeddedIssuer,
+  deps: Pick<ValidatorDeps, 'now' | 'log'>,
+): IssuerValidator {
+  const validator = liveValidator(config, embedded, deps);
+  const provider = config.authz_config?.cedar?.primary_upstream_provider;
+  const { upstreamTokens } = embedded;
+  return provider !== undefined && upstreamTokens
+    ? withUpstreamClaims(validator, provider, upstreamTokens, deps.log)
+    : validator;
+}
+
+function liveValidator(
   config: IncomingConfig,
   embedded: EmbeddedIssuer,
   { now }: Pick<ValidatorDeps, 'now'>,

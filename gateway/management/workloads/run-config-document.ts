@@ -33,9 +33,25 @@ function withAnyDuration(schema: SchemaNode): SchemaNode {
   };
 }
 
+/** Declares the signing key as a value, which the import refuses with advice. */
+const withKey = ({ items, ...list }: SchemaNode = {}): SchemaNode => ({
+  ...list,
+  items: { ...items, properties: { ...items?.properties, hmac_secret: REFUSED_KEY } },
+});
+const REFUSED_KEY = Type.String({
+  description: 'Refused: store the key as a secret, and name it in `hmac_secret_ref`.',
+});
+
+const { properties = {}, ...imported } = withAnyDuration(RunConfig as object);
+
 /** Run configuration as clients send it. `schema_version` may be absent. */
 export const ImportedRunConfig = Type.Unsafe<Record<string, unknown>>({
-  ...withAnyDuration(RunConfig as object),
+  ...imported,
+  properties: {
+    ...properties,
+    mutating_webhooks: withKey(properties['mutating_webhooks']),
+    validating_webhooks: withKey(properties['validating_webhooks']),
+  },
   required: ['name'],
 });
 

@@ -50,6 +50,18 @@ describe('a policy reads', () => {
     expect(allows(policyOf([policy]), item, USER, item.kind === 'resources' ? undefined : args)).toBe(true);
   });
 
+  it('the claims of the primary provider in place of those of the token, and nothing without them', () => {
+    const policy = policyOf([permit('principal.claim_level > 2', 'principal == Client::"alice", action, resource')], {
+      primary_upstream_provider: 'corp',
+    });
+    const upstream = (provider: string, level: number) => ({ ...USER, upstream: { provider, claims: { level } } });
+    expect(allows(policy, BUY, upstream('corp', 3))).toBe(true);
+    expect(allows(policy, BUY, upstream('corp', 1))).toBe(false);
+    expect(allows(policy, BUY, upstream('other', 3))).toBe(false);
+    expect(allows(policy, BUY, USER)).toBe(false);
+    expect(policy.isListed?.(BUY, { principal: '', identity: USER })).toBe(false);
+  });
+
   it.each([
     ['another subject', 'permit(principal == Client::"bob", action, resource);'],
     ['another group', 'permit(principal in Group::"finance", action, resource);'],

@@ -33,10 +33,12 @@ const UNREADABLE: Outcome = { ...NOTHING, errors: ['the arguments cannot be read
 export class Authorizer {
   readonly #constant: Evaluator;
   readonly #byArguments: Evaluator | undefined;
+  readonly #provider: string | undefined;
 
   constructor({ cedar }: AuthorizationConfig, { policies, entities }: CheckedPolicies, server: string) {
     const setting = { server, groups: cedar, entities };
     const reading = policies.filter(({ json }) => readsOf([json]).arguments);
+    this.#provider = cedar.primary_upstream_provider;
     this.#constant = new Evaluator(
       policies.filter((policy) => !reading.includes(policy)),
       setting,
@@ -44,11 +46,15 @@ export class Authorizer {
     this.#byArguments = reading.length > 0 ? new Evaluator(reading, setting) : undefined;
   }
 
-  principalOf(identity: Identity): Principal {
-    const constant = this.#constant.principalOf(identity);
+  /** Returns undefined for a user without the claims of the upstream provider that policies read: nothing is permitted. */
+  principalOf({ subject, claims: own, upstream }: Identity): Principal | undefined {
+    const claimsRead = this.#provider === undefined ? own : upstream?.provider === this.#provider && upstream.claims;
+    if (!claimsRead) return undefined;
+    const user = { subject, claims: claimsRead };
+    const constant = this.#constant.principalOf(user);
     const { entity, claims } = constant;
     const key = JSON.stringify([entity.uid.id, entity.attrs, entity.parents, claims]);
-    return { key, constant, byArguments: this.#byArguments?.principalOf(identity) };
+    return { key, constant, byArguments: this.#byArguments?.principalOf(user) };
   }
 
   /** Returns the outcome of the policies that read no arguments. */

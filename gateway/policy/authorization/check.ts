@@ -1,4 +1,5 @@
 import type { Problem } from '../../contract/problem.ts';
+import type { PolicyFacts } from '../policy.ts';
 import type { AuthorizationConfig } from './config.ts';
 import { parseEntities, type StaticEntities } from './entities.ts';
 import { AUTHZ_INVALID, parsePolicies, type ParsedPolicy } from './policy-text.ts';
@@ -63,10 +64,25 @@ const actionGroups = (entities: StaticEntities): string[] =>
   );
 
 /** Lists the problems of a policy document that its schema cannot express. */
-export function policyDocumentProblems({ cedar }: AuthorizationConfig): Problem[] {
+export function policyDocumentProblems({ cedar }: AuthorizationConfig, { providers }: PolicyFacts): Problem[] {
   const result = checkPolicies(cedar);
-  return 'problems' in result ? result.problems.map((each) => ({ ...each, path: `cedar.${each.path}` })) : [];
+  const problems = 'problems' in result ? [...result.problems] : [];
+  const { primary_upstream_provider: provider } = cedar;
+  if (provider !== undefined && !providers.includes(provider))
+    problems.push(unknownProvider(provider, 'primary_upstream_provider', providers));
+  return problems.map((each) => ({ ...each, path: `cedar.${each.path}` }));
 }
+
+/** Problem of a provider that the embedded authorization server does not have. */
+export const unknownProvider = (name: string, path: string, providers: readonly string[]): Problem => ({
+  reason: 'UpstreamProviderUnknown',
+  path,
+  message: `there is no upstream provider "${name}": ${
+    providers.length === 0
+      ? 'configure an embedded authorization server with it'
+      : `use ${providers.map((each) => `"${each}"`).join(' or ')}`
+  }`,
+});
 
 /** Returns checked policies. Throws for a configuration that was not checked before. */
 export function requirePolicies({ cedar }: AuthorizationConfig): CheckedPolicies {

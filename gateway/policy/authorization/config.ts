@@ -32,6 +32,10 @@ export const AuthorizationConfig = Closed({
         pattern: ENTITY_TYPE,
         maxLength: 63,
       }),
+      primary_upstream_provider: text('Upstream provider whose stored token gives the claims.', {
+        minLength: 1,
+        maxLength: 63,
+      }),
     },
     { description: 'Policies and entities.' },
   ),

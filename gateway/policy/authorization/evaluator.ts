@@ -63,7 +63,7 @@ export class Evaluator {
     });
   }
 
-  principalOf({ subject, claims }: Identity): PrincipalForm {
+  principalOf({ subject, claims }: Pick<Identity, 'subject' | 'claims'>): PrincipalForm {
     const { context, attributes, hierarchy } = this.reads;
     const { groups, entities } = this.#setting;
     const type = groups.group_entity_type ?? DEFAULT_GROUP_TYPE;

@@ -4,6 +4,7 @@ import { Closed, DnsLabel, Duration, durationMs, HttpUrl } from '../../contract/
 import { ATOMIC, block, flag, mapBy, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { secretKeyRef } from '../../contract/references.ts';
+import { secretOfPath } from '../../contract/run-config/secret-path.ts';
 import { at, needs, safeUrl } from '../../contract/rule.ts';
 import type { VariantScope } from '../../contract/variant.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
@@ -122,10 +123,10 @@ export const webhookProblems = (webhooks: WebhooksConfig): Problem[] =>
 
 const broken = (path: string, message: string): Problem => ({ reason: 'RuleViolated', path, message });
 
-/** Files are absolute paths, and a client certificate comes with its key. */
+/** Files are absolute paths, a workload's key may be a secret, and a client certificate comes with its key. */
 function fileProblems({ hmac_secret_ref: key, tls_config: tls = {} }: WebhookConfig, path: string): Problem[] {
   const files = {
-    hmac_secret_ref: key,
+    hmac_secret_ref: key !== undefined && secretOfPath(key) !== undefined ? undefined : key,
     'tls_config.ca_bundle_path': tls.ca_bundle_path,
     'tls_config.client_cert_path': tls.client_cert_path,
     'tls_config.client_key_path': tls.client_key_path,

@@ -113,6 +113,18 @@ describe('middlewares', () => {
 
   it.each<[string, Chain, Partial<RunConfig>, string]>([
     ['an unknown type', [{ type: 'mcp-parser' }, { type: 'other' }], {}, 'NotSupportedYet middleware_configs[1]'],
+    [
+      'a signing key',
+      [{ type: 'validating-webhook', parameters: { webhooks: [{ name: 'w', hmacSecret: 'val-4711' }] } }],
+      {},
+      'InvalidValue middleware_configs[0].parameters.webhooks[0].hmacSecret',
+    ],
+    [
+      'a signing key of a typed webhook',
+      [{ type: 'mcp-parser' }],
+      { mutating_webhooks: [{ name: 'w', ...{ hmac_secret: 'val-4711' } }] },
+      'InvalidValue mutating_webhooks[0].hmac_secret',
+    ],
     ['no type', [{}], {}, 'NotSupportedYet middleware_configs[0]'],
     ['a name of Object', [{ type: 'constructor' }], {}, 'NotSupportedYet middleware_configs[0]'],
     [

@@ -4,6 +4,7 @@ import { isObject } from '../../contract/json.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { importRunConfig } from '../../contract/run-config/document.ts';
 import { RunConfig } from '../../contract/run-config/run-config.ts';
+import { inlineKeyProblems } from './webhook-secrets.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
 type Chain = NonNullable<RunConfig['middleware_configs']>;
@@ -86,10 +87,13 @@ function toolMembers({ filter_tools, tools_override }: Parameters): Members {
 
 /**
  * Replaces `middleware_configs` by the typed members that mean the same. A middleware without an equivalent is the problem
- * `NotSupportedYet`, and one that differs from a typed member the problem `Conflict`. Pure.
+ * `NotSupportedYet`, one that differs from a typed member the problem `Conflict`, and the key of a webhook as a value the
+ * problem `InvalidValue`. Pure.
  */
 export function withoutMiddlewares(config: RunConfig): { readonly config: RunConfig; readonly problems: Problem[] } {
   const { middleware_configs: middlewares = [], ...typed } = config;
+  const keys = inlineKeyProblems(config);
+  if (keys.length > 0) return { config: typed, problems: keys };
   const problems: Problem[] = [];
   let merged: Record<string, unknown> = { ...typed };
   withParameterNames(middlewares).forEach(({ type = '', parameters = {} }, index) => {

@@ -96,7 +96,11 @@ describe('problems of a run configuration', () => {
     ['NotSupportedYet scaling_config', image, { rate_limit_config: { shared: bucket }, scaling_config: {} }],
     ['mutating_webhooks[0].url', image, { mutating_webhooks: [{ ...webhook, url: 'http://hooks.example' }] }],
     ['validating_webhooks[1].name', image, { validating_webhooks: [webhook, webhook] }],
-    ['validating_webhooks[0].hmac_secret_ref', image, { validating_webhooks: [{ ...webhook, hmac_secret_ref: 'k' }] }],
+    [
+      'validating_webhooks[0].hmac_secret_ref',
+      image,
+      { validating_webhooks: [{ ...webhook, hmac_secret_ref: 'a,b' }] },
+    ],
     ['telemetry_config.endpoint', image, { telemetry_config: { endpoint: 'http://otel.example' } }],
     ['cloud_sts_config', image, { cloud_sts_config: { region: 'eu-west-1' } }],
     ['token_exchange_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, token_exchange_config: {} }],

@@ -1,3 +1,4 @@
+import { providerNames } from '../../authserver/read-settings.ts';
 import { headerNameProblems, isHeaderValue } from '../../contract/header-names.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
@@ -10,6 +11,7 @@ import { anonymousProblem } from '../../policy/registry.ts';
 import { readReference } from './run-config-of.ts';
 import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
 import { workloadUrlProblems } from './url-problems.ts';
+import { webhooksWithSecretPaths } from './webhook-secrets.ts';
 
 /** Members that no store can apply yet. A workload with one of them does not start. Building one removes its name. */
 const UNBUILT = [
@@ -53,8 +55,15 @@ const unbuilt = (config: RunConfig): Problem[] =>
 /** Applies the rules of the gateway to policies, rate limits, webhooks and telemetry. */
 function controlProblems(config: RunConfig): Problem[] {
   const { authz_config_path: file, rate_limit_namespace: namespace, rate_limit_config: limits } = config;
-  const facts = { hasUsers: hasUsers(config), loginSetting: 'oidc_config' };
-  const problems = [...policyFileConflicts(config), ...policyProblems(config, facts)];
+  const facts = {
+    hasUsers: hasUsers(config),
+    providers: providerNames(config.embedded_auth_server_config ?? {}),
+    loginSetting: 'oidc_config',
+  };
+  const problems = [
+    ...policyFileConflicts(config),
+    ...policyProblems({ ...config, ...webhooksWithSecretPaths(config) }, facts),
+  ];
   if (file !== undefined && !facts.hasUsers) problems.push(anonymousProblem('authz_config_path', facts));
   if (namespace !== undefined && limits === undefined)
     problems.push(invalid('rate_limit_namespace', 'only rate limits have a namespace: remove it'));

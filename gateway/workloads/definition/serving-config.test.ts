@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { runConfigOf } from './run-config-of.ts';
-import { backendNameOf, secretOfPath, secretsOf, servingConfigOf, type ServingFacts } from './serving-config.ts';
+import { secretOfPath } from '../../contract/run-config/secret-path.ts';
+import { backendNameOf, secretsOf, servingConfigOf, type ServingFacts } from './serving-config.ts';
 
 const stdio = runConfigOf('Team.A', { image: 'npx://server' });
 const http = runConfigOf('a', { image: 'npx://server', transport: 'streamable-http' });
@@ -185,6 +186,15 @@ it('passes policies, limits, webhooks and telemetry to the gateway unchanged', (
   expect(serve(stdio, controls)).toMatchObject(controls);
 });
 
+it.each([
+  ['check', 'secret:check'],
+  ['check,target=x', 'secret:check'],
+  ['/etc/check', '/etc/check'],
+])('signs requests to a webhook with the key %s', (reference, path) => {
+  const served = serve(stdio, { validating_webhooks: [{ name: 'v', hmac_secret_ref: reference }] });
+  expect(served.validating_webhooks).toEqual([{ name: 'v', hmac_secret_ref: path }]);
+});
+
 it('applies prefix, statelessness, proxies and debug messages', () => {
   const served = serve(stdio, { endpoint_prefix: '/p', stateless: true, trust_proxy_headers: true, debug: true });
   expect(served).toMatchObject({ endpoint_prefix: '/p', stateless: true, trust_proxy_headers: true, debug: true });
@@ -211,6 +221,8 @@ it('lists every secret, with the member that names it', () => {
     token_exchange_config: { client_secret: 'exchange,target=x' },
     remote_auth_config: { client_secret: 'login,target=x', bearer_token: 'bearer,target=x' },
     header_forward: { add_headers_from_secret: { 'X-A': 'header' } },
+    mutating_webhooks: [{ hmac_secret_ref: 'hook,target=x' }, { hmac_secret_ref: '/etc/hook' }, {}],
+    validating_webhooks: [{ hmac_secret_ref: 'check' }],
   };
   expect(secretsOf({ ...remote, ...named }).map(({ name, path }) => `${name} ${path}`)).toEqual([
     'env secrets[0]',
@@ -219,6 +231,8 @@ it('lists every secret, with the member that names it', () => {
     'login oauth_config.client_secret',
     'bearer oauth_config.bearer_token',
     'header header_forward.add_headers_from_secret.X-A',
+    'hook mutating_webhooks[0].hmac_secret_ref',
+    'check validating_webhooks[0].hmac_secret_ref',
   ]);
   expect([secretOfPath('secret:a'), secretOfPath('/etc/secret:a')]).toEqual(['a', undefined]);
 });

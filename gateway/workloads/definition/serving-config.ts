@@ -1,6 +1,8 @@
 import type { Backend, BackendProcess, GatewayConfig, OutgoingEntry } from '../../contract/gateway-config.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
+import { secretPath } from '../../contract/run-config/secret-path.ts';
 import { readReference } from './run-config-of.ts';
+import { webhookSecretsOf, webhooksWithSecretPaths } from './webhook-secrets.ts';
 
 /** Run-time facts of a workload that its run configuration does not hold. */
 export interface ServingFacts {
@@ -13,9 +15,6 @@ export interface ServingFacts {
   /** Allows private addresses for remote servers and issuers. */
   readonly allowPrivateIps?: boolean;
 }
-
-/** Prefix of a path that stands for a secret of the secrets provider. */
-const SECRET_PATH = 'secret:';
 
 /** Networks from which `X-Forwarded-*` is used where a workload trusts it: this machine and private networks. */
 const PROXIES = ['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
@@ -33,12 +32,6 @@ const OPERATIONAL: GatewayConfig['vmcp']['operational'] = {
   },
 };
 
-/** Returns the name of a secret for a path of `secretPath`; undefined for the path of a file. */
-export const secretOfPath = (path: string): string | undefined =>
-  path.startsWith(SECRET_PATH) ? path.slice(SECRET_PATH.length) : undefined;
-
-const secretPath = (name: string): string => `${SECRET_PATH}${name}`;
-
 /** Returns the backend name of a workload: its name as a DNS label. */
 export function backendNameOf(name: string): string {
   const words = name
@@ -54,16 +47,14 @@ const CONTROLS = [
   'audit_config',
   'audit_config_path',
   'authz_config',
-  'mutating_webhooks',
   'rate_limit_config',
   'rate_limit_namespace',
   'telemetry_config',
-  'validating_webhooks',
 ] as const;
 
 /**
  * Returns the configuration of the gateway that serves one workload: a virtual server with one backend. `config` has no
- * `middleware_configs` and no `authz_config_path` (see `effectiveConfig`). Secrets stand in it as paths of `secretOfPath`. Pure.
+ * `middleware_configs` and no `authz_config_path` (see `effectiveConfig`). Secrets stand in it as paths of `secretPath`. Pure.
  */
 export function servingConfigOf(config: RunConfig, facts: ServingFacts): GatewayConfig {
   const backend = backendOf(config, facts);
@@ -74,6 +65,7 @@ export function servingConfigOf(config: RunConfig, facts: ServingFacts): Gateway
     schema_version: config.schema_version,
     ...pick(config, ['name', 'base_name', 'group', 'container_labels', 'debug', 'endpoint_prefix', 'stateless']),
     ...pick(config, CONTROLS),
+    ...webhooksWithSecretPaths(config),
     ...(config.trust_proxy_headers && { trust_proxy_headers: true }),
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && {
@@ -185,8 +177,17 @@ function pick<Key extends keyof RunConfig>(config: RunConfig, members: readonly 
   return Object.fromEntries(present.map((member) => [member, config[member]])) as Pick<RunConfig, Key>;
 }
 
-/** Lists the names of all secrets that a workload needs, with the member that names them. */
-export function secretsOf(config: RunConfig): { readonly name: string; readonly path: string }[] {
+/** Secret that a workload needs. */
+export interface NeededSecret {
+  readonly name: string;
+  /** Member that names it. */
+  readonly path: string;
+  /** Its value must not be empty. */
+  readonly isKey?: true;
+}
+
+/** Lists all secrets that a workload needs. */
+export function secretsOf(config: RunConfig): NeededSecret[] {
   const referenced = [
     ...(config.secrets ?? []).map((text, index) => ({ text, path: `secrets[${String(index)}]` })),
     { text: config.oidc_config?.clientSecret, path: 'oidc.client_secret' },
@@ -201,5 +202,6 @@ export function secretsOf(config: RunConfig): { readonly name: string; readonly 
     name,
     path: `header_forward.add_headers_from_secret.${header}`,
   }));
-  return [...referenced, ...headers];
+  const keys = webhookSecretsOf(config).map((secret) => ({ ...secret, isKey: true as const }));
+  return [...referenced, ...headers, ...keys];
 }

@@ -39,7 +39,10 @@ export function explainTools(
   const read = config.authz_config && readDocument(AuthorizationConfig, config.authz_config);
   if (read && 'problems' in read) throw new Error('the configuration was not checked');
   const authorizer = read && new Authorizer(read.config, requirePolicies(read.config), config.name ?? '');
-  const principal = authorizer?.principalOf(identity);
+  const provider = read?.config.cedar.primary_upstream_provider;
+  const principal = authorizer?.principalOf(
+    provider === undefined ? identity : { ...identity, upstream: { provider, claims: identity.claims } },
+  );
   return tools.map(({ name, backend, json, isVisible }) => {
     const item = { kind: 'tools' as const, name, backend: backend ?? '', json };
     const verdict = authorizer && principal && authorizer.evaluate(principal, item, args);

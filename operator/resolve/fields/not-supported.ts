@@ -38,7 +38,6 @@ const holdsBuckets = (object: Resource): boolean =>
 const isNetworkProfile = (value: unknown): boolean =>
   member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
 
-const PROVIDER_CLAIMS = 'authorization by the claims of an upstream provider';
 const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
@@ -53,9 +52,7 @@ const PER_SERVER = 'access control of a single server';
 /** Unsupported fields. Delete the row when the feature is built. */
 export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
   ...ofKind('VirtualMCPServer', [
-    ['spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider', PROVIDER_CLAIMS],
     ['spec.authServerConfig.delegateClients', TOKEN_EXCHANGE],
-    ['spec.authServerConfig.primaryUpstreamProvider', PROVIDER_CLAIMS],
     ['spec.authServerConfig.trustedIssuers', TOKEN_EXCHANGE],
     [
       'spec.authServerConfig.upstreamProviders[].oauth2Config.dcrConfig',

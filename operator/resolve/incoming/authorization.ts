@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { readDocument } from '../../../gateway/contract/run-config/document.ts';
 import { authorization } from '../../../gateway/policy/authorization.ts';
-import { checkPolicies } from '../../../gateway/policy/authorization/check.ts';
+import { checkPolicies, unknownProvider } from '../../../gateway/policy/authorization/check.ts';
 import { AuthorizationConfig } from '../../../gateway/policy/authorization/config.ts';
 import { AUTHZ_INVALID } from '../../../gateway/policy/authorization/policy-text.ts';
 import type { Identified, ObjectScope, Scope } from '../scope.ts';
@@ -27,7 +27,29 @@ export function resolveAuthorization(scope: Scope): AuthorizationConfig | undefi
   const shared = ref && scope.snapshot.authzConfigs.get(ref.name);
   const source = shared ? sharedSource(shared) : own && ownSource(scope, own.type);
   if (source) report(source, scope);
-  return source?.config;
+  const { primaryUpstreamProvider: provider } = scope.vmcp.spec.authServerConfig ?? {};
+  if (!own && !ref && provider !== undefined) {
+    const path = 'spec.authServerConfig.primaryUpstreamProvider';
+    scope.on(scope.vmcp).warning('NoEffect', path, 'only policies read its claims, and there are none: remove it');
+  }
+  return source && withProvider(source.config, scope);
+}
+
+/** Adds the provider whose token gives the claims. `authServerConfig` takes precedence over the policies' own setting. */
+function withProvider(config: AuthorizationConfig, scope: Scope): AuthorizationConfig {
+  const { authServerConfig: server, incomingAuth } = scope.vmcp.spec;
+  const inline = incomingAuth.authzConfig?.inline?.primaryUpstreamProvider;
+  const provider = server?.primaryUpstreamProvider ?? inline ?? config.cedar.primary_upstream_provider;
+  if (provider === undefined) return config;
+  const providers = (server?.upstreamProviders ?? []).map(({ name }) => name);
+  const isInline = server?.primaryUpstreamProvider === undefined && inline !== undefined;
+  const path = isInline ? `${AUTHZ}.inline.primaryUpstreamProvider` : AUTHZ;
+  const on = scope.on(scope.vmcp);
+  if (!providers.includes(provider)) {
+    const { reason, message } = unknownProvider(provider, path, providers);
+    on.problem(reason, path, message);
+  }
+  return { ...config, cedar: { ...config.cedar, primary_upstream_provider: provider } };
 }
 
 /** Checks an MCPAuthzConfig independently of the servers that use it. */
@@ -62,7 +84,7 @@ function ownSource(scope: Scope, type = 'configMap'): PolicySource | undefined {
 function inlineSource({ vmcp }: Scope): PolicySource | undefined {
   const { inline, configMap: _other, type: _type, ...groups } = vmcp.spec.incomingAuth.authzConfig ?? {};
   if (!inline) return undefined;
-  const { primaryUpstreamProvider: _unbuilt, ...cedar } = inline;
+  const { primaryUpstreamProvider: _ofProvider, ...cedar } = inline; // see `withProvider`
   return { owner: vmcp, config: configOf({ ...cedar, ...groups }), pathOf: below(`${AUTHZ}.inline`) };
 }
 

@@ -22,6 +22,7 @@ const GROUP = /^spec\.groupRef\b/u;
 const OIDC_REF = /^spec\.incomingAuth\.oidcConfigRef\.name$/u;
 const AUTHZ_REF = /^spec\.incomingAuth\.authzConfigRef\.name$/u;
 const AUTHZ_CONFIG_MAP = /^spec\.incomingAuth\.authzConfig\.configMap\b/u;
+const AUTHZ_CONFIG = /^spec\.incomingAuth\.authzConfig\b/u;
 const TELEMETRY_REF = /^spec\.telemetryConfigRef\.name$/u;
 const WEBHOOK_REF = /^spec\.webhookConfigRef\.name$/u;
 const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
@@ -118,6 +119,13 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
   },
   { type: 'WebhookConfigValidated', reason: 'WebhookConfigInvalid', kind: 'MCPWebhookConfig' },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'VirtualMCPServer', reasons: MISSING },
+  {
+    type: 'AuthConfigured',
+    reason: 'AuthInvalid',
+    kind: 'VirtualMCPServer',
+    path: AUTHZ_CONFIG,
+    reasons: ['UpstreamProviderUnknown'],
+  },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPOIDCConfig', reasons: MISSING },
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'MCPWebhookConfig', reasons: MISSING },
   { type: 'AuthServerConfigValidated', reason: 'AuthServerConfigInvalid', kind: 'VirtualMCPServer', path: AUTH_SERVER },

@@ -1,6 +1,7 @@
 import { importRunConfig } from '../../../contract/run-config/document.ts';
 import { SCHEMA_VERSION } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
+import { inlineKeyProblems } from '../../../workloads/definition/webhook-secrets.ts';
 import { WORKLOAD_ERRORS, type Placed } from '../../../workloads/workloads.ts';
 import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS } from '../../operation.ts';
 import { ImportedRunConfig } from '../run-config-document.ts';
@@ -20,7 +21,8 @@ export const importWorkload = defineManagementOperation({
   errors: { ...SETTINGS_ERRORS, workload_exists },
   timeoutMs: TRANSFER_TIMEOUT_MS,
   run: ({ workloads }, { body }, { signal }) => {
-    const read = importRunConfig({ schema_version: SCHEMA_VERSION, ...body });
+    const keys = inlineKeyProblems(body);
+    const read = keys.length > 0 ? { problems: keys } : importRunConfig({ schema_version: SCHEMA_VERSION, ...body });
     if ('config' in read) return workloads.import(read.config, signal);
     const problems = read.problems.map(({ path, message }) => `${path} ${message}`.trim());
     throw new OperationError('invalid_workload', problems.join('; '));

@@ -5,6 +5,7 @@ import { inPolicyFile } from '../../../contract/run-config/policy-file.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { withPolicyFile } from '../../../files/policy-file.ts';
 import { unreadableFiles } from '../../../files/unreadable-files.ts';
+import { secretOfPath } from '../../../contract/run-config/secret-path.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
@@ -24,7 +25,9 @@ export async function effectiveConfig(stored: RunConfig): Promise<Effective> {
   if (all.length > 0) return { problems: all };
   const policed = await withPolicy(config);
   if ('problems' in policed) return policed;
-  const files = configFiles(servingConfigOf(policed.config, {})).filter(({ path }) => CONTROL_FILES.test(path));
+  const files = configFiles(servingConfigOf(policed.config, {})).filter(
+    ({ path, file }) => CONTROL_FILES.test(path) && secretOfPath(file) === undefined,
+  );
   const unreadable = await unreadableFiles(files);
   return unreadable.length > 0 ? { problems: unreadable } : policed;
 }

@@ -2,7 +2,8 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { KEPT_SECRETS, type Extracted } from '../../definition/kept-secrets.ts';
 import { forgetRemoteLogin, type WorkloadSecrets } from '../../remote-login/stored-record.ts';
-import { secretOfPath, secretsOf } from '../../definition/serving-config.ts';
+import { secretOfPath } from '../../../contract/run-config/secret-path.ts';
+import { secretsOf } from '../../definition/serving-config.ts';
 
 /** Reads the secrets of the user. */
 export interface UserSecrets {
@@ -48,17 +49,19 @@ export class SecretValues {
 
   /**
    * Returns the values of all secrets of a workload, by name; `given` are not stored yet. Throws `invalid_workload` with the
-   * paths of those that do not exist.
+   * paths of those that do not exist, and of keys that are empty.
    */
   async resolve(config: RunConfig, given: Extracted['values'] = new Map()): Promise<ReadonlyMap<string, string>> {
     const values = new Map(given);
     const missing: string[] = [];
-    for (const { name, path } of secretsOf(config)) {
-      if (values.has(name)) continue;
-      const value = await this.get(config.name ?? '', name).catch((error: unknown) => {
-        throw this.#unreadable(path, error);
-      });
+    for (const { name, path, isKey } of secretsOf(config)) {
+      const value =
+        values.get(name) ??
+        (await this.get(config.name ?? '', name).catch((error: unknown) => {
+          throw this.#unreadable(path, error);
+        }));
       if (value === undefined) missing.push(`${path} there is no secret "${name}": create it first`);
+      else if (isKey && value.trim() === '') missing.push(`${path} the secret "${name}" is empty: give it a value`);
       else values.set(name, value);
     }
     if (missing.length > 0) throw new OperationError('invalid_workload', missing.join('; '));

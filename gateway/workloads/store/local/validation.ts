@@ -11,6 +11,7 @@ import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts
 import { withEntry, type RegistryEntry } from '../../definition/registry-entry.ts';
 import { runConfigOf } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
+import { inlineKeyProblems } from '../../definition/webhook-secrets.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
 import { checkImage } from '../../runner/launcher.ts';
 import { isPortFree } from '../../runner/ports.ts';
@@ -132,6 +133,7 @@ export class Validation {
 
   /** Checks everything but the port. Members that vmcp cannot apply yet are accepted in `lenient` mode. */
   async #checked(settings: RunConfig, mode: 'strict' | 'lenient', inUse: RunConfig[] = []): Promise<Extracted> {
+    refuse(inlineKeyProblems(settings)); // before it is removed below
     // requests may have unknown members, a stored run configuration never has
     const extracted = extractSecrets(Value.Clean(RunConfig, structuredClone(settings)) as RunConfig, inUse);
     const { config, values } = extracted;

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
+import { testScope } from '../../harness/scope.ts';
+import { openBearerSession } from '../bearer-session.ts';
+import { startAuthServer } from './gateway.ts';
+import { OAuthClient } from './oauth-client.ts';
+
+it('decides by the claims of the primary provider, and denies users without them', { timeout: 60_000 }, async () => {
+  const gateway = await startAuthServer(testScope(), {
+    policies: [
+      'permit(principal in Group::"support", action, resource) when { principal.claim_level > 2 };',
+      'permit(principal, action, resource) when { principal has claim_client_id };', // only tokens of the gateway
+    ],
+    authServer: { primaryUpstreamProvider: 'chat' },
+  });
+  const { chat } = gateway.around;
+  const client = await OAuthClient.register(gateway.issuer);
+  const loggedIn = async (user: string) => {
+    const { access_token: token } = await client.login(new ScriptedBrowser({ user }));
+    const session = await openBearerSession(gateway.url, token);
+    return async () => (await session.call('posts_whoami')).status;
+  };
+
+  chat.accessClaims = (user) => ({ sub: `chat-${user}`, groups: ['support'], level: user === 'ann' ? 3 : 1 });
+  chat.accessSeconds = 61; // the gateway refreshes a minute before the end
+  const ann = await loggedIn('ann');
+  expect([await ann(), await (await loggedIn('bob'))()]).toEqual([200, 403]);
+
+  chat.accessClaims = (user) => ({ sub: `chat-${user}`, groups: [], level: 3 });
+  await expect.poll(ann, { timeout: 10_000, interval: 500 }).toBe(403);
+
+  chat.accessClaims = undefined;
+  expect(await (await loggedIn('eve'))()).toBe(403);
+  expect(gateway.vmcp.output()).toContain('the access token of the provider is not a signed JWT');
+});
