@@ -93,5 +93,10 @@ it('opens a session with a server that does not know server/discover, however it
   const { backends: statuses } = JSON.parse((await raw(`${vmcp.management}/status`)).body) as { backends: object[] };
   const expected = names.map((name) => expect.objectContaining({ name, mcp_revision: '2025-11-25' }) as object);
   expect(statuses).toEqual(expect.arrayContaining(expected));
-  for (const { seen } of backends) expect(seen[0]).toMatchObject({ method: 'server/discover' });
+  for (const { name, seen } of backends) {
+    const methods = seen.map(({ method }) => method);
+    expect(methods[0], name).toBe('server/discover');
+    expect(methods.filter((method) => method === 'initialize').length, name).toBeGreaterThan(1);
+    expect(methods.lastIndexOf('server/discover'), `${name} was asked again`).toBe(0);
+  }
 });
