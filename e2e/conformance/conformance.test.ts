@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { openSession, textOf } from '../harness/clients/raw.ts';
-import { entry, gatewayOver, server, type Manifest } from '../harness/manifests.ts';
-import { eventually } from '../harness/poll.ts';
-import { blockScope, testScope, type Scope } from '../harness/scope.ts';
+import { entry, gatewayOver, server } from '../harness/manifests.ts';
+import { blockScope, testScope } from '../harness/scope.ts';
 import { root, startVmcp } from '../harness/vmcp.ts';
 import { startConformanceServer, startConformanceSse } from './fixture/host.ts';
 import { startPollingServer } from './fixture/polling-host.ts';
-import { runConformance, scenariosOf, type ConformanceRun } from './runner.ts';
+import { gatewayOverFixture } from './gateway.ts';
+import { findings, runConformance, scenariosOf, successes } from './runner.ts';
 
 const stdioFixture = join(root, 'e2e/conformance/fixture/serve-stdio.ts');
 const REVISION = '2025-11-25';
@@ -26,26 +26,12 @@ const SUITES = [
 
 type Suite = (typeof SUITES)[number];
 
-/** Checks that did not succeed. INFO is a record, not a verdict. */
-const findings = ({ checks }: ConformanceRun) =>
-  checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
-const successes = ({ checks }: ConformanceRun): number => checks.filter(({ status }) => status === 'SUCCESS').length;
-
 const scope = blockScope();
 let gateway: string;
 
 beforeAll(async () => {
   gateway = await gatewayOverFixture(scope, entry('fixture', (await startConformanceServer(scope)).url));
 });
-
-/** Starts a gateway without prefixes and waits until it lists the tools of its only backend. */
-async function gatewayOverFixture(owner: Scope, backend: Manifest): Promise<string> {
-  const config = { aggregation: { conflictResolution: 'none' } };
-  const { url } = await startVmcp(owner, { files: gatewayOver([backend], config) });
-  const session = await openSession(url);
-  await eventually('the fixture is listed', async () => (await session.tools()).includes('test_simple_text'));
-  return url;
-}
 
 /** Runs the whole suite and returns the scenarios in which a check succeeded. */
 async function expectSuite(url: string, { revision, scenarios, successes: expected }: Suite): Promise<Set<string>> {

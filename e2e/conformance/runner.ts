@@ -6,6 +6,7 @@ import { root, temporaryFolder } from '../harness/vmcp.ts';
 
 const RUNNER = join(root, 'node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js');
 const SCENARIO_TIMEOUT_MS = 15_000;
+const CLIENT_TIMEOUT_MS = 60_000;
 
 /** One verdict of the runner. */
 export interface Check {
@@ -27,6 +28,23 @@ export interface ConformanceRun {
 export function runConformance(scope: Scope, url: string, args: readonly string[]): Promise<ConformanceRun> {
   return run(scope, 'server', ['--url', url, '--timeout', String(SCENARIO_TIMEOUT_MS), ...args]);
 }
+
+/** Runs a scenario of `conformance client` at this revision; `command` gets the URL of the scenario's server. */
+export function runClientConformance(
+  scope: Scope,
+  scenario: string,
+  { command, revision }: { readonly command: string; readonly revision: string },
+): Promise<ConformanceRun> {
+  const options = ['--command', command, '--timeout', String(CLIENT_TIMEOUT_MS), '--spec-version', revision];
+  return run(scope, 'client', ['--scenario', scenario, ...options]);
+}
+
+/** Returns the checks that did not succeed. INFO is a record, not a verdict. */
+export const findings = ({ checks }: ConformanceRun): Check[] =>
+  checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
+
+export const successes = ({ checks }: ConformanceRun): number =>
+  checks.filter(({ status }) => status === 'SUCCESS').length;
 
 export interface AuthorizationRun {
   readonly issuer: string;
@@ -51,6 +69,15 @@ export function runAuthorizationConformance(scope: Scope, given: AuthorizationRu
   return run(scope, 'authorization', [...options, '--spec-version', revision], { seen, browsing });
 }
 
+type Command = 'server' | 'client' | 'authorization';
+
+/** What the runner writes before the name of a scenario in the names of its folders. */
+const PREFIXES: Readonly<Record<Command, string>> = {
+  server: 'server-',
+  client: '',
+  authorization: 'authorization-server-',
+};
+
 interface Browsing {
   /** Called with the whole output after each change. */
   readonly seen: (output: string) => void;
@@ -60,7 +87,7 @@ interface Browsing {
 
 async function run(
   scope: Scope,
-  command: 'server' | 'authorization',
+  command: Command,
   args: readonly string[],
   { seen, browsing }: Browsing = { seen: () => undefined, browsing: [] },
 ): Promise<ConformanceRun> {
@@ -83,9 +110,9 @@ async function run(
   return { exitCode, output, checks: await readChecks(folder, command) };
 }
 
-/** Reads the folders of the scenarios: `server-` or `authorization-server-`, the name, the time. */
-async function readChecks(folder: string, command: 'server' | 'authorization'): Promise<Check[]> {
-  const prefix = command === 'server' ? 'server-' : 'authorization-server-';
+/** Reads the folders of the scenarios: the prefix of the command, the name, the time. */
+async function readChecks(folder: string, command: Command): Promise<Check[]> {
+  const prefix = PREFIXES[command];
   const names = (await readdir(folder)).filter((name) => name.startsWith(prefix)).sort();
   const checks = names.map(async (name) => {
     const scenario = /^(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/u.exec(name.slice(prefix.length))?.[1] ?? name;

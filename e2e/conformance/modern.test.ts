@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { HttpBackend } from '../harness/backends/host.ts';
+import { entry } from '../harness/manifests.ts';
+import { blockScope, testScope, type Scope } from '../harness/scope.ts';
+import { root } from '../harness/vmcp.ts';
+import { startConformanceServer } from './fixture/host.ts';
+import { startModernConformanceServer } from './fixture/modern/host.ts';
+import { gatewayOverFixture } from './gateway.ts';
+import { findings, runConformance, scenariosOf, successes, type ConformanceRun } from './runner.ts';
+
+const REVISION = '2026-07-28';
+const requirements = join(root, 'node_modules/@modelcontextprotocol/conformance/requirements', `${REVISION}.yaml`);
+const { server: REQUIRED } = parse(await readFile(requirements, 'utf8')) as { server: string[] };
+
+/** Scenarios that call tools or a prompt which only a server of the revision can have: their results demand input. */
+const needsInputTools = (scenario: string): boolean =>
+  scenario.startsWith('input-required-result-') && !FREE_OF_INPUT_TOOLS.has(scenario);
+const FREE_OF_INPUT_TOOLS = new Set([
+  'input-required-result-unsupported-methods', // lists only
+  'input-required-result-validate-input', // is content with an error
+]);
+
+/** The runner also runs the extension for tasks, which neither gateway nor fixture offers. */
+const isExtension = (scenario: string): boolean => scenario.startsWith('tasks-');
+
+const FIXTURES: readonly { name: string; start: (scope: Scope) => Promise<HttpBackend>; hasInputTools: boolean }[] = [
+  { name: 'of 2025-11-25 only', start: startConformanceServer, hasInputTools: false },
+  {
+    name: `of ${REVISION} only`,
+    start: (scope) => startModernConformanceServer(scope, { legacy: false }),
+    hasInputTools: true,
+  },
+  { name: 'of both', start: (scope) => startModernConformanceServer(scope, { legacy: true }), hasInputTools: true },
+];
+
+const runRequired = (url: string): Promise<ConformanceRun> =>
+  runConformance(testScope(), url, ['--requirements', REVISION]);
+
+const scenariosWithFindings = (run: ConformanceRun): string[] => [
+  ...new Set(findings(run).map(({ scenario }) => scenario)),
+];
+
+it('the runner requires 37 scenarios, and the fixture passes them without a gateway', async () => {
+  expect(REQUIRED).toHaveLength(37);
+  const { url } = await startModernConformanceServer(testScope(), { legacy: false });
+  const run = await runRequired(url);
+  expect(run.exitCode, run.output).toBe(0);
+  expect(findings(run).filter(({ scenario }) => REQUIRED.includes(scenario))).toEqual([]);
+});
+
+describe.each(FIXTURES)('the gateway in front of a server $name', ({ start, hasInputTools }) => {
+  const scope = blockScope();
+  let started: Promise<string> | undefined;
+  const gateway = () => (started ??= start(scope).then(({ url }) => gatewayOverFixture(scope, entry('fixture', url))));
+
+  it('passes every check of 2025-11-25', async () => {
+    const run = await runConformance(testScope(), await gateway(), ['--suite', 'all', '--spec-version', '2025-11-25']);
+    expect(findings(run), run.output).toEqual([]);
+    expect(run.exitCode, run.output).toBe(0);
+    expect(scenariosOf(run)).toHaveLength(33);
+    expect(successes(run)).toBeGreaterThanOrEqual(80);
+  });
+
+  it(`passes every check of ${REVISION} for which the server has tools, and those of headers and schemas`, async () => {
+    const run = await runRequired(await gateway());
+    const judged = scenariosOf(run).filter((scenario) => !isExtension(scenario));
+    expect(judged).toEqual(
+      expect.arrayContaining([
+        ...REQUIRED,
+        'http-custom-header-server-validation',
+        'http-header-validation',
+        'json-schema-2020-12',
+      ]),
+    );
+    const expected = hasInputTools ? [] : REQUIRED.filter(needsInputTools);
+    const found = scenariosWithFindings(run).filter((scenario) => !isExtension(scenario));
+    expect(found.sort(), run.output).toEqual([...expected].sort());
+    expect(run.exitCode, run.output).toBe(hasInputTools ? 0 : 1);
+  });
+});
