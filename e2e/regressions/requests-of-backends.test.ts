@@ -13,7 +13,7 @@ import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
 import type { Vmcp } from '../harness/vmcp.ts';
 import { openPost } from '../faults/event-stream.ts';
-import { argumentOf, type Exchange, type McpServer } from '../faults/mcp-server.ts';
+import { argumentOf, eventText, type Exchange, type McpServer } from '../faults/mcp-server.ts';
 import { gatewayOverOne, post, sessionWith, toolCall } from './gateway.ts';
 
 const CAPABILITIES: ClientCapabilities = {
@@ -227,4 +227,17 @@ describe('elicitation', () => {
     await post(vmcp.url, session, { jsonrpc: '2.0', id: question.id, result: { action: 'cancel' } });
     await eventually('the call ends', () => call.ended());
   });
+});
+
+it('a response of a backend outside of its call is not answered', async () => {
+  const { backend } = await gatewayOverOne();
+  const [stream] = await eventually(
+    'the gateway listens',
+    () => backend.streams.size > 0 && [...backend.streams.values()],
+  );
+  stream?.write(eventText({ id: 'stray', result: {} }));
+  stream?.write(eventText({ id: 'asked', method: 'ping' }));
+  const answered = (): unknown[] => backend.received.flatMap(({ message: { id } }) => (id === undefined ? [] : [id]));
+  await eventually('the request behind it is answered', () => answered().includes('asked'));
+  expect(answered()).toEqual(['asked']);
 });

@@ -20,8 +20,9 @@ export interface BackendMessage {
   readonly answer?: Answer;
 }
 
-/** Relays a backend's message to the client. Every request of a backend gets a response. */
+/** Relays a backend's request or notification to the client. Every request of a backend gets a response. */
 export function relay(from: BackendMessage): void {
+  if (from.envelope.method === undefined) return; // a response outside of its call: nobody waits for it
   if (from.envelope.id !== undefined) relayRequest(from);
   else if (from.envelope.method === 'notifications/cancelled') relayCancellation(from);
   else relayNotification(from);
@@ -55,7 +56,7 @@ function relayRequest(from: BackendMessage): void {
 
 /** Answers a request that no client can answer: `ping` with a result, other methods with an error. */
 export function answerUnroutable(channel: Channel, message: Buffer, { id, method }: Envelope): void {
-  if (id === undefined) return;
+  if (id === undefined || method === undefined) return;
   const backendId = message.subarray(id.start, id.end);
   channel.send(
     method === 'ping'
