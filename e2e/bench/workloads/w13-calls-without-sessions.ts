@@ -27,15 +27,20 @@ async function run(bench: Bench): Promise<Report> {
   const { rounds, seconds, targets } = bench.options;
   if (!targets.includes('gateway'))
     return { rates: [], figures: [], notes: ['W13 was left out: a bare proxy has no revisions.'] };
-  const server = await startTarget(bench, 'gateway', await startBackends(BACKENDS, TOOLS));
+  const set = await startBackends(BACKENDS, TOOLS);
+  const older = await startTarget(bench, 'gateway', set);
+  const server = await startTarget(bench, 'gateway', set);
   const names = await toolNames(server.url, await openSession(server.url));
-  const { pid } = server.child;
   const rates: RateRow[] = [];
   for (const connections of bench.options.connections) {
     const plan: Plan = { port: server.port, sessions: [], bodies: names.map(toBody), mustContain: '"resultType"' };
     const contenders = [
-      { name: 'with sessions', pid, plan: await toolCallPlan(server, names, connections, { warm: names.length }) },
-      { name: 'without sessions', pid, plan },
+      {
+        name: 'with sessions',
+        pid: older.child.pid,
+        plan: await toolCallPlan(older, names, connections, { warm: names.length }),
+      },
+      { name: 'without sessions', pid: server.child.pid, plan },
     ];
     const measured = await loadInTurn(bench.engine, contenders, { connections, rounds, seconds });
     const base = measured.get('with sessions')?.perSecond;
@@ -46,7 +51,7 @@ async function run(bench: Bench): Promise<Report> {
       rates.push({ workload: 'W13 calls of 2026-07-28', variant, server: kind, ratio, goal, ...series });
     }
   }
-  return { rates, figures: [], notes: ['W13: ratio to the calls of W1, measured beside them at the same gateway.'] };
+  return { rates, figures: [], notes: ['W13: ratio to the calls of W1, measured beside them at another gateway.'] };
 }
 
 /** W13: the calls of W1, each without a session. */

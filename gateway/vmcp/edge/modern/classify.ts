@@ -36,9 +36,9 @@ export function classify(headers: IncomingHttpHeaders, body: Buffer, envelope: C
   if (envelope.method === undefined) return isModern(version) ? rejected(NO_RESPONSES) : LEGACY;
   if (meta === undefined || !hasClaim(meta)) return unclaimed(version, headers, body, envelope, meta);
   const isInitialize = envelope.method === 'initialize';
-  const claimed = readString(body, meta.version);
+  const claimed = readString(meta.text, meta.version);
   if (isInitialize && !isModern(claimed)) return LEGACY;
-  const rejection = metaRejection(body, meta) ?? headerRejection(headers, body, envelope, claimed ?? '');
+  const rejection = metaRejection(meta) ?? headerRejection(headers, body, envelope, claimed ?? '');
   return rejection ? rejected(rejection) : { era: 'modern', meta };
 }
 
@@ -74,17 +74,17 @@ function unclaimed(
 }
 
 /** Returns the problem of the members that describe the request. */
-function metaRejection(body: Buffer, { version, capabilities, client, repeated }: RequestMeta): Rejection | undefined {
+function metaRejection({ text, version, capabilities, client, repeated }: RequestMeta): Rejection | undefined {
   const invalid = (key: string, message: string): Rejection => ({
     code: CODE.invalidParams,
     message: `_meta: "${key}" ${message}`,
     data: { missing: [key] },
   });
   if (repeated !== undefined) return invalid(repeated, 'occurs twice');
-  const named = readString(body, version);
+  const named = readString(text, version);
   if (named === undefined || named === '') return invalid(META.version, 'must be the revision of the request');
-  if (!capabilities || !isObjectSpan(body, capabilities)) return invalid(META.capabilities, 'must be an object');
-  if (client && !isObjectSpan(body, client)) return invalid(META.client, 'must be an object');
+  if (!capabilities || !isObjectSpan(text, capabilities)) return invalid(META.capabilities, 'must be an object');
+  if (client && !isObjectSpan(text, client)) return invalid(META.client, 'must be an object');
   return undefined;
 }
 

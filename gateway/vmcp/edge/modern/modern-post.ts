@@ -12,10 +12,10 @@ import { identityOf, ownId, principalOf } from '../caller.ts';
 import { recordMessage, serveRequest, type RequestEra } from '../dispatch.ts';
 import { PostAnswer } from '../post-answer.ts';
 import type { Classified } from './classify.ts';
-import { ClientFactsCache, logLevelOf } from './client-facts.ts';
+import { clientFactsOf, logLevelOf } from './client-facts.ts';
 import { modernMethods } from './methods.ts';
 import { ModernAnswer } from './modern-answer.ts';
-import { metaForBackend, type RequestMeta } from './request-meta.ts';
+import type { RequestMeta } from './request-meta.ts';
 import { RequestSessions } from './request-sessions.ts';
 import { SuspendedCalls } from '../../calls/suspended-calls.ts';
 import type { RoundsAnswer } from './rounds-answer.ts';
@@ -39,7 +39,6 @@ export class ModernPost {
   readonly #server: VirtualServer;
   readonly #stamp: Stamp;
   readonly #sessions: RequestSessions;
-  readonly #clients = new ClientFactsCache();
   readonly #methods: RequestEra['methods'];
 
   constructor(server: VirtualServer, version: string) {
@@ -74,11 +73,11 @@ export class ModernPost {
     } else {
       const { meta } = message;
       const identity = identityOf(res);
-      const session = this.#sessions.of(principalOf(res), identity, this.#clients.of(body, meta));
-      const logLevel = logLevelOf(body, meta);
+      const session = this.#sessions.of(principalOf(res), identity, clientFactsOf(meta));
+      const logLevel = logLevelOf(meta);
       this.#listenToLogs(session, logLevel);
       const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, logLevel);
-      const era = { ...this.#era(body, meta, session, logLevel), received: req.headers };
+      const era = this.#era(req, envelope, meta, session, logLevel);
       serveRequest(this.#server, session, identity, req.headers, body, envelope, answer, held, audit, era);
     }
   }
@@ -94,11 +93,18 @@ export class ModernPost {
     });
   }
 
-  #era(body: Buffer, meta: RequestMeta, session: Session, logLevel: number): RequestEra {
+  #era(
+    { headers: received }: Request,
+    { surface }: ClientEnvelope,
+    meta: RequestMeta,
+    session: Session,
+    logLevel: number,
+  ): RequestEra {
     const { revision, capabilities, client } = session;
     return {
       methods: this.#methods,
-      edits: [{ span: meta.span, text: metaForBackend(body, meta) }],
+      edits: surface?.meta && [{ span: surface.meta, text: meta.forBackend }],
+      received,
       client: { revision, capabilities, client, logLevel },
       traced: TRACED,
     };

@@ -3,51 +3,62 @@ import { META } from '../../era.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
 
-/** `params._meta` of a request, with the members that describe the request itself. */
+/** `params._meta` of a request, with the members that describe the request itself. Spans are offsets in `text`. */
 export interface RequestMeta {
-  /** Span of the whole member's value. */
-  readonly span: Span;
+  readonly text: Buffer;
   readonly version: Span | undefined;
   readonly client: Span | undefined;
   readonly capabilities: Span | undefined;
   readonly logLevel: Span | undefined;
-  /** True when it has other members, which go to the backend. */
-  readonly hasOthers: boolean;
+  /** JSON text without these members, for backends. */
+  readonly forBackend: string;
   /** A member of the request that occurs twice. */
   readonly repeated: string | undefined;
 }
+
+/** Texts that clients send with each request, which need not be read again. */
+const KNOWN = new Map<string, RequestMeta>();
+const MOST_KNOWN = 1_000;
+/** Longest text that is kept, in bytes. */
+const LONGEST_KNOWN = 2_048;
 
 const NAMES: ReadonlyMap<string, keyof typeof META> = new Map(
   Object.entries(META).map(([name, key]) => [key, name as keyof typeof META]),
 );
 
-/** Reads `_meta`; undefined for one that is absent or no object. Of equal keys the first counts. */
+/** Reads `_meta`; undefined for one that is absent or no object. Equal texts give the same object. */
 export function readMeta(body: Buffer, span: Span | undefined): RequestMeta | undefined {
   if (span === undefined || !isObjectSpan(body, span)) return undefined;
+  const key = span.end - span.start > LONGEST_KNOWN ? undefined : body.toString('latin1', span.start, span.end);
+  const known = key === undefined ? undefined : KNOWN.get(key);
+  if (known) return known;
+  const text = Buffer.from(body.subarray(span.start, span.end));
+  const meta = parseMeta(text);
+  // a progress token or a trace differs from request to request
+  if (key === undefined || meta.forBackend !== NOTHING || !hasClaim(meta)) return meta;
+  if (KNOWN.size >= MOST_KNOWN) KNOWN.clear();
+  KNOWN.set(key, meta);
+  return meta;
+}
+
+const NOTHING = '{}';
+
+/** Of equal keys the first counts. */
+function parseMeta(text: Buffer): RequestMeta {
   const found: Partial<Record<keyof typeof META, Span>> = {};
-  let hasOthers = false;
+  const others: string[] = [];
   let repeated: string | undefined;
-  visitMembers(body, span, (keyStart, keyEnd, start, end) => {
-    const key = keyEnd - keyStart > PREFIX.length ? readKey(body, keyStart, keyEnd) : undefined;
+  visitMembers(text, { start: 0, end: text.length }, (keyStart, keyEnd, start, end) => {
+    const key = keyEnd - keyStart > PREFIX.length ? readKey(text, keyStart, keyEnd) : undefined;
     const name = key === undefined ? undefined : NAMES.get(key);
-    if (name === undefined) hasOthers = true;
+    if (name === undefined) others.push(text.toString('utf8', keyStart, end));
     else if (found[name]) repeated = key;
     else found[name] = { start, end };
   });
   const { version, client, capabilities, logLevel } = found;
-  return { span, version, client, capabilities, logLevel, hasOthers, repeated };
+  return { text, version, client, capabilities, logLevel, forBackend: `{${others.join(',')}}`, repeated };
 }
 
 /** Returns true for `_meta` of a request without a session, right or wrong. */
 export const hasClaim = ({ version, client, capabilities }: RequestMeta): boolean =>
   version !== undefined || client !== undefined || capabilities !== undefined;
-
-/** Returns `_meta` as JSON text without the members that describe the request: those for its backend. */
-export function metaForBackend(body: Buffer, { span, hasOthers }: RequestMeta): string {
-  if (!hasOthers) return '{}';
-  const kept: string[] = [];
-  visitMembers(body, span, (keyStart, keyEnd, _start, end) => {
-    if (!NAMES.has(readKey(body, keyStart, keyEnd))) kept.push(body.toString('utf8', keyStart, end));
-  });
-  return `{${kept.join(',')}}`;
-}
