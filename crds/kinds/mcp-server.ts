@@ -46,7 +46,8 @@ const userRules: Rule[] = [
 
 interface NamedServer {
   readonly metadata: { readonly name: string };
-  readonly spec: { readonly transport?: string };
+  /** Undefined in an object that the schema rejects, too. */
+  readonly spec: { readonly transport?: string } | undefined;
 }
 
 /** Limits the name of a stdio server: its StatefulSet puts the name and a digest into a label of the pods. */
@@ -54,7 +55,7 @@ const stdioName: Rule = rule<NamedServer>('', {
   field: 'metadata.name',
   rule: "self.spec.transport != 'stdio' || size(self.metadata.name) <= 48",
   message: 'metadata.name must have at most 48 characters where transport is stdio',
-  check: ({ metadata, spec }) => spec.transport !== 'stdio' || metadata.name.length <= 48,
+  check: ({ metadata, spec }) => spec?.transport !== 'stdio' || metadata.name.length <= 48,
 });
 
 const digest = (what: string) => text(`Digest of the ${what} in use.`);

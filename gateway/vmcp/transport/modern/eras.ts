@@ -17,6 +17,8 @@ import { requestReply } from '../request-reply.ts';
 
 /** Longest wait for the reply to `server/discover`, ms. */
 const PROBE_MS = 3_000;
+/** Wait for that reply before `initialize` is sent, too, ms: otherwise slow backends would become slower. */
+const PATIENCE_MS = 250;
 /** Time for which a backend that does not answer `server/discover` but `initialize` counts as older, ms. */
 const ASSUMED_MS = 300_000;
 
@@ -39,6 +41,11 @@ export function anyEraTransport(options: HttpTransportOptions, now: () => number
   const eras = new Eras({ ...options, calls, streams }, (owner, signal) => http.open(owner, signal), now);
   return { open: (owner, signal) => eras.open(owner, signal), close: () => http.close() };
 }
+
+/** Closes a channel that nobody needs, when it opens. */
+const discard = (opening: Promise<Channel> | undefined): void => {
+  opening?.then((channel) => channel.close()).catch(() => undefined);
+};
 
 /** Opens the channel for an owner whose backend has sessions. */
 type OpenLegacy = (owner: ChannelOwner, signal: AbortSignal) => Promise<Channel>;
@@ -64,14 +71,41 @@ class Eras {
   }
 
   async open(owner: ChannelOwner, signal: AbortSignal): Promise<Channel> {
-    const facts = await this.#factsFor(owner, signal);
-    if (!facts) {
-      const channel = await this.#openLegacy(owner, signal);
+    if (this.#modern === false || this.#now() < this.#assumedUntil) return this.#openLegacy(owner, signal);
+    if (this.#modern === undefined) return this.#openUnknown(owner, signal);
+    if (this.#isFree(owner)) return this.#modernChannel(owner, this.#modern);
+    return this.#orModern(this.#openLegacy(owner, signal), owner, this.#modern);
+  }
+
+  /** Asks in the new era, and also in the old one when the backend does not answer at once: it may be slow. */
+  async #openUnknown(owner: ChannelOwner, signal: AbortSignal): Promise<Channel> {
+    let older: Promise<Channel> | undefined;
+    const timer = setTimeout(() => {
+      older = this.#openLegacy(owner, signal);
+      older.catch(() => undefined); // read below, unless the backend needs no session
+    }, PATIENCE_MS);
+    try {
+      const facts = await this.#factsFor(owner, signal);
+      clearTimeout(timer);
+      if (facts && this.#isFree(owner)) {
+        discard(older);
+        return this.#modernChannel(owner, facts);
+      }
+      older ??= this.#openLegacy(owner, signal);
+      if (facts) return await this.#orModern(older, owner, facts);
+      const channel = await older;
       if (this.#modern === undefined) this.#assumedUntil = this.#now() + ASSUMED_MS;
       return channel;
+    } catch (error) {
+      clearTimeout(timer);
+      discard(older);
+      throw error;
     }
-    const isFree = owner.key === DISCOVERY || isModern(owner.revision) || this.#hasSessions === false;
-    return isFree ? this.#modernChannel(owner, facts) : this.#openOlder(owner, facts, signal);
+  }
+
+  /** Returns true for an owner that needs no session. */
+  #isFree({ key, revision }: ChannelOwner): boolean {
+    return key === DISCOVERY || isModern(revision) || this.#hasSessions === false;
   }
 
   /** Forgets what is known, because the backend answers in another way. */
@@ -81,10 +115,10 @@ class Eras {
     this.#assumedUntil = 0;
   };
 
-  /** Opens a channel for an owner of an older revision at a backend without sessions, which may have them, too. */
-  async #openOlder(owner: ChannelOwner, facts: ServerFacts, signal: AbortSignal): Promise<Channel> {
+  /** Returns the channel with a session when a backend of the new revision has sessions, too, else one without. */
+  async #orModern(older: Promise<Channel>, owner: ChannelOwner, facts: ServerFacts): Promise<Channel> {
     try {
-      const channel = await this.#openLegacy(owner, signal);
+      const channel = await older;
       this.#hasSessions = true;
       return channel;
     } catch (error) {
@@ -100,8 +134,6 @@ class Eras {
 
   /** Returns undefined for a backend that is spoken to as one with sessions. */
   async #factsFor(owner: ChannelOwner, signal: AbortSignal): Promise<ServerFacts | undefined> {
-    if (this.#modern !== undefined) return this.#modern || undefined;
-    if (this.#now() < this.#assumedUntil) return undefined;
     const verdict = await this.#discover(owner, signal);
     const last = verdict.era === 'retry' ? await this.#discover(owner, signal) : verdict;
     if (last.era === 'modern') this.#modern = last.facts;
