@@ -71,7 +71,7 @@ export function runAuthorizationConformance(scope: Scope, given: AuthorizationRu
 
 type Command = 'server' | 'client' | 'authorization';
 
-/** What the runner writes before the name of a scenario in the names of its folders. */
+/** Text before the name of a scenario in the names of the runner's folders. */
 const PREFIXES: Readonly<Record<Command, string>> = {
   server: 'server-',
   client: '',

@@ -38,6 +38,18 @@ async function oldClient(url: string, capabilities = {}): Promise<OldClient> {
   return client;
 }
 
+/** Connects a client that answers questions of backends. */
+async function answeringClient(url: string): Promise<OldClient> {
+  const client = await oldClient(url, { elicitation: {}, sampling: {} });
+  client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { name: 'ann' } }));
+  client.setRequestHandler(CreateMessageRequestSchema, () => ({
+    model: 'm',
+    role: 'assistant' as const,
+    content: { type: 'text' as const, text: 'Berlin' },
+  }));
+  return client;
+}
+
 describe('a client with sessions over a backend without', () => {
   it('is served, and never sees members of the new revision', async () => {
     const { session, seen } = await start('reject');
@@ -52,13 +64,7 @@ describe('a client with sessions over a backend without', () => {
 
   it('is asked in mid call what the backend asks for by a result', async () => {
     const { url } = await start('reject');
-    const client = await oldClient(url, { elicitation: {}, sampling: {} });
-    client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { name: 'ann' } }));
-    client.setRequestHandler(CreateMessageRequestSchema, () => ({
-      model: 'm',
-      role: 'assistant' as const,
-      content: { type: 'text' as const, text: 'Berlin' },
-    }));
+    const client = await answeringClient(url);
     expect(await client.callTool({ name: 'ask', arguments: {} })).toMatchObject({ content: [{ text: 'hello ann' }] });
   });
 
@@ -95,13 +101,7 @@ describe('a process of the new revision', () => {
     const session = await openSession(url);
     await eventually('the tools are listed', async () => (await session.tools()).includes('echo'));
     expect((await session.call('echo', { text: 'hi' })).result).toEqual({ content: [{ type: 'text', text: 'hi' }] });
-    const client = await oldClient(url, { elicitation: {}, sampling: {} });
-    client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { name: 'ann' } }));
-    client.setRequestHandler(CreateMessageRequestSchema, () => ({
-      model: 'm',
-      role: 'assistant' as const,
-      content: { type: 'text' as const, text: 'Berlin' },
-    }));
+    const client = await answeringClient(url);
     expect(await client.callTool({ name: 'ask', arguments: {} })).toMatchObject({ content: [{ text: 'hello ann' }] });
   });
 });

@@ -13,13 +13,20 @@ import { parseUriTemplate } from './uri-template.ts';
 import type { ListKind, Warning } from './view.ts';
 import { collectWarnings, type WarningCollector } from './warnings.ts';
 
-/** Member of a list result that holds the items, and member of an item that holds its name. */
-export const WIRE: Readonly<Record<ListKind, { readonly list: string; readonly key: string }>> = {
-  tools: { list: 'tools', key: 'name' },
-  resources: { list: 'resources', key: 'uri' },
-  templates: { list: 'resourceTemplates', key: 'uriTemplate' },
-  prompts: { list: 'prompts', key: 'name' },
+/** Method of a list, member of its result that holds the items, and member of an item that holds its name. */
+export const WIRE: Readonly<
+  Record<ListKind, { readonly method: string; readonly list: string; readonly key: string }>
+> = {
+  tools: { method: 'tools/list', list: 'tools', key: 'name' },
+  resources: { method: 'resources/list', list: 'resources', key: 'uri' },
+  templates: { method: 'resources/templates/list', list: 'resourceTemplates', key: 'uriTemplate' },
+  prompts: { method: 'prompts/list', list: 'prompts', key: 'name' },
 };
+
+/** Lists by their methods. */
+export const LIST_OF_METHOD: ReadonlyMap<string, ListKind> = new Map(
+  (Object.keys(WIRE) as ListKind[]).map((kind) => [WIRE[kind].method, kind]),
+);
 
 const MAX_TEMPLATE_BYTES = 1024;
 const MAX_TEMPLATE_VARIABLES = 8;

@@ -69,7 +69,7 @@ export interface View {
   /** Templates that can be matched, in matching order. */
   readonly templateRoutes: readonly TemplateRoute[];
   readonly lists: Readonly<Record<ListKind, AdvertisedList>>;
-  /** How long clients may keep each list. */
+  /** Time for which clients may keep each list. */
   readonly hints: Readonly<Record<ListKind, CacheHint>>;
   readonly capabilities: ViewCapabilities;
   /** Backends whose items are missing, sorted. */

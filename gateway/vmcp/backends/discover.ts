@@ -2,7 +2,7 @@ import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
 import { readCacheHint, strictest, type CacheHint } from '../aggregation/cache-hint.ts';
 import { isModern } from '../era.ts';
-import { nextCursor, readItems } from '../aggregation/read-catalog.ts';
+import { nextCursor, readItems, WIRE } from '../aggregation/read-catalog.ts';
 import type { ListKind, Warning } from '../aggregation/view.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
@@ -14,12 +14,12 @@ const MAX_PAGES = 1_000;
 /** Most bytes of all pages of one list. */
 const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
-/** Method and capability of each list. */
-const LISTS: Readonly<Record<ListKind, { readonly method: string; readonly capability: string }>> = {
-  tools: { method: 'tools/list', capability: 'tools' },
-  resources: { method: 'resources/list', capability: 'resources' },
-  templates: { method: 'resources/templates/list', capability: 'resources' },
-  prompts: { method: 'prompts/list', capability: 'prompts' },
+/** Capability of each list. */
+const CAPABILITIES: Readonly<Record<ListKind, string>> = {
+  tools: 'tools',
+  resources: 'resources',
+  templates: 'resources',
+  prompts: 'prompts',
 };
 
 const LIST_KINDS = ['tools', 'resources', 'templates', 'prompts'] as const satisfies readonly ListKind[];
@@ -51,9 +51,9 @@ export async function discover(
   const hints: Partial<Record<ListKind, CacheHint>> = {};
   const failures: BackendError[] = [];
   const { capabilities } = channel.facts;
-  const declared = LIST_KINDS.filter((kind) => capabilities[LISTS[kind].capability] !== undefined);
+  const declared = LIST_KINDS.filter((kind) => capabilities[CAPABILITIES[kind]] !== undefined);
   const read = async (kind: ListKind): Promise<void> => {
-    const { method } = LISTS[kind];
+    const { method } = WIRE[kind];
     try {
       const pages = await readPages(channel, method, timeoutMs, options);
       const list = readItems(backend, kind, pages, isModern(channel.facts.revision));

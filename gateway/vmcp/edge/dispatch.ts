@@ -15,7 +15,7 @@ import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 
-/** What depends on the era of a request. */
+/** Parts of the dispatch that depend on the era of a request. */
 export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client' | 'received'> {
   readonly methods: ReadonlyMap<string, ObservedMethod>;
   /** Session that telemetry names. */

@@ -55,18 +55,21 @@ function checkLength(length: number): void {
 }
 
 /**
- * Returns the result of `initialize`. It does not wait for backends, so it declares every list with `listChanged` and
- * later changes are announced. It declares `subscribe` when a known backend supports it.
+ * Returns the capabilities of the gateway. It declares every list with `listChanged`, because backends may offer their
+ * first item later and that is announced, and `subscribe` when a known backend supports it.
  */
+export const serverCapabilities = (subscribe: boolean): object => ({
+  tools: { listChanged: true },
+  resources: subscribe ? { listChanged: true, subscribe } : { listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+});
+
+/** Returns the result of `initialize`. It does not wait for backends. */
 export const initializeResult = (revision: string, version: string, subscribe: boolean): string =>
   JSON.stringify({
     protocolVersion: revision,
-    capabilities: {
-      tools: { listChanged: true },
-      resources: subscribe ? { listChanged: true, subscribe } : { listChanged: true },
-      prompts: { listChanged: true },
-      completions: {},
-      logging: {},
-    },
+    capabilities: serverCapabilities(subscribe),
     serverInfo: { name: 'vmcp', version },
   });

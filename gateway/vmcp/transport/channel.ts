@@ -59,7 +59,7 @@ export interface ServerFacts {
   readonly hasSession: boolean;
 }
 
-/** What a backend without sessions learns of a client with each request. */
+/** Facts about a client that a backend without sessions receives with each request. */
 export interface RequestClient {
   readonly revision: string;
   /** JSON text of the capabilities that the client declares. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { paramsOf, readString, type ClientEnvelope } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf, type Span } from '../../../http/json-walk.ts';
-import { isModern, META, MODERN_REVISION } from '../../era.ts';
+import { isModern, META, MODERN_REVISION, nameMemberOf } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
 import { REVISIONS } from '../../transport/handshake.ts';
 import { decodeHeaderValue } from '../../header-value.ts';
@@ -137,20 +137,9 @@ function contradiction(headers: IncomingHttpHeaders, body: Buffer, envelope: Cli
     : undefined;
 }
 
-/** Members that `Mcp-Name` repeats, by method. */
-const NAME_MEMBERS: Readonly<Record<string, 'name' | 'uri' | 'taskId'>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
-
 /** Returns the member that `Mcp-Name` repeats; undefined when there is none, or it is no string. */
 function nameOf(body: Buffer, envelope: ClientEnvelope): { readonly member: string; readonly span: Span } | undefined {
-  const { method = '' } = envelope;
-  const member = Object.hasOwn(NAME_MEMBERS, method) ? NAME_MEMBERS[method] : undefined;
+  const member = nameMemberOf(envelope.method ?? '');
   if (member === undefined) return undefined;
   const params = paramsOf(envelope);
   const span = member === 'taskId' ? memberOf(body, envelope.params, member) : params[member];

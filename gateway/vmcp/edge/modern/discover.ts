@@ -1,22 +1,13 @@
 import type { Method } from '../../methods/method.ts';
 import { later } from '../../methods/later.ts';
+import { serverCapabilities } from '../initialize.ts';
 import { SUPPORTED_REVISIONS } from './classify.ts';
 
-/**
- * Serves `server/discover`. It declares every list, because backends may offer their first item later and that is
- * announced, and `subscribe` when a known backend supports it.
- */
+/** Serves `server/discover`. */
 export const discover: Method = (server, session, request, answer) => {
   const view = server.view(session);
   const send = (): void => {
-    const { resourcesSubscribe: subscribe } = view.current.capabilities;
-    const capabilities = {
-      tools: { listChanged: true },
-      resources: subscribe ? { listChanged: true, subscribe } : { listChanged: true },
-      prompts: { listChanged: true },
-      completions: {},
-      logging: {},
-    };
+    const capabilities = serverCapabilities(view.current.capabilities.resourcesSubscribe);
     answer.result(JSON.stringify({ supportedVersions: SUPPORTED_REVISIONS, capabilities }));
   };
   if (view.settled) send();

@@ -12,7 +12,7 @@ import type { ListDigests, Listener, Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
 import { subscribe, unsubscribe } from './resource-subscription.ts';
 
-/** What a client wants to be notified of. */
+/** Changes that a client wants to be notified of. */
 interface Filter {
   readonly toolsListChanged?: true;
   readonly promptsListChanged?: true;

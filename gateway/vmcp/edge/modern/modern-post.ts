@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { auditOf } from '../../../audit/audited-request.ts';
 import type { ClientEnvelope } from '../../../http/json-scan.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
-import type { ListKind } from '../../aggregation/view.ts';
+import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import type { HeldBytes } from '../../budgets/byte-budget.ts';
 import { MODERN_REVISION } from '../../era.ts';
 import { errorMessage } from '../../message.ts';
@@ -24,13 +24,6 @@ import { Stamp } from './stamp.ts';
 
 /** A message of the revision without sessions, or one that claims to be. */
 type ModernMessage = Exclude<Classified, { readonly era: 'legacy' }>;
-
-const LISTS: Readonly<Record<string, ListKind>> = {
-  'tools/list': 'tools',
-  'resources/list': 'resources',
-  'resources/templates/list': 'templates',
-  'prompts/list': 'prompts',
-};
 
 const TRACED = { revision: MODERN_REVISION };
 
@@ -112,7 +105,7 @@ export class ModernPost {
 
   /** Returns how long the client may keep a result. Only what all users see is public. */
   #hintOf(method: string, session: Session): CacheHint {
-    const kind = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
+    const kind = LIST_OF_METHOD.get(method);
     if (kind === undefined) return NOT_CACHED;
     const { views, fleet, calls } = this.#server;
     const hint = views.listed(session).hints[kind];

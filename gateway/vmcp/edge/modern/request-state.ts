@@ -9,7 +9,7 @@ const MOST_USED = 100_000;
 /** Longest state of a backend that is sealed, in characters. */
 export const LONGEST_STATE = 65_536;
 
-/** What a client returns with its answers: the state of its backend, or the handle of a call that waits here. */
+/** State that a client returns with its answers: that of its backend, or the handle of a call that waits here. */
 export type RequestState = { readonly inner: string } | { readonly handle: string };
 
 /** Request that a state belongs to: a state of another user, item or of other arguments is rejected. */

@@ -9,7 +9,7 @@ import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
 import { LONGEST_STATE, type Binding, type RequestStates } from './request-state.ts';
 
-/** What the requests of one call share in this process. */
+/** Parts of this process that the requests of one call share. */
 export interface Rounds {
   readonly states: RequestStates;
   readonly suspended: SuspendedCalls<RoundsAnswer>;

@@ -10,18 +10,12 @@ import {
   type Span,
 } from '../../../http/json-walk.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
+import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import { SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
 
 /** Methods whose results carry a `CacheHint`. */
-const CACHEABLE: ReadonlySet<string> = new Set([
-  'server/discover',
-  'tools/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'prompts/list',
-]);
+const CACHEABLE: ReadonlySet<string> = new Set([...LIST_OF_METHOD.keys(), 'server/discover', 'resources/read']);
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');

@@ -7,6 +7,10 @@ export const ACCEPT_POST = 'application/json, text/event-stream';
 export const getHeaders = (headers: readonly string[]): string[] =>
   headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));
 
+/** Returns a flat list of the client's headers without those of the same names as `own`. */
+export const besideOwn = (extra: Readonly<Record<string, string>>, own: Readonly<Record<string, string>>): string[] =>
+  Object.entries(extra).flatMap((header) => (Object.hasOwn(own, header[0]) ? [] : header));
+
 /** Returns a flat list of headers in which the credential replaces headers of its names. */
 export function withCredential(headers: string[], credential: CredentialHeaders | undefined): string[] {
   if (credential === undefined) return headers;

@@ -21,7 +21,7 @@ import { withHeaderFiles, type HeaderFiles } from '../header-files.ts';
 import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
 import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { HttpExchange } from './exchange.ts';
-import { ACCEPT_POST, getHeaders, withCredential, withSignature } from './headers.ts';
+import { ACCEPT_POST, besideOwn, getHeaders, withCredential, withSignature } from './headers.ts';
 import { RequestBodies } from './request-body.ts';
 import { StreamListener } from './stream-listener.ts';
 import { requestReply } from '../request-reply.ts';
@@ -159,7 +159,7 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#lastId += 1;
     const ownId = String(this.#lastId);
     const extra = request.headers;
-    const plain = extra ? [...this.#besideOwn(extra), ...this.#headers] : this.#headers;
+    const plain = extra ? [...besideOwn(extra, this.#options.headers), ...this.#headers] : this.#headers;
     const headers = withCredential(plain, request.credential);
     const body = this.#bodies.of(ownId, request);
     const sized = Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(body.length)];
@@ -181,12 +181,6 @@ class HttpChannel implements Channel, ExchangeHost {
     body: readonly Buffer[] = [],
   ): Promise<string[]> {
     return withSignature({ method, origin: this.origin, path: this.path, headers, body }, credential);
-  }
-
-  /** Returns the client's headers without those that the gateway sets itself. */
-  #besideOwn(extra: Readonly<Record<string, string>>): string[] {
-    const own = this.#options.headers;
-    return Object.entries(extra).flatMap((header) => (Object.hasOwn(own, header[0]) ? [] : header));
   }
 
   replyHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): void {

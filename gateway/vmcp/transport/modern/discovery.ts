@@ -4,7 +4,7 @@ import { MODERN_REVISION, SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
 import type { BackendFailure, ServerFacts } from '../channel.ts';
 
-/** What the reply to `server/discover` says about a backend. */
+/** Conclusion about a backend from its reply to `server/discover`. */
 export type Verdict =
   | { readonly era: 'modern'; readonly facts: ServerFacts }
   | { readonly era: 'retry' } // it speaks the revision, but has refused this request

@@ -6,7 +6,7 @@ import { DISCOVERY } from '../channel.ts';
 import type { ClientInfo } from '../handshake.ts';
 import type { ExchangeHost } from '../http/exchange-host.ts';
 import { HttpExchange } from '../http/exchange.ts';
-import { ACCEPT_POST, withCredential, withSignature } from '../http/headers.ts';
+import { ACCEPT_POST, besideOwn, withCredential, withSignature } from '../http/headers.ts';
 import { RequestBodies } from '../http/request-body.ts';
 import { ModernRequests } from './modern-requests.ts';
 import { mirroredHeaders } from './request-text.ts';
@@ -103,10 +103,7 @@ export class ModernChannel implements Channel, ExchangeHost {
     this.#lastId += 1;
     const ownId = String(this.#lastId);
     const { credential, headers: extra = {} } = request;
-    const beside = Object.entries(extra).flatMap((header) =>
-      Object.hasOwn(this.#options.headers, header[0]) ? [] : header,
-    );
-    const plain = [...beside, ...this.#headers, ...mirroredHeaders(request)];
+    const plain = [...besideOwn(extra, this.#options.headers), ...this.#headers, ...mirroredHeaders(request)];
     const headers = withCredential(plain, credential);
     const body = this.#bodies.of(ownId, request);
     const sized = Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(body.length)];

@@ -1,6 +1,6 @@
 import { byteAt, CLOSE_OBJECT, isObjectSpan, memberOf, skipWhitespace, type Span } from '../../../http/json-walk.ts';
 import { readString } from '../../../http/json-scan.ts';
-import { META, MODERN_REVISION } from '../../era.ts';
+import { META, MODERN_REVISION, nameMemberOf } from '../../era.ts';
 import { encodeHeaderValue } from '../../header-value.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
 import { paramHeaders } from '../../tool-headers.ts';
@@ -41,20 +41,10 @@ function inserted(text: Buffer, at: number, members: string): Buffer {
 
 const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
 
-/** Member of `params` that `Mcp-Name` repeats, by method. */
-const NAMES: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
-
 /** Returns a flat list of the headers that repeat parts of the request. @see MCP 2026-07-28, SEP-2243 */
 export function mirroredHeaders({ method, params, item }: BackendRequest): string[] {
   const headers = ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
-  const member = Object.hasOwn(NAMES, method) ? NAMES[method] : undefined;
+  const member = nameMemberOf(method);
   if (member === undefined || params === undefined) return headers;
   const name = readString(params, memberOf(params, whole(params), member));
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));

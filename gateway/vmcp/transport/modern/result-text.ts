@@ -6,7 +6,7 @@ const RESULT_TYPE = Buffer.from('"resultType"');
 /** Members that clients of older revisions do not know. */
 const NEW_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 
-/** What a backend needs before it can answer. */
+/** Input that a backend needs before it can answer. */
 export interface InputRequired {
   /** JSON texts of the requests, by key. */
   readonly requests: ReadonlyMap<string, string>;
