@@ -42,7 +42,7 @@ async function threeServers(scope: Scope, issuer: string): Promise<Record<number
   };
 }
 
-describe('examples of logins', () => {
+describe.concurrent('examples of logins', () => {
   it('identity-provider: issues tokens to curl and logs its actions without tokens', async () => {
     const provider = await startIdentityProvider(testScope());
     const token = await provider.token('alice');
@@ -127,7 +127,7 @@ describe('examples of logins', () => {
   });
 });
 
-describe('examples of credentials for servers', () => {
+describe.concurrent('examples of credentials for servers', () => {
   it('backends: whoami returns headers and claims, never a token, and checks tokens with --issuer and --audience', async () => {
     const provider = await startIdentityProvider(testScope());
     const flags = ['--issuer', provider.issuer, '--audience', 'orders'];
@@ -206,7 +206,7 @@ describe('examples of credentials for servers', () => {
   });
 });
 
-describe('examples of decisions on calls', () => {
+describe.concurrent('examples of decisions on calls', () => {
   const KEY = 'the-key-of-the-example-is-no-secret';
   const call = (client: Client, message: string) =>
     client.callTool({ name: 'everything_echo', arguments: { message } });

@@ -136,7 +136,7 @@ describe('a manual edit of a field of the operator is reverted', () => {
   });
 });
 
-describe('edits of others are kept:', () => {
+describe.concurrent('edits of others are kept:', () => {
   it('annotations, labels and fields that the operator does not set', async () => {
     const here = await withTools();
     const foreign = { metadata: { annotations: { 'example.com/note': 'mine' }, labels: { team: 'a' } } };
@@ -199,7 +199,7 @@ describe('edits of others are kept:', () => {
   });
 });
 
-describe('an object of another owner with the name of ours', () => {
+describe.concurrent('an object of another owner with the name of ours', () => {
   const foreign: [kind: string, name: string, members: Record<string, unknown>][] = [
     ['Service', 'vmcp-tools', { spec: { ports: [{ port: 80 }], selector: { app: 'other' } } }],
     ['ConfigMap', 'tools-vmcp-config', { data: { 'config.json': 'mine' } }],
@@ -245,7 +245,7 @@ describe('an object of another owner with the name of ours', () => {
   });
 });
 
-describe('deletes objects that are not desired any more:', () => {
+describe.concurrent('deletes objects that are not desired any more:', () => {
   it('the PodDisruptionBudget of a server with one replica', async () => {
     const here = await withTools({ replicas: 2 });
     await here.appears('PodDisruptionBudget', 'vmcp-tools');
@@ -281,7 +281,7 @@ describe('deletes objects that are not desired any more:', () => {
   });
 });
 
-describe('podTemplateSpec', () => {
+describe.concurrent('podTemplateSpec', () => {
   const patchOf = (spec: unknown) => ({ spec: { podTemplateSpec: { spec } } });
   const template = (object: KubeManifest | undefined) => at(object, 'spec.template.spec') as Record<string, unknown>;
 

@@ -29,7 +29,7 @@ async function twoSessions(isolation: string | undefined) {
   return { vmcp, sessions, all };
 }
 
-describe('a stdio backend', () => {
+describe.concurrent('a stdio backend', () => {
   it.each([undefined, 'principal', 'shared'])(
     'with isolation %s has one process for anonymous sessions',
     async (isolation) => {

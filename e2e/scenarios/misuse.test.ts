@@ -37,7 +37,7 @@ async function occupy(scope: Scope): Promise<number> {
 /** Stack traces, which no output may contain. */
 const STACK = /^\s+at .*[:(]\d+:\d+|node:internal|UnhandledPromise/m;
 
-describe.each(['up', 'validate'])('vmcp %s', (command) => {
+describe.concurrent.each(['up', 'validate'])('vmcp %s', (command) => {
   const good = gatewayOver([remote])['gateway.yaml']!;
   const at = (text: string, needle: string) => text.slice(0, text.indexOf(needle)).split('\n').length;
   const unknownField = good.replace('remoteUrl:', 'remoteUri:');
@@ -94,7 +94,7 @@ describe.each(['up', 'validate'])('vmcp %s', (command) => {
   });
 });
 
-describe('the command line', () => {
+describe.concurrent('the command line', () => {
   it.each([[[]], [['destroy']], [['up']], [['up', '.', '--port', 'x']], [['up', '.', '--nonsense']], [['gateway']]])(
     '%j exits with 2 and prints the usage',
     async (args) => {
@@ -118,7 +118,7 @@ describe('the command line', () => {
   });
 });
 
-describe('a port', () => {
+describe.concurrent('a port', () => {
   it.each(['--port', '--management-port'])(
     'that is in use and chosen with %s: exits with 2 and names it',
     async (flag) => {
@@ -169,7 +169,7 @@ describe('a port', () => {
   });
 });
 
-describe('two processes', () => {
+describe.concurrent('two processes', () => {
   it('on one state folder: the second exits with 2 and names the first', async () => {
     const scope = testScope();
     const first = await startVmcp(scope, { files: gatewayOver([remote]) });
@@ -191,7 +191,7 @@ describe('two processes', () => {
   });
 });
 
-describe('a server that cannot run', () => {
+describe.concurrent('a server that cannot run', () => {
   it.each([['a server that crashes in a loop', npx('vmcp-fixture-crash-loop'), /cannot find my configuration/]])(
     '(%s) is reported in one message, and the others work',
     async (_what, image, message) => {
@@ -292,7 +292,7 @@ describe('a server that cannot run', () => {
   });
 });
 
-describe('several virtual servers in one folder', () => {
+describe.concurrent('several virtual servers in one folder', () => {
   it('run although one of them has a mistake, which is reported', async () => {
     const wrong = virtualServer({}, { name: 'wrong', groupName: 'nobody' });
     const vmcp = await startVmcp(testScope(), { files: { 'all.yaml': yaml(group(), virtualServer(), wrong, remote) } });
@@ -301,7 +301,7 @@ describe('several virtual servers in one folder', () => {
   });
 });
 
-describe('vmcp render and vmcp gateway', () => {
+describe.concurrent('vmcp render and vmcp gateway', () => {
   it('render a configuration without secret values that a gateway can run', async () => {
     const scope = testScope();
     const alpha = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');

@@ -16,7 +16,7 @@ const CASES = conditionCases(readFileSync(join(inject('controlPlane').folder, 'p
 
 const HEALS_WITHIN_MS = 5_000;
 
-describe('one change makes a condition wrong, another repairs it within 5 s', () => {
+describe.concurrent('one change makes a condition wrong, another repairs it within 5 s', () => {
   it.each(CASES.map((each) => [`${each.on[0]} ${each.type} ${each.wrong[1]}`, each] as const))(
     '%s',
     async (_, each) => {
@@ -45,7 +45,7 @@ const workloads = async (here: Playground): Promise<object> =>
     (await here.list('Deployment')).map((deployment) => [deployment.metadata.name, at(deployment, 'spec')]),
   );
 
-describe('Ready of a VirtualMCPServer', () => {
+describe.concurrent('Ready of a VirtualMCPServer', () => {
   const ready = (here: Playground, status: string, reason: string, timeoutMs?: number) =>
     here.becomes('VirtualMCPServer', 'tools', { type: 'Ready', status, reason }, timeoutMs);
   const phaseIs = (here: Playground, phase: string) =>
@@ -153,7 +153,7 @@ describe('Ready of a VirtualMCPServer', () => {
   });
 });
 
-describe('Ready of an MCPServer', () => {
+describe.concurrent('Ready of an MCPServer', () => {
   const phaseIs = (here: Playground, phase: string) =>
     here.appears('MCPServer', 'web', (server) => statusOf(server)['phase'] === phase);
 

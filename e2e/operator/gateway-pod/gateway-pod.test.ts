@@ -40,7 +40,7 @@ const probesOften = {
 const toolsOf = async (session: Awaited<ReturnType<typeof openSession>>): Promise<string> =>
   JSON.stringify(await session.tools());
 
-describe('a gateway in a pod', () => {
+describe.concurrent('a gateway in a pod', () => {
   it('is alive at once, becomes ready with its backends, and reports them', async () => {
     const pod = await place();
     const gateway = await pod.start(testScope());
@@ -163,7 +163,7 @@ describe('a gateway in a pod', () => {
   });
 });
 
-describe('the status report of a pod', () => {
+describe.concurrent('the status report of a pod', () => {
   it('is not written at rest, despite frequent probes and a second pod with the same view', async () => {
     const pod = await place();
     const backend = await alpha();

@@ -57,7 +57,7 @@ async function answered(session: BearerSession, count: number, tool?: string): P
   return total;
 }
 
-describe('a gateway with rate limits in memory', () => {
+describe.concurrent('a gateway with rate limits in memory', () => {
   it.each<[what: string, limits: Limits, calls: [user: string, tool: string, count: number, answered: number][]]>([
     [
       'all users together',

@@ -10,7 +10,7 @@ import { sdkV1 } from '../../harness/clients/sdk-v1.ts';
 import { startCollector, type Collector, type ReceivedSpan } from '../../harness/collector/collector.ts';
 import { eventually } from '../../harness/poll.ts';
 import { hasPython } from '../../harness/python.ts';
-import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
+import { beside, blockScope, testScope, type Scope } from '../../harness/scope.ts';
 import { startGateway, temporaryFolder, type Vmcp } from '../../harness/vmcp.ts';
 
 const CANARY = 'canary-of-the-collector';
@@ -62,6 +62,36 @@ const call = (session: RawSession, name: string, meta?: object, headers?: Readon
     { name, arguments: { text: 'hi' }, ...(meta && { _meta: meta }) },
     headers && { headers },
   );
+
+const CALLS = 200;
+
+const survivesCollectors = beside(async (scope) => {
+  const losses = async (mode: string): Promise<void> => {
+    const collector = await startCollector(scope);
+    await collector.behave(mode);
+    const { gateway } = await start(scope, { endpoint: collector.endpoint, samplingRate: '1' });
+    const session = await openSession(gateway.url);
+    await eventually('the tools are there', async () => (await session.tools()).includes('files_echo'));
+    const started = performance.now();
+    for (let n = 0; n < CALLS; n += 1) expect((await call(session, 'files_echo')).error).toBeUndefined();
+    expect((performance.now() - started) / CALLS).toBeLessThan(50);
+    const dropped = async () => {
+      const { body } = await raw(`${gateway.management}/metrics`);
+      const found = /^vmcp_telemetry_dropped_total\{server="team\/front",signal="traces"\} (\d+)$/mu.exec(body);
+      return Number(found?.[1] ?? 0);
+    };
+    await eventually('losses are counted', async () => (await dropped()) > 0, { timeoutMs: 30_000 });
+    const stopped = performance.now();
+    await gateway.stop();
+    expect(performance.now() - stopped).toBeLessThan(35_000);
+    const lines = gateway
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('telemetry was not exported'));
+    expect(lines).toHaveLength(1);
+  };
+  await Promise.all(['hang', '503', '400'].map(losses));
+});
 
 describe.skipIf(!hasPython)('telemetry', () => {
   const scope = blockScope();
@@ -249,39 +279,6 @@ describe.skipIf(!hasPython)('telemetry', () => {
   });
 });
 
-describe.skipIf(!hasPython)('a collector that hangs or refuses', () => {
-  const CALLS = 200;
-
-  it('delays no call and no stop, and its losses are counted and logged once', async () => {
-    const scope = testScope();
-    const losses = async (mode: string): Promise<void> => {
-      const collector = await startCollector(scope);
-      await collector.behave(mode);
-      const { gateway } = await start(scope, { endpoint: collector.endpoint, samplingRate: '1' });
-      const session = await openSession(gateway.url);
-      await eventually('the tools are there', async () => (await session.tools()).includes('files_echo'));
-      const started = performance.now();
-      for (let n = 0; n < CALLS; n += 1) expect((await call(session, 'files_echo')).error).toBeUndefined();
-      expect((performance.now() - started) / CALLS).toBeLessThan(50);
-      const dropped = async () => {
-        const { body } = await raw(`${gateway.management}/metrics`);
-        const found = /^vmcp_telemetry_dropped_total\{server="team\/front",signal="traces"\} (\d+)$/mu.exec(body);
-        return Number(found?.[1] ?? 0);
-      };
-      await eventually('losses are counted', async () => (await dropped()) > 0, { timeoutMs: 30_000 });
-      const stopped = performance.now();
-      await gateway.stop();
-      expect(performance.now() - stopped).toBeLessThan(35_000);
-      const lines = gateway
-        .output()
-        .split('\n')
-        .filter((line) => line.includes('telemetry was not exported'));
-      expect(lines).toHaveLength(1);
-    };
-    await Promise.all(['hang', '503', '400'].map(losses));
-  }, 90_000);
-});
-
 describe('without telemetry_config', () => {
   it('passes every context unchanged, and loads nothing', async () => {
     const scope = testScope();
@@ -318,3 +315,9 @@ it('enableMetricsPath: false turns /metrics off, and nothing else', async () => 
   expect((await raw(`${gateway.management}/metrics`)).status).toBe(404);
   expect((await raw(`${gateway.management}/status`)).status).toBe(200);
 });
+
+it.skipIf(!hasPython)(
+  'a collector that hangs or refuses delays no call and no stop, and its losses are counted and logged once',
+  { timeout: 90_000 },
+  survivesCollectors,
+);

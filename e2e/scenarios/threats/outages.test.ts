@@ -83,16 +83,19 @@ describe('row 45: a document of the issuer cannot redirect the gateway to other 
     gateway = await gatewayFor(issuers);
   });
 
-  it.each([...Object.keys(ASTRAY), 'redirecting', 'elsewhere', 'mixed-up', 'slashed'])('%s', async (name) => {
-    const issuer = issuers[name]!;
-    const [jwt, opaque] = await Promise.all([
-      present(gateway.port(name), issuer.token()),
-      present(gateway.port(name), issuer.opaqueToken()),
-    ]);
-    expectUnavailable(jwt);
-    expectUnavailable(opaque);
-    expect(trap.seen).toEqual([]);
-  });
+  it.concurrent.each([...Object.keys(ASTRAY), 'redirecting', 'elsewhere', 'mixed-up', 'slashed'])(
+    '%s',
+    async (name) => {
+      const issuer = issuers[name]!;
+      const [jwt, opaque] = await Promise.all([
+        present(gateway.port(name), issuer.token()),
+        present(gateway.port(name), issuer.opaqueToken()),
+      ]);
+      expectUnavailable(jwt);
+      expectUnavailable(opaque);
+      expect(trap.seen).toEqual([]);
+    },
+  );
 });
 
 describe('row 67: an issuer or its introspection is down', () => {
