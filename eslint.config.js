@@ -54,6 +54,23 @@ const random = [
     message: 'This folder is pure: no timers. Return the delay and let the caller wait.',
   },
 ];
+/** `describe.concurrent(...)`, `it.concurrent(...)`, and the same with `.each(...)`. */
+const CONCURRENT =
+  ':matches(CallExpression[callee.property.name="concurrent"], CallExpression[callee.callee.object.property.name="concurrent"])';
+const POLL = 'MemberExpression[object.name="expect"][property.name="poll"]';
+const TEST = 'CallExpression[callee.name="it"] > ArrowFunctionExpression';
+/** The globals of vitest belong to the test that began last. `it.each` passes no context. */
+const concurrent = [
+  {
+    selector: `${CONCURRENT} ${TEST}[params.length=0] ${POLL}, ${CONCURRENT} CallExpression[callee.callee.property.name="each"] > ArrowFunctionExpression ${POLL}, CallExpression[callee.object.name="it"][callee.property.name="concurrent"] ${POLL}, CallExpression[callee.callee.object.property.name="concurrent"][callee.callee.object.object.name="it"] ${POLL}`,
+    message:
+      'Take `expect` from the context of the test, or use `eventually`: `expect.poll` fails when another test ends.',
+  },
+  {
+    selector: `${CONCURRENT} CallExpression[callee.name=/^onTest(Failed|Finished)$/]`,
+    message: 'Use `testScope()` or `printOnFailure()`, which know the test that runs them.',
+  },
+];
 
 export default defineConfig(
   { ignores: ['dist/', 'node_modules/', '.cache/', '.vmcp/', '**/testdata/**/*.js'] },
@@ -107,7 +124,7 @@ export default defineConfig(
   {
     files: TESTS,
     rules: {
-      'no-restricted-syntax': ['error', noDefaultExport],
+      'no-restricted-syntax': ['error', noDefaultExport, ...concurrent],
       'no-console': 'off',
       'max-lines': ['error', lines(600)],
       'max-lines-per-function': 'off',

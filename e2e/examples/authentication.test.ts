@@ -43,7 +43,7 @@ async function threeServers(scope: Scope, issuer: string): Promise<Record<number
 }
 
 describe.concurrent('examples of logins', () => {
-  it('identity-provider: issues tokens to curl and logs its actions without tokens', async () => {
+  it('identity-provider: issues tokens to curl and logs its actions without tokens', async ({ expect }) => {
     const provider = await startIdentityProvider(testScope());
     const token = await provider.token('alice');
     expect(decodeJwt(token)).toMatchObject({
@@ -149,7 +149,7 @@ describe.concurrent('examples of credentials for servers', () => {
     expect(headers).not.toContain('authorization');
   });
 
-  it('outgoing-token-exchange: exchanges one token for each user', async () => {
+  it('outgoing-token-exchange: exchanges one token for each user', async ({ expect }) => {
     const provider = await startIdentityProvider(testScope());
     const ports = { 4400: provider.port, ...(await threeServers(testScope(), provider.issuer)) };
     const example = await startExample(testScope(), 'outgoing-token-exchange', { ports });

@@ -309,7 +309,7 @@ describe('examples', () => {
     expect(rendered.stdout).not.toContain('token-of-the-shell');
   });
 
-  it('stdio-isolation: one child per session and one for probes, or one for all', async () => {
+  it('stdio-isolation: one child per session and one for probes, or one for all', async ({ expect }) => {
     const example = await startExample(testScope(), 'stdio-isolation');
     const [first, second] = [await example.client(), await example.client()];
     for (const client of [first, second]) {

@@ -64,7 +64,7 @@ describe.concurrent('operators with different settings', { timeout: 280_000 }, (
     expect((await here.get('Deployment', 'vmcp-tools'))?.metadata.generation).toBe(metadata.generation);
   });
 
-  it('take over the objects of one that has ended', async () => {
+  it('take over the objects of one that has ended', async ({ expect }) => {
     const { here, start, deploymentOf, create } = await contested();
     const first = await start('first');
     await create();

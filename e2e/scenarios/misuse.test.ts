@@ -144,7 +144,7 @@ describe.concurrent('a port', () => {
     },
   );
 
-  it('stays the same after a restart with changed files', async () => {
+  it('stays the same after a restart with changed files', async ({ expect }) => {
     const scope = testScope();
     const state = await temporaryFolder(scope);
     const two = {
@@ -213,7 +213,7 @@ describe.concurrent('a server that cannot run', () => {
     },
   );
 
-  it('because its package does not exist is logged once, shown in /status, and retried after an edit', async () => {
+  it('because its package does not exist is logged once, shown in /status, and retried after an edit', async ({ expect }) => {
     const scope = testScope();
     const http = server('absent', 'npx://vmcp-fixture-does-not-exist', { transport: 'streamable-http' });
     const filesWith = (image: string) =>
@@ -293,7 +293,7 @@ describe.concurrent('a server that cannot run', () => {
 });
 
 describe.concurrent('several virtual servers in one folder', () => {
-  it('run although one of them has a mistake, which is reported', async () => {
+  it('run although one of them has a mistake, which is reported', async ({ expect }) => {
     const wrong = virtualServer({}, { name: 'wrong', groupName: 'nobody' });
     const vmcp = await startVmcp(testScope(), { files: { 'all.yaml': yaml(group(), virtualServer(), wrong, remote) } });
     await expect.poll(vmcp.output).toMatch(/VirtualMCPServer\/wrong: .*\[GroupRefNotFound\]/);
