@@ -213,7 +213,9 @@ describe.concurrent('a server that cannot run', () => {
     },
   );
 
-  it('because its package does not exist is logged once, shown in /status, and retried after an edit', async ({ expect }) => {
+  it('because its package does not exist is logged once, shown in /status, and retried after an edit', async ({
+    expect,
+  }) => {
     const scope = testScope();
     const http = server('absent', 'npx://vmcp-fixture-does-not-exist', { transport: 'streamable-http' });
     const filesWith = (image: string) =>
