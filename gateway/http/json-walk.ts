@@ -279,8 +279,14 @@ export function withMember(text: Buffer, span: Span, key: string, value: string)
   return splice(text, span, { start: span.start + 1, end: span.start + 1 }, `${JSON.stringify(key)}:${value}${comma}`);
 }
 
-/** Returns the bytes of `whole` with those of `part` replaced. */
+/** Returns the bytes of `whole` with those of `part` replaced. One allocation: each call of a tool comes through here. */
 export function splice(text: Buffer, whole: Span, part: Span, value: string | Buffer): Buffer {
-  const middle = typeof value === 'string' ? Buffer.from(value) : value;
-  return Buffer.concat([text.subarray(whole.start, part.start), middle, text.subarray(part.end, whole.end)]);
+  const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length;
+  const before = part.start - whole.start;
+  const out = Buffer.allocUnsafe(before + length + whole.end - part.end);
+  text.copy(out, 0, whole.start, part.start);
+  if (typeof value === 'string') out.write(value, before);
+  else value.copy(out, before);
+  text.copy(out, before + length, part.end, whole.end);
+  return out;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { paramsOf, scanEnvelope } from '../../http/json-scan.ts';
 import { aggregate } from './aggregate.ts';
-import { forwardParams } from './forward-params.ts';
+import { edited, forwardParams } from './forward-params.ts';
 import { readReference, routeReference } from './routing.ts';
 import { catalog, rules } from './testdata/catalogs.ts';
 
@@ -14,6 +14,29 @@ function scan(params: string) {
   const envelope = scanEnvelope(body);
   return { body, span: envelope.params!, surface: paramsOf(envelope) };
 }
+
+describe('edited', () => {
+  const text = Buffer.from('..{"a":"ä","b":2,"c":3}..');
+  const whole = { start: 2, end: text.length - 2 };
+  const replace = (part: string, by: string | Buffer) => {
+    const start = text.indexOf(part);
+    return { span: { start, end: start + Buffer.byteLength(part) }, text: by };
+  };
+  const first = replace('"ä"', '"日本"');
+  const second = replace('2', Buffer.from('null'));
+  const third = replace('3', '');
+  const insertion = { span: { start: second.span.end, end: second.span.end }, text: ',"x":true' };
+
+  it.each([
+    ['nothing', [], '{"a":"ä","b":2,"c":3}'],
+    ['one part', [first], '{"a":"日本","b":2,"c":3}'],
+    ['parts in order', [first, second, third], '{"a":"日本","b":null,"c":}'],
+    ['parts in any order', [third, first, second], '{"a":"日本","b":null,"c":}'],
+    ['a part and inserts behind it', [first, second, insertion], '{"a":"日本","b":null,"x":true,"c":3}'],
+  ])('replaces %s', (_name, edits, expected) => {
+    expect(edited(text, whole, edits).toString()).toBe(expected);
+  });
+});
 
 describe('forwardParams', () => {
   it.each([

@@ -18,13 +18,32 @@ export interface Edit {
 
 /** Returns the bytes of `whole` with the parts at `edits`, which do not overlap, replaced. */
 export function edited(text: Buffer, whole: Span, edits: readonly Edit[]): Buffer {
-  const [first] = edits;
-  if (first && edits.length === 1) return splice(text, whole, first.span, first.text);
-  const pieces: Buffer[] = [];
-  let at = whole.start;
-  for (const { span, text: value } of [...edits].sort((one, other) => one.span.start - other.span.start)) {
-    pieces.push(text.subarray(at, span.start), Buffer.from(value));
-    at = span.end;
+  const [first, second] = edits;
+  if (!first) return text.subarray(whole.start, whole.end);
+  if (!second) return splice(text, whole, first.span, first.text);
+  const ordered = isOrdered(edits) ? edits : [...edits].sort((one, other) => one.span.start - other.span.start);
+  let length = whole.end - whole.start;
+  for (const { span, text: value } of ordered) length += lengthOf(value) - (span.end - span.start);
+  const out = Buffer.allocUnsafe(length);
+  let from = whole.start;
+  let at = 0;
+  for (const { span, text: value } of ordered) {
+    at += text.copy(out, at, from, span.start);
+    at += typeof value === 'string' ? out.write(value, at) : value.copy(out, at);
+    from = span.end;
   }
-  return Buffer.concat([...pieces, text.subarray(at, whole.end)]);
+  text.copy(out, at, from, whole.end);
+  return out;
+}
+
+const lengthOf = (value: string | Buffer): number =>
+  typeof value === 'string' ? Buffer.byteLength(value) : value.length;
+
+function isOrdered(edits: readonly Edit[]): boolean {
+  let end = 0;
+  for (const { span } of edits) {
+    if (span.start < end) return false;
+    ({ end } = span);
+  }
+  return true;
 }

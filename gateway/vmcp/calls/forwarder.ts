@@ -231,8 +231,9 @@ export class Forwarder {
 
 /** Returns the JSON text of `params` for the backend of `route`. */
 function paramsFor({ body, edits }: ClientRequest, params: Span, name: Span | undefined, route: Route): Buffer {
+  // most clients send the name first
   if (edits)
-    return edited(body, params, name && route.renamed ? [...edits, { span: name, text: route.nameJson }] : edits);
+    return edited(body, params, name && route.renamed ? [{ span: name, text: route.nameJson }, ...edits] : edits);
   return name ? forwardParams(body, params, name, route) : body.subarray(params.start, params.end);
 }
 

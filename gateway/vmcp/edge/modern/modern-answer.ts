@@ -11,6 +11,7 @@ import { RETRY_AFTER_SECONDS, type Budget } from '../../budgets/limits.ts';
 import { CODE } from '../../error-codes.ts';
 import { passesLogLevel } from '../../log-level.ts';
 import { errorMessage, resultMessage } from '../../message.ts';
+import type { Session } from '../../session.ts';
 import type { PostAnswer } from '../post-answer.ts';
 import type { CacheHint } from '../../aggregation/cache-hint.ts';
 import type { Stamp } from './stamp.ts';
@@ -34,13 +35,11 @@ function isMissingCapability(message: Buffer): boolean {
   return code !== undefined && message.toString('latin1', code.start, code.end) === String(CODE.missingCapability);
 }
 
-export interface ModernAnswerOptions {
-  readonly method: string;
+/** Parts of results that do not come from backends. */
+export interface ResultParts {
   readonly stamp: Stamp;
-  /** Index of `LOG_LEVELS`: messages below it are not sent; -1: none is sent. */
-  readonly logLevel: number;
   /** Returns the hint for the result of a list. */
-  readonly cacheHint: () => CacheHint;
+  readonly hintOf: (method: string, session: Session) => CacheHint;
 }
 
 /**
@@ -51,13 +50,20 @@ export class ModernAnswer implements Answer {
   readonly id: Buffer;
   readonly collects = true;
   readonly #out: PostAnswer;
-  readonly #options: ModernAnswerOptions;
-  #parts: Buffer[] = [];
+  readonly #method: string;
+  readonly #session: Session;
+  readonly #logLevel: number;
+  readonly #resultParts: ResultParts;
+  #parts: Buffer[] | undefined;
 
-  constructor(out: PostAnswer, options: ModernAnswerOptions) {
+  /** `logLevel` is an index of `LOG_LEVELS`: messages below it are not sent; -1: none is sent. */
+  constructor(out: PostAnswer, method: string, session: Session, logLevel: number, resultParts: ResultParts) {
     this.id = out.id;
     this.#out = out;
-    this.#options = options;
+    this.#method = method;
+    this.#session = session;
+    this.#logLevel = logLevel;
+    this.#resultParts = resultParts;
   }
 
   get started(): boolean {
@@ -65,9 +71,10 @@ export class ModernAnswer implements Answer {
   }
 
   result(result: Buffer | string): void {
-    const { stamp, method, cacheHint } = this.#options;
+    const { stamp, hintOf } = this.#resultParts;
+    const hint = hintOf(this.#method, this.#session);
     const text = typeof result === 'string' ? Buffer.from(result) : result;
-    this.#out.reply(resultMessage(this.id, stamp.result(text, method, cacheHint())));
+    this.#out.reply(resultMessage(this.id, stamp.result(text, this.#method, hint)));
   }
 
   error(code: number, message: string, data?: unknown): void {
@@ -78,30 +85,29 @@ export class ModernAnswer implements Answer {
   }
 
   reply(message: Buffer): void {
-    const { stamp, method } = this.#options;
-    const stamped = stamp.reply(message, this.id, method);
-    if (!this.started && stamped.includes(MISSING_CAPABILITY) && isMissingCapability(stamped))
+    const stamped = this.#resultParts.stamp.reply(message, this.id, this.#method);
+    const isStamped = stamped !== message;
+    if (!isStamped && !this.started && message.includes(MISSING_CAPABILITY) && isMissingCapability(message))
       this.#out.send(400, stamped);
     else this.#out.reply(stamped);
   }
 
   part(piece: Buffer): boolean {
-    this.#parts.push(piece);
+    (this.#parts ??= []).push(piece);
     return true;
   }
 
   end(): void {
-    const reply = Buffer.concat(this.#parts);
-    this.#parts = [];
+    const reply = Buffer.concat(this.#parts ?? []);
+    this.#parts = undefined;
     this.reply(reply);
   }
 
   /** Sends progress and log messages. The revision has no requests of the server. */
   message(message: Buffer, envelope: Envelope): void {
-    const { logLevel } = this.#options;
     if (envelope.id !== undefined) return;
     if (envelope.method === 'notifications/message') {
-      if (logLevel === -1 || !passesLogLevel(logLevel, message, envelope)) return;
+      if (this.#logLevel === -1 || !passesLogLevel(this.#logLevel, message, envelope)) return;
     }
     this.#out.message(message, envelope);
   }
@@ -128,12 +134,12 @@ export class ModernAnswer implements Answer {
   }
 
   drop(): void {
-    this.#parts = [];
+    this.#parts = undefined;
     this.#out.drop();
   }
 
   cut(): void {
-    this.#parts = [];
+    this.#parts = undefined;
     this.#out.cut();
   }
 

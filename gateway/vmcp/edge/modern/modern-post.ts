@@ -14,7 +14,7 @@ import { PostAnswer } from '../post-answer.ts';
 import type { Classified } from './classify.ts';
 import { clientFactsOf, logLevelOf } from './client-facts.ts';
 import { modernMethods } from './methods.ts';
-import { ModernAnswer } from './modern-answer.ts';
+import { ModernAnswer, type ResultParts } from './modern-answer.ts';
 import type { RequestMeta } from './request-meta.ts';
 import { RequestSessions } from './request-sessions.ts';
 import { SuspendedCalls } from '../../calls/suspended-calls.ts';
@@ -30,13 +30,16 @@ const TRACED = { revision: MODERN_REVISION };
 /** Serves `POST /mcp` for the revision without sessions. */
 export class ModernPost {
   readonly #server: VirtualServer;
-  readonly #stamp: Stamp;
+  readonly #resultParts: ResultParts;
   readonly #sessions: RequestSessions;
   readonly #methods: RequestEra['methods'];
 
   constructor(server: VirtualServer, version: string) {
     this.#server = server;
-    this.#stamp = new Stamp(JSON.stringify({ name: 'vmcp', version }));
+    this.#resultParts = {
+      stamp: new Stamp(JSON.stringify({ name: 'vmcp', version })),
+      hintOf: (method, session) => this.#hintOf(method, session),
+    };
     this.#sessions = new RequestSessions(server.sessions);
     const suspended = new SuspendedCalls<RoundsAnswer>();
     server.onDrain(() => {
@@ -76,14 +79,8 @@ export class ModernPost {
   }
 
   #answer(res: Response, method: string, id: Buffer, session: Session, logLevel: number): ModernAnswer {
-    const { challenge } = this.#server;
-    const cacheHint = (): CacheHint => this.#hintOf(method, session);
-    return new ModernAnswer(new PostAnswer(res, id, session, challenge), {
-      method,
-      stamp: this.#stamp,
-      logLevel,
-      cacheHint,
-    });
+    const out = new PostAnswer(res, id, session, this.#server.challenge);
+    return new ModernAnswer(out, method, session, logLevel, this.#resultParts);
   }
 
   #era(

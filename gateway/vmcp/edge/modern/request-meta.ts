@@ -18,6 +18,8 @@ export interface RequestMeta {
 
 /** Texts that clients send with each request, which need not be read again. */
 const KNOWN = new Map<string, RequestMeta>();
+/** The last of them, which is found without a copy of its text. */
+let last: RequestMeta | undefined;
 const MOST_KNOWN = 1_000;
 /** Longest text that is kept, in bytes. */
 const LONGEST_KNOWN = 2_048;
@@ -29,9 +31,11 @@ const NAMES: ReadonlyMap<string, keyof typeof META> = new Map(
 /** Reads `_meta`; undefined for one that is absent or no object. Equal texts give the same object. */
 export function readMeta(body: Buffer, span: Span | undefined): RequestMeta | undefined {
   if (span === undefined || !isObjectSpan(body, span)) return undefined;
-  const key = span.end - span.start > LONGEST_KNOWN ? undefined : body.toString('latin1', span.start, span.end);
+  const length = span.end - span.start;
+  if (last?.text.length === length && last.text.compare(body, span.start, span.end) === 0) return last;
+  const key = length > LONGEST_KNOWN ? undefined : body.toString('latin1', span.start, span.end);
   const known = key === undefined ? undefined : KNOWN.get(key);
-  if (known) return known;
+  if (known) return (last = known);
   const text = Buffer.from(body.subarray(span.start, span.end));
   const meta = parseMeta(text);
   // a progress token or a trace differs from request to request

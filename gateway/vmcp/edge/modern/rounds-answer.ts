@@ -32,9 +32,9 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   readonly #rounds: Rounds;
   readonly #binding: () => Binding;
   #call: WatchingCall | undefined;
-  #parts: Buffer[] = [];
+  #parts: Buffer[] | undefined;
   /** Requests of the backend without an answer, by the JSON text of the gateway's id: their JSON texts. */
-  readonly #asked = new Map<string, string>();
+  #asked: Map<string, string> | undefined;
   #isAsking = false;
   #hasAsked = false;
   #late: ((out: Answer) => void) | undefined;
@@ -62,9 +62,9 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     if (this.#call) out.watchClient(this.#call);
     for (const [key, response] of responses) {
       const id = JSON.stringify(key);
-      if (this.#asked.delete(id)) this.#respond(id, `"result":${response}`);
+      if (this.#asked?.delete(id)) this.#respond(id, `"result":${response}`);
     }
-    if (this.#asked.size > 0) this.#askSoon();
+    if (this.#asked?.size) this.#askSoon();
   }
 
   abandon(): void {
@@ -84,7 +84,7 @@ export class RoundsAnswer implements Answer, SuspendedCall {
       return;
     }
     const body = params ? `,"params":${message.toString('utf8', params.start, params.end)}` : '';
-    this.#asked.set(key, `{"method":${JSON.stringify(method)}${body}}`);
+    (this.#asked ??= new Map<string, string>()).set(key, `{"method":${JSON.stringify(method)}${body}}`);
     this.#askSoon();
   }
 
@@ -137,25 +137,25 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   }
 
   part(piece: Buffer): boolean {
-    this.#parts.push(piece);
+    (this.#parts ??= []).push(piece);
     return true;
   }
 
   end(): void {
-    const reply = Buffer.concat(this.#parts);
-    this.#parts = [];
+    const reply = Buffer.concat(this.#parts ?? []);
+    this.#parts = undefined;
     this.reply(reply);
   }
 
   cut(): void {
-    this.#parts = [];
+    this.#parts = undefined;
     this.#settle((out) => {
       out.cut();
     });
   }
 
   drop(): void {
-    this.#parts = [];
+    this.#parts = undefined;
     this.#out?.drop();
     this.#out = undefined;
   }
@@ -197,17 +197,17 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     this.#isAsking = true;
     setImmediate(() => {
       this.#isAsking = false;
-      if (this.#out && this.#asked.size > 0) this.#ask(this.#out);
+      if (this.#out && this.#asked?.size) this.#ask(this.#out, this.#asked);
     });
   }
 
-  #ask(out: Answer): void {
+  #ask(out: Answer, asked: ReadonlyMap<string, string>): void {
     this.#hasAsked = true;
     this.#out = undefined;
     out.unwatchClient();
     const { states, suspended } = this.#rounds;
     const state = states.seal({ handle: suspended.add(this) }, this.#binding());
-    const requests = [...this.#asked].map(([id, request]) => `${id}:${request}`).join(',');
+    const requests = [...asked].map(([id, request]) => `${id}:${request}`).join(',');
     out.result(`{"resultType":"input_required","inputRequests":{${requests}},"requestState":${JSON.stringify(state)}}`);
   }
 

@@ -19,7 +19,6 @@ const CACHEABLE: ReadonlySet<string> = new Set([...LIST_OF_METHOD.keys(), 'serve
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');
-const COMMA = Buffer.from(',');
 const RESULT_FIRST = Buffer.from('{"result":{');
 const ID_FIRST = Buffer.from('{"jsonrpc":"2.0","id":');
 const RESULT_AFTER_ID = Buffer.from(',"result":{');
@@ -71,15 +70,22 @@ export class Stamp {
   #insert(text: Buffer, open: number, method: string, hint: CacheHint): Buffer {
     const members = this.#members(method, hint);
     const isEmpty = byteAt(text, skipWhitespace(text, open)) === CLOSE_OBJECT;
-    return Buffer.concat([text.subarray(0, open), members, isEmpty ? NOTHING : COMMA, text.subarray(open)]);
+    // the comma is the last byte of the members
+    const length = isEmpty ? members.length - 1 : members.length;
+    const out = Buffer.allocUnsafe(text.length + length);
+    text.copy(out, 0, 0, open);
+    members.copy(out, open, 0, length);
+    text.copy(out, open + length, open);
+    return out;
   }
 
+  /** Returns all members and a comma. */
   #members(method: string, hint: CacheHint): Buffer {
     const text = stampText(method, hint);
     let members = this.#withMeta.get(text);
     if (!members) {
       if (this.#withMeta.size >= MOST_TEXTS) this.#withMeta.clear();
-      members = Buffer.from(`${text},"_meta":{${JSON.stringify(SERVER_INFO)}:${this.#serverInfo}}`);
+      members = Buffer.from(`${text},"_meta":{${JSON.stringify(SERVER_INFO)}:${this.#serverInfo}},`);
       this.#withMeta.set(text, members);
     }
     return members;
@@ -88,7 +94,6 @@ export class Stamp {
 
 /** There are few hints, but their times may change. */
 const MOST_TEXTS = 100;
-const NOTHING = Buffer.alloc(0);
 
 const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
 
