@@ -237,6 +237,9 @@ export const Vmcp = Closed({
   aggregation: Aggregation,
   operational: Operational,
   passthrough_headers: Type.Optional(Strings('Client headers copied to every backend request.')),
+  older_version_header_clients: Type.Optional(
+    Strings('Clients, by `clientInfo.name`, whose `MCP-Protocol-Version` may be older than the revision of the body.'),
+  ),
   metadata: Type.Optional(StringMap('Arbitrary text values by name, shown in `/status`.')),
   session_ttl: Type.Optional(Duration('Idle time after which a session ends.')),
   cluster: Type.Optional(Cluster),

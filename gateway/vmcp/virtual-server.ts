@@ -176,6 +176,11 @@ export class VirtualServer {
     return this.#passthrough;
   }
 
+  /** Names of the clients whose version header may be older than the revision of their requests. */
+  get olderVersionHeaderClients(): readonly string[] {
+    return this.#config.vmcp.older_version_header_clients ?? [];
+  }
+
   /** Readiness of the authentication boundary, with the reason when it is not ready. */
   get incoming(): ReturnType<Boundary['status']> {
     return this.#boundary.current.status();

@@ -89,6 +89,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   const { incoming, oidc } = resolveIncoming(scope);
   const authz = resolveAuthorization(scope);
   const telemetry = resolveTelemetry(scope);
+  const olderHeaders = vmcp.spec.config?.olderVersionHeaderClients;
   checkSessions(scope);
   return {
     schema_version: SCHEMA_VERSION,
@@ -108,6 +109,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
       aggregation: resolveAggregation(scope, names),
       operational: resolveOperational(scope, names),
       ...(headers && { passthrough_headers: headers }),
+      ...(olderHeaders && { older_version_header_clients: olderHeaders }),
       ...(vmcp.spec.config?.metadata && { metadata: vmcp.spec.config.metadata }),
     },
   };

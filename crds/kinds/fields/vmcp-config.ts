@@ -159,6 +159,12 @@ export const vmcpConfig = () =>
       }),
     ),
     metadata: textMap('Arbitrary text values by name, shown in `/status`.', { maxProperties: 64 }),
+    olderVersionHeaderClients: texts(
+      'Clients, by `clientInfo.name`, whose `MCP-Protocol-Version` may be older than the revision of the body. Other ' +
+        'such requests are rejected with `-32020`. The gateway logs a warning for each of these clients.',
+      { maxItems: 64, ...ATOMIC },
+      { minLength: 1, maxLength: 253 },
+    ),
     optimizer,
     passthroughHeaders: headerNames('Like `spec.passthroughHeaders`, which takes precedence.'),
     rateLimiting: Type.Optional(rateLimitSpec),

@@ -26,7 +26,7 @@ export interface EdgeOptions {
   readonly version: string;
 }
 
-/** Longest body that is read without a session: only `initialize` needs none. */
+/** Longest body that is read without a session, when only `initialize` needs none. */
 export const LONGEST_INITIALIZE = 1024 * 1024;
 
 const TOO_LONG = 'the body is longer than the gateway accepts';
@@ -48,9 +48,10 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
     let held: HeldBytes | undefined;
     const hold = (bytes: number): boolean =>
       (held ??= (session?.account ?? server.accountOf(principalOf(res))).request()).resize(bytes);
+    const isKept = session !== undefined || isModernRequest || server.olderVersionHeaderClients.length > 0;
     readBody(
       req,
-      { limit: options.maxBodyBytes, kept: session || isModernRequest ? undefined : LONGEST_INITIALIZE, hold },
+      { limit: options.maxBodyBytes, kept: isKept ? undefined : LONGEST_INITIALIZE, hold },
       (body) => {
         try {
           onMessage(server, modern, options, session, req, res, body, held);
@@ -101,7 +102,7 @@ function onMessage(
   held: HeldBytes | undefined,
 ): void {
   const envelope = scanEnvelope(body);
-  const classified = classify(req.headers, body, envelope);
+  const classified = classify(req.headers, body, envelope, server.olderVersionHeaderClients);
   if (classified.era !== 'legacy') {
     modern.serve(req, res, body, envelope, classified, held);
     return;

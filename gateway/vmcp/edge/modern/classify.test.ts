@@ -15,9 +15,9 @@ const { 'io.modelcontextprotocol/clientInfo': _client, ...withoutClient } = meta
 const list = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/list' };
 const call = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'a' };
 
-function eraOf(headers: Record<string, string>, message: object) {
+function eraOf(headers: Record<string, string>, message: object, olderVersionHeaderClients: string[] = []) {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
-  const found = classify(headers, body, scanEnvelope(body));
+  const found = classify(headers, body, scanEnvelope(body), olderVersionHeaderClients);
   return found.era === 'rejected' ? found.rejection.code : found.era;
 }
 
@@ -98,6 +98,40 @@ describe('the era of a message', () => {
   it('refuses a member of _meta that occurs twice', () => {
     const twice = JSON.stringify(meta).replace('{', '{"io.modelcontextprotocol/protocolVersion":"2025-11-25",');
     const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":${twice}}}`);
-    expect(classify(list, body, scanEnvelope(body))).toMatchObject({ era: 'rejected', rejection: { code: -32602 } });
+    expect(classify(list, body, scanEnvelope(body), [])).toMatchObject({
+      era: 'rejected',
+      rejection: { code: -32602 },
+    });
+  });
+});
+
+describe('an older version header of a named client', () => {
+  const old = { 'mcp-protocol-version': '2025-11-25' };
+  const message = { id: 1, method: 'tools/call', params: { name: 'a', _meta: meta } };
+
+  it.each([
+    ['is accepted', old, message, ['other', 'c'], 'modern'],
+    ['is accepted with headers that agree', { ...call, ...old }, message, ['c'], 'modern'],
+    ['does not excuse another method', { ...old, 'mcp-method': 'tools/list' }, message, ['c'], -32020],
+    ['does not excuse another name', { ...call, ...old, 'mcp-name': 'b' }, message, ['c'], -32020],
+    ['is rejected for other clients', { ...call, ...old }, message, ['C', 'cc'], -32020],
+    ['must name a revision', { ...call, 'mcp-protocol-version': 'v1' }, message, ['c'], -32020],
+    ['must not be absent', { 'mcp-method': 'tools/call', 'mcp-name': 'a' }, message, ['c'], -32020],
+    [
+      'does not excuse a client without a name',
+      { ...call, ...old },
+      { ...message, params: { name: 'a', _meta: withoutClient } },
+      ['c'],
+      -32020,
+    ],
+    [
+      'does not excuse missing members',
+      { ...call, ...old },
+      { ...message, params: { name: 'a', _meta: withoutCapabilities } },
+      ['c'],
+      -32602,
+    ],
+  ])('%s', (_, headers, sent, clients, expected) => {
+    expect(eraOf(headers, sent, clients)).toBe(expected);
   });
 });

@@ -20,17 +20,29 @@ export interface Rejection {
 /** Era of a message, and why one of the newer era cannot be served. */
 export type Classified =
   | { readonly era: 'legacy' }
-  | { readonly era: 'modern'; readonly meta: RequestMeta }
+  | { readonly era: 'modern'; readonly meta: RequestMeta; readonly olderHeader?: OlderHeader }
   | { readonly era: 'modern'; readonly meta: undefined } // a notification
   | { readonly era: 'rejected'; readonly rejection: Rejection };
+
+/** Name of a client that was accepted although its version header is older than its request. */
+export interface OlderHeader {
+  readonly client: string;
+  readonly version: string;
+}
 
 const LEGACY: Classified = { era: 'legacy' };
 
 /**
  * Finds the era of a client's message: that of its `params._meta`, and for a notification without one that of its
- * `MCP-Protocol-Version`. The headers must agree with the body. @see MCP 2026-07-28, basic/transports, SEP-2243
+ * `MCP-Protocol-Version`. The headers must agree with the body; only those of `olderVersionHeaderClients`, names of
+ * clients, may name an older revision. @see MCP 2026-07-28, basic/transports, SEP-2243
  */
-export function classify(headers: IncomingHttpHeaders, body: Buffer, envelope: ClientEnvelope): Classified {
+export function classify(
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  envelope: ClientEnvelope,
+  olderVersionHeaderClients: readonly string[],
+): Classified {
   const version = headers['mcp-protocol-version'] as string | undefined;
   const meta = readMeta(body, envelope.surface?.meta);
   if (envelope.method === undefined) return isModern(version) ? rejected(NO_RESPONSES) : LEGACY;
@@ -38,8 +50,28 @@ export function classify(headers: IncomingHttpHeaders, body: Buffer, envelope: C
   const isInitialize = envelope.method === 'initialize';
   const claimed = readString(meta.text, meta.version);
   if (isInitialize && !isModern(claimed)) return LEGACY;
-  const rejection = metaRejection(meta) ?? headerRejection(headers, body, envelope, claimed ?? '');
-  return rejection ? rejected(rejection) : { era: 'modern', meta };
+  const olderHeader =
+    olderVersionHeaderClients.length === 0
+      ? undefined
+      : olderHeaderOf(version, meta, claimed, olderVersionHeaderClients);
+  const rejection =
+    metaRejection(meta) ??
+    (olderHeader ? contradiction(headers, body, envelope) : headerRejection(headers, body, envelope, claimed ?? ''));
+  if (rejection) return rejected(rejection);
+  return olderHeader ? { era: 'modern', meta, olderHeader } : { era: 'modern', meta };
+}
+
+/** Returns the client when it is one of `names`, and its version header that of an older revision. */
+function olderHeaderOf(
+  version: string | undefined,
+  { text, client }: RequestMeta,
+  claimed: string | undefined,
+  names: readonly string[],
+): OlderHeader | undefined {
+  if (version === undefined || !isModern(claimed) || !(REVISIONS as readonly string[]).includes(version))
+    return undefined;
+  const name = readString(text, memberOf(text, client, 'name'));
+  return name !== undefined && names.includes(name) ? { client: name, version } : undefined;
 }
 
 const rejected = (rejection: Rejection): Classified => ({ era: 'rejected', rejection });

@@ -11,7 +11,7 @@ import type { VirtualServer } from '../../virtual-server.ts';
 import { identityOf, ownId, principalOf } from '../caller.ts';
 import { recordMessage, serveRequest, type RequestEra } from '../dispatch.ts';
 import { PostAnswer } from '../post-answer.ts';
-import type { Classified } from './classify.ts';
+import type { Classified, OlderHeader } from './classify.ts';
 import { clientFactsOf, logLevelOf } from './client-facts.ts';
 import { modernMethods } from './methods.ts';
 import { ModernAnswer, type ResultParts } from './modern-answer.ts';
@@ -33,6 +33,7 @@ export class ModernPost {
   readonly #resultParts: ResultParts;
   readonly #sessions: RequestSessions;
   readonly #methods: RequestEra['methods'];
+  readonly #warnedOf = new Set<string>();
 
   constructor(server: VirtualServer, version: string) {
     this.#server = server;
@@ -67,7 +68,8 @@ export class ModernPost {
       res.writeHead(202, { 'content-length': 0 });
       res.end();
     } else {
-      const { meta } = message;
+      const { meta, olderHeader } = message;
+      if (olderHeader) this.#warnOf(olderHeader);
       const identity = identityOf(res);
       const session = this.#sessions.of(principalOf(res), identity, clientFactsOf(meta));
       const logLevel = logLevelOf(meta);
@@ -76,6 +78,17 @@ export class ModernPost {
       const era = this.#era(req, envelope, meta, session, logLevel);
       serveRequest(this.#server, session, identity, req.headers, body, envelope, answer, held, audit, era);
     }
+  }
+
+  /** Warns once of each client whose version header contradicts its requests. */
+  #warnOf({ client, version }: OlderHeader): void {
+    if (this.#warnedOf.has(client)) return;
+    this.#warnedOf.add(client);
+    this.#server.log.warn('client sends a version header that is older than its requests: update the client', {
+      client,
+      header: version,
+      revision: MODERN_REVISION,
+    });
   }
 
   #answer(res: Response, method: string, id: Buffer, session: Session, logLevel: number): ModernAnswer {
