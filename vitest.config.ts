@@ -23,7 +23,7 @@ const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.
 /** Scenarios that run after those of the operator: they make the lanes equally long. */
 const ofTheSecondLane = ['e2e/{examples,faults,regressions,workloads}/**/*.test.ts', 'e2e/scenarios/misuse.test.ts'];
 const pure = pureTests(import.meta.dirname);
-/** `--project unit` alone runs the pure tests too, each in a process. */
+/** `--project unit` alone runs the pure tests too. */
 const isUnitAlone = process.argv.includes('unit') && !process.argv.includes('pure');
 const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
@@ -54,6 +54,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          isolate: false, // files share the processes: a process for each took a fifth of the CPU time
           include: ['**/*.test.ts'],
           exclude: [...outside, 'e2e/**', ...(isUnitAlone ? [] : pure), ...(hasRedis ? [] : needRedis)],
           testTimeout: 60_000,

@@ -19,7 +19,7 @@ describe('reportProgress', () => {
 
   /** Runs an installation for `ms` and returns its lines. */
   async function linesDuring(ms: number, count: number, folder?: string): Promise<object[]> {
-    const lines: object[] = [];
+    const lines: { readonly message: string; readonly seconds?: number }[] = [];
     const log = { info: (message: string, fields?: object) => void lines.push({ message, ...fields }) };
     const { promise, resolve } = Promise.withResolvers<string>();
     const done = reportProgress({ facts, log, ...(folder !== undefined && { dir: folder }) }, () => promise);
@@ -30,7 +30,8 @@ describe('reportProgress', () => {
     await vi.waitFor(() => {
       expect(lines).toHaveLength(count);
     });
-    return lines;
+    // the files of all lines are counted at the same time here
+    return lines.toSorted((one, other) => (one.seconds ?? 0) - (other.seconds ?? 0));
   }
 
   it('logs nothing about a short installation', async () => {
