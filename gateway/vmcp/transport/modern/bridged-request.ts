@@ -1,5 +1,5 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
-import { withMember } from '../../../http/json-walk.ts';
+import { memberOf, withMember } from '../../../http/json-walk.ts';
 import { CODE } from '../../error-codes.ts';
 import { errorMessage } from '../../message.ts';
 import {
@@ -152,11 +152,14 @@ export class BridgedRequest implements ReplySink, RequestHandle {
   /** Sends one question to the client as a request. */
   #ask(id: string, request: string): void {
     if (this.#isDone) return;
+    const text = Buffer.from(request);
+    const whole = { start: 0, end: text.length };
+    const members = ['method', 'params'].flatMap((name) => {
+      const span = memberOf(text, whole, name);
+      return span ? [`"${name}":${text.toString('utf8', span.start, span.end)}`] : [];
+    });
+    const message = Buffer.from(`{${['"jsonrpc":"2.0"', `"id":${id}`, ...members].join(',')}}`);
     try {
-      const { method, params } = JSON.parse(request) as { readonly method?: unknown; readonly params?: unknown };
-      const message = Buffer.from(
-        `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${params === undefined ? '' : `,"params":${JSON.stringify(params)}`}}`,
-      );
       const envelope = scanBackendEnvelope(message);
       if (envelope.method === undefined) throw new Error('no method');
       this.#sink.message(message, envelope);

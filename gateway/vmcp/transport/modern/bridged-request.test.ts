@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { BackendFailure, BackendRequest, ReplySink } from '../channel.ts';
+import { BridgedRequest } from './bridged-request.ts';
+
+const REQUEST: BackendRequest = { method: 'tools/call', params: undefined, id: Buffer.from('7'), timeoutMs: 1_000 };
+
+/** Returns what the client gets when the backend asks for `request`, a JSON text. */
+function askedFor(request: string): string {
+  const asked: string[] = [];
+  const sink: ReplySink = {
+    reply: () => undefined,
+    part: () => true,
+    end: () => undefined,
+    message: (message) => void asked.push(message.toString()),
+    fail: ({ kind }: BackendFailure) => void asked.push(kind),
+  };
+  const handle = { cancel() {}, resume() {}, pauseTimeout() {}, restartTimeout() {} };
+  const bridged = new BridgedRequest(
+    REQUEST,
+    sink,
+    () => handle,
+    () => '"q1"',
+    () => undefined,
+  );
+  const result = `{"resultType":"input_required","inputRequests":{"a":${request}}}`;
+  bridged.reply(Buffer.from(`{"jsonrpc":"2.0","id":7,"result":${result}}`));
+  bridged.cancel('the test has ended');
+  return asked[0] ?? '';
+}
+
+it.each([
+  ['{"method":"m"}', '{"jsonrpc":"2.0","id":"q1","method":"m"}'],
+  [
+    '{"params":{"n":9007199254740993,"x": 1.0},"method":"m"}',
+    '{"jsonrpc":"2.0","id":"q1","method":"m","params":{"n":9007199254740993,"x": 1.0}}',
+  ],
+  ['{"id":1,"result":{},"method":"m","params":{}}', '{"jsonrpc":"2.0","id":"q1","method":"m","params":{}}'],
+  ['{"params":{}}', 'garbage'],
+  ['{"method":1}', 'garbage'],
+  ['"m"', 'garbage'],
+])('asks the client for what the backend asks for, byte for byte: %s', (request, expected) => {
+  expect(askedFor(request)).toBe(expected);
+});
