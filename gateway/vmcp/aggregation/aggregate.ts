@@ -1,7 +1,9 @@
 import type { Aggregation } from '../../contract/gateway-config.ts';
 import { withMember } from '../../http/json-walk.ts';
 import type { Catalog, ListItem } from './catalog.ts';
+import { mergedExtensions } from './extensions.ts';
 import { advertisedList } from './pages.ts';
+import { skillServers } from './skills.ts';
 import { nameTools, prefixOf, warnUnusualNames, type NamedTool } from './tool-names.ts';
 import { applyToolRules, rulesByWorkload } from './tool-rules.ts';
 import { parseUriTemplate } from './uri-template.ts';
@@ -11,6 +13,7 @@ import type {
   AggregationResult,
   Conflict,
   ListKind,
+  PagedKind,
   Route,
   TemplateRoute,
   ViewCapabilities,
@@ -43,17 +46,24 @@ export function aggregate(
       resources: routesOf(resources),
       templates: routesOf(templates),
       templateRoutes: templateRoutes(templates),
+      skillServers: skillServers(backends),
       lists: {
         tools: list('tools', served, missing),
         resources: list('resources', resources, missing),
         templates: list('templates', templates, missing),
         prompts: list('prompts', prompts, missing),
+        skills: list(
+          'skills',
+          backends.flatMap(({ skills = [] }) => skills),
+          missing,
+        ),
       },
       hints: {
         tools: hint('tools', backends, missing),
         resources: hint('resources', backends, missing),
         templates: hint('templates', backends, missing),
         prompts: hint('prompts', backends, missing),
+        skills: hint('skills', backends, missing),
       },
       capabilities: capabilities(backends, served, prompts, [...resources, ...templates]),
       unavailable: missing,
@@ -64,9 +74,9 @@ export function aggregate(
 }
 
 /** Returns the strictest hint of all backends that list items of this kind. */
-const hint = (kind: ListKind, backends: readonly Catalog[], missing: readonly string[]): CacheHint =>
+const hint = (kind: PagedKind, backends: readonly Catalog[], missing: readonly string[]): CacheHint =>
   strictest([
-    ...backends.filter((each) => each[kind].length > 0).map(({ hints }) => hints?.[kind] ?? NOT_CACHED),
+    ...backends.filter((each) => (each[kind]?.length ?? 0) > 0).map(({ hints }) => hints?.[kind] ?? NOT_CACHED),
     ...missing.map(() => NOT_CACHED),
   ]);
 
@@ -118,7 +128,7 @@ function templateRoutes(templates: readonly Served[]): TemplateRoute[] {
   });
 }
 
-const list = (kind: ListKind, served: readonly Served[], unavailable: readonly string[]): AdvertisedList =>
+const list = (kind: PagedKind, served: readonly AdvertisedItem[], unavailable: readonly string[]): AdvertisedList =>
   advertisedList(
     kind,
     byKey(served).map(({ key, json }) => ({ key, json })),
@@ -144,6 +154,7 @@ function capabilities(
     ),
     completions: declared('completions'),
     logging: declared('logging'),
+    extensions: mergedExtensions(backends),
   };
 }
 

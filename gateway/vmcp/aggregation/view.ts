@@ -4,6 +4,9 @@ import type { UriTemplate } from './uri-template.ts';
 /** The four lists of a gateway. `templates` is `resources/templates/list`. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
+/** Lists that clients page through. `skills` is that of the Skills extension (SEP-2640). */
+export type PagedKind = ListKind | 'skills';
+
 /** Destination of an advertised name, URI or template. */
 export interface Route {
   readonly kind: ListKind;
@@ -38,6 +41,9 @@ export interface AdvertisedList {
   readonly firstPage: Buffer;
 }
 
+/** Settings of one extension, as a client or a server declares it. */
+export type ExtensionSettings = Readonly<Record<string, unknown>>;
+
 export interface ViewCapabilities {
   readonly tools: boolean;
   readonly prompts: boolean;
@@ -46,6 +52,15 @@ export interface ViewCapabilities {
   readonly resourcesSubscribe: boolean;
   readonly completions: boolean;
   readonly logging: boolean;
+  /** Settings of the extensions that a backend offers, by identifier. @see SEP-2133 */
+  readonly extensions: Readonly<Record<string, ExtensionSettings>>;
+}
+
+/** Backend whose skills are served. */
+export interface SkillServer {
+  readonly backend: string;
+  /** True when it serves `resources/directory/read`. */
+  readonly directoryRead: boolean;
 }
 
 export interface TemplateRoute {
@@ -68,9 +83,11 @@ export interface View {
   readonly templates: ReadonlyMap<string, Route>;
   /** Templates that can be matched, in matching order. */
   readonly templateRoutes: readonly TemplateRoute[];
-  readonly lists: Readonly<Record<ListKind, AdvertisedList>>;
+  /** By the first segment of the URIs of its skills. */
+  readonly skillServers: ReadonlyMap<string, SkillServer>;
+  readonly lists: Readonly<Record<PagedKind, AdvertisedList>>;
   /** Time for which clients may keep each list. */
-  readonly hints: Readonly<Record<ListKind, CacheHint>>;
+  readonly hints: Readonly<Record<PagedKind, CacheHint>>;
   readonly capabilities: ViewCapabilities;
   /** Backends whose items are missing, sorted. */
   readonly unavailable: readonly string[];

@@ -3,11 +3,11 @@ import { complete } from '../../methods/complete.ts';
 import { getPrompt } from '../../methods/get-prompt.ts';
 import { list } from '../../methods/lists.ts';
 import { limited, type ObservedMethod } from '../../methods/limited.ts';
-import { readResource } from '../../methods/read-resource.ts';
 import { discover } from './discover.ts';
 import { listen } from './listen.ts';
 import { multiRound } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
+import { getSkill, readDirectory, readResourceOrSkill } from './skills.ts';
 
 /** Returns the handlers of all requests without a session. */
 export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMethod> =>
@@ -16,10 +16,13 @@ export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMetho
     ['tools/list', list('tools')],
     ['resources/list', list('resources')],
     ['resources/templates/list', list('templates')],
-    ['resources/read', limited(multiRound(readResource, rounds))],
+    ['resources/read', limited(multiRound(readResourceOrSkill, rounds))],
     ['prompts/list', list('prompts')],
     ['prompts/get', limited(multiRound(getPrompt, rounds))],
     ['completion/complete', limited(complete)],
+    ['skills/list', list('skills')],
+    ['skills/get', limited(multiRound(getSkill, rounds))],
+    ['resources/directory/read', limited(multiRound(readDirectory, rounds))],
     ['server/discover', discover],
     ['subscriptions/listen', listen],
   ]);
