@@ -118,11 +118,19 @@ describe('skills of several servers', () => {
     expect(skill.uri).toBe('skill://broken/broken/SKILL.md');
   });
 
-  it('do not exist for a client with a session', async () => {
+  it('are ordinary resources for a client with a session', async () => {
     const session = await openSession(url);
     expect(await session.request('skills/list')).toMatchObject({ error: { code: -32601 } });
-    expect((await session.request('resources/list')).text).toContain('"skill://notes/SKILL.md"');
-    expect((await session.request('resources/read', { uri: 'skill://notes/SKILL.md' })).text).toContain('Does notes');
+    const { result } = await session.request('resources/list');
+    expect((result as { resources: { uri: string }[] }).resources.map(({ uri }) => uri)).toEqual(LISTED);
+    for (const uri of ['skill://alpha/notes/SKILL.md', 'skill://notes/SKILL.md']) {
+      const { contents } = (await session.request('resources/read', { uri })).result as { contents: object[] };
+      expect(contents).toMatchObject([{ uri: 'skill://alpha/notes/SKILL.md' }]);
+      expect(JSON.stringify(contents)).toContain('Read skill://notes/references/MORE.md');
+    }
+    expect(await session.request('resources/read', { uri: 'skill://gone/SKILL.md' })).toMatchObject({
+      error: { code: -32002 },
+    });
   });
 });
 

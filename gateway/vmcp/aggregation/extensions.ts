@@ -65,13 +65,21 @@ export const relayedExtensions = (declared: unknown): Readonly<Record<string, Ex
 /** JSON text of the capabilities that the gateway declares to backends for its own requests. */
 export const OWN_CAPABILITIES = JSON.stringify({ extensions: settingsBy(({ declared }) => declared) });
 
-/** Returns the identifiers of the extensions that a backend declares and the gateway does not know, sorted. */
-export const unknownExtensions = ({ extensions }: Readonly<Record<string, unknown>>): string[] =>
-  isObject(extensions)
-    ? Object.keys(extensions)
-        .filter((id) => !Object.hasOwn(EXTENSIONS, id))
-        .sort()
-    : [];
+/** Capabilities of the protocol itself. Clients use `tasks` of 2025-11-25 only where they are offered, so not here. */
+const CORE = ['tools', 'resources', 'prompts', 'completions', 'logging', 'tasks', 'extensions', 'experimental'];
+
+/**
+ * Returns the capabilities that a backend declares and the gateway does not know, sorted: extensions by their identifiers,
+ * and `experimental.NAME`.
+ */
+export function unservedCapabilities(declared: Readonly<Record<string, unknown>>): string[] {
+  const { extensions, experimental } = declared;
+  return [
+    ...Object.keys(declared).filter((name) => !CORE.includes(name)),
+    ...(isObject(extensions) ? Object.keys(extensions).filter((id) => !Object.hasOwn(EXTENSIONS, id)) : []),
+    ...(isObject(experimental) ? Object.keys(experimental).map((name) => `experimental.${name}`) : []),
+  ].sort();
+}
 
 function settingsBy(
   settingsOf: (extension: Extension, id: string) => ExtensionSettings | undefined,

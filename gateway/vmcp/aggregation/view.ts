@@ -15,7 +15,7 @@ export interface Route {
   readonly name: string;
   /**
    * Name in lists, policies, audit and metrics. Differs from the key of the route only for the full form of a shortened
-   * tool name.
+   * tool name, and for the URI of a renamed resource at its backend.
    */
   readonly advertised: string;
   /** True when the name that clients send must be replaced by `name`. */
@@ -77,13 +77,15 @@ export interface View {
   /** Tools that clients cannot see or call, by resolved name, for composite steps. */
   readonly hiddenTools: ReadonlyMap<string, Route>;
   readonly prompts: ReadonlyMap<string, Route>;
-  /** By URI. */
+  /**
+   * By URI. Also routes of resources that no list has, and second keys of renamed ones: their URIs at the backend.
+   */
   readonly resources: ReadonlyMap<string, Route>;
   /** By the text of the template. */
   readonly templates: ReadonlyMap<string, Route>;
   /** Templates that can be matched, in matching order. */
   readonly templateRoutes: readonly TemplateRoute[];
-  /** By the first segment of the URIs of its skills. */
+  /** By the directory of all its `skill` URIs, and by those of its other skills. */
   readonly skillServers: ReadonlyMap<string, SkillServer>;
   readonly lists: Readonly<Record<PagedKind, AdvertisedList>>;
   /** Time for which clients may keep each list. */
@@ -107,6 +109,7 @@ export type WarningReason =
   | 'ToolFilterUnmatched'
   | 'ToolOverrideUnmatched'
   | 'UnknownWorkload'
+  | 'CapabilityNotServed'
   | 'ToolNameUnusual'; // outside 1 to 128 characters of [A-Za-z0-9_.-]
 
 /** A dropped item or a rule without effect. One per reason, backend and cause, for any number of items. */

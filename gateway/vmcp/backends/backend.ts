@@ -278,7 +278,7 @@ export class BackendRuntime {
 
   /** Handles a message that belongs to no call. */
   #onOwnMessage(session: Session | undefined, channel: Channel, message: Buffer, envelope: Envelope): void {
-    if (session) this.onMessage({ session, channel, message, envelope });
+    if (session) this.onMessage({ session, backend: this.name, channel, message, envelope });
     else if (envelope.method?.endsWith('/list_changed')) this.#listChanged(undefined);
     else answerUnroutable(channel, message, envelope);
   }

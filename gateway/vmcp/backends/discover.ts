@@ -4,7 +4,7 @@ import { readCacheHint, strictest, type CacheHint } from '../aggregation/cache-h
 import { isModern } from '../era.ts';
 import { extensionOf, SKILLS } from '../aggregation/extensions.ts';
 import { nextCursor, readItems, WIRE } from '../aggregation/read-catalog.ts';
-import { advertisedSkills } from '../aggregation/skills.ts';
+import { advertisedSkills } from '../aggregation/resources/skills.ts';
 import type { PagedKind, Warning } from '../aggregation/view.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';

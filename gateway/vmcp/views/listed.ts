@@ -1,6 +1,6 @@
 import type { ListedItem, Policy, Viewer } from '../../policy/policy.ts';
 import { advertisedList } from '../aggregation/pages.ts';
-import { skillServerOf } from '../aggregation/skills.ts';
+import { skillServerOf } from '../aggregation/resources/skills.ts';
 import type { AdvertisedItem, AdvertisedList, ListKind, PagedKind, Route, View } from '../aggregation/view.ts';
 
 /** Key of anonymous viewers, which have no identity. */
@@ -52,7 +52,10 @@ function listedView(view: View, viewer: Viewer, policies: readonly Policy[]): Vi
     resources: filter('resources', view.resources),
     templates: filter('templates', view.templates),
     prompts: filter('prompts', view.prompts),
-    skills: kept('skills', ({ key }) => skillItem(key, skillServerOf(view, key)?.server.backend ?? '')),
+    skills: kept('skills', ({ key }) => ({
+      ...skillItem(key, skillServerOf(view, key)?.server.backend ?? ''),
+      json: view.resources.get(key)?.json,
+    })),
   };
   return { ...view, lists };
 }

@@ -2,12 +2,13 @@ import { callTool } from '../../methods/call-tool.ts';
 import { complete } from '../../methods/complete.ts';
 import { getPrompt } from '../../methods/get-prompt.ts';
 import { list } from '../../methods/lists.ts';
+import { readResource } from '../../methods/read-resource.ts';
 import { limited, type ObservedMethod } from '../../methods/limited.ts';
 import { discover } from './discover.ts';
 import { listen } from './listen.ts';
 import { multiRound } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
-import { getSkill, readDirectory, readResourceOrSkill } from './skills.ts';
+import { getSkill, listSkills, readDirectory } from './skills.ts';
 
 /** Returns the handlers of all requests without a session. */
 export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMethod> =>
@@ -16,11 +17,11 @@ export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMetho
     ['tools/list', list('tools')],
     ['resources/list', list('resources')],
     ['resources/templates/list', list('templates')],
-    ['resources/read', limited(multiRound(readResourceOrSkill, rounds))],
+    ['resources/read', limited(multiRound(readResource, rounds))],
     ['prompts/list', list('prompts')],
     ['prompts/get', limited(multiRound(getPrompt, rounds))],
     ['completion/complete', limited(complete)],
-    ['skills/list', list('skills')],
+    ['skills/list', listSkills],
     ['skills/get', limited(multiRound(getSkill, rounds))],
     ['resources/directory/read', limited(multiRound(readDirectory, rounds))],
     ['server/discover', discover],

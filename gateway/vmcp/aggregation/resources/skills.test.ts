@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Catalog } from './catalog.ts';
-import { aggregate } from './aggregate.ts';
-import { SKILLS } from './extensions.ts';
-import { listPage, PAGE_SIZE } from './pages.ts';
-import { advertisedReply, advertisedSkills, skillServerOf, skillServers } from './skills.ts';
-import { catalog, rules } from './testdata/catalogs.ts';
+import type { Catalog } from '../catalog.ts';
+import { aggregate } from '../aggregate.ts';
+import { SKILLS } from '../extensions.ts';
+import { listPage, PAGE_SIZE } from '../pages.ts';
+import { collectWarnings } from '../warnings.ts';
+import { routeResource } from '../routing.ts';
+import { advertisedReply, advertisedSkills, serveSkills, skillServerOf } from './skills.ts';
+import { prefixing, SKILL_SCHEME } from './uri-names.ts';
+import { catalog, rules } from '../testdata/catalogs.ts';
 
 const entry = (uri: string, ...files: string[]) => ({
   uri,
@@ -23,7 +26,7 @@ const serving = (backend: string, settings: object, ...uris: string[]): Catalog 
   skills: skillsOf(backend, ...uris.map((uri) => entry(uri))).items,
 });
 
-const SHOWN = () => true;
+const AT_ACME = prefixing('acme', SKILL_SCHEME);
 const replied = (result: object) => Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
 const parsed = (text: Buffer) => (JSON.parse(text.toString()) as { result: Record<string, unknown> }).result;
 
@@ -41,7 +44,7 @@ describe('the skills of a backend', () => {
     expect(JSON.parse(item?.json.toString() ?? '')).toEqual({ ...own, uri: 'skill://acme/x/SKILL.md' });
   });
 
-  it.each(['docs://x/SKILL.md', 'skill://x/../SKILL.md', 'skill://x//SKILL.md', 'skill:///SKILL.md'])(
+  it.each(['skill://x/OTHER.md', 'skill://x/../SKILL.md', 'skill://x//SKILL.md', 'skill:///SKILL.md'])(
     'are omitted with a warning when nobody could read them: %s',
     (uri) => {
       const { items, warnings } = skillsOf('acme', entry(uri), entry('skill://y/SKILL.md'));
@@ -52,7 +55,10 @@ describe('the skills of a backend', () => {
 });
 
 describe('an advertised URI', () => {
-  const view = { skillServers: skillServers([serving('acme', { directoryRead: true }), catalog('plain', {})]) };
+  const view = {
+    skillServers: serveSkills([serving('acme', { directoryRead: true }), catalog('plain', {})], collectWarnings())
+      .servers,
+  };
 
   it.each([
     ['a file', 'skill://acme/org/x/SKILL.md', 'skill://org/x/SKILL.md'],
@@ -86,14 +92,14 @@ describe('an advertised URI', () => {
 describe('a reply', () => {
   it('of skills/get has advertised URIs', () => {
     const message = replied({ skill: entry('skill://x/SKILL.md', 'skill://x/SKILL.md'), ttlMs: 0 });
-    expect(advertisedReply('acme', message, 'skill', SHOWN).toString()).toBe(
+    expect(advertisedReply(message, 'skill', AT_ACME).toString()).toBe(
       message.toString().replaceAll('skill://x', 'skill://acme/x'),
     );
   });
 
   it('of resources/read keeps the bytes of the contents', () => {
     const message = replied({ contents: [{ uri: 'skill://x/SKILL.md', text: 'see skill://x/a.md' }] });
-    expect(parsed(advertisedReply('acme', message, 'contents', SHOWN))['contents']).toEqual([
+    expect(parsed(advertisedReply(message, 'contents', AT_ACME))['contents']).toEqual([
       { uri: 'skill://acme/x/SKILL.md', text: 'see skill://x/a.md' },
     ]);
   });
@@ -101,13 +107,38 @@ describe('a reply', () => {
   it('of a directory has only what policies show', () => {
     const resources = ['a.md', 'b.md'].map((name) => ({ uri: `skill://x/${name}`, name }));
     const message = replied({ resources: [...resources, { name: 'none' }], nextCursor: 'c' });
-    const result = parsed(advertisedReply('acme', message, 'resources', (uri) => uri !== 'skill://acme/x/a.md'));
+    const result = parsed(advertisedReply(message, 'resources', AT_ACME, (uri) => uri !== 'skill://acme/x/a.md'));
     expect(result).toEqual({ resources: [{ uri: 'skill://acme/x/b.md', name: 'b.md' }], nextCursor: 'c' });
   });
 
   it.each(['skill', 'contents', 'resources'] as const)('with an error stays as it is: %s', (member) => {
     const message = Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}');
-    expect(advertisedReply('acme', message, member, SHOWN)).toBe(message);
+    expect(advertisedReply(message, member, AT_ACME).toString()).toBe(message.toString());
+  });
+
+  it('with an error names the URI of the request', () => {
+    const message = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"uri":"skill://x"}}}';
+    expect(advertisedReply(Buffer.from(message), 'contents', AT_ACME).toString()).toBe(
+      message.replace('skill://x', 'skill://acme/x'),
+    );
+  });
+});
+
+describe('a skill of another scheme than skill', () => {
+  const docs = (backend: string) => serving(backend, {}, 'docs://org/x/SKILL.md');
+  const { view, warnings } = aggregate([docs('b'), docs('a')], rules({}), []);
+
+  it('keeps its URI, and the first backend that lists it serves it', () => {
+    expect(view.lists.skills.items.map(({ key }) => key)).toEqual(['docs://org/x/SKILL.md']);
+    expect(routeResource(view, 'docs://org/x/a/b.md')).toMatchObject({ backend: 'a', name: 'docs://org/x/a/b.md' });
+    expect(routeResource(view, 'docs://org/y/SKILL.md')).toBeUndefined();
+    expect(warnings).toMatchObject([{ reason: 'ResourceClash', backend: 'b' }]);
+  });
+
+  it('does not take the URIs of a template', () => {
+    const other = catalog('z', { templates: ['docs://org/{+path}'] });
+    const served = aggregate([docs('a'), other], rules({}), []).view;
+    expect(routeResource(served, 'docs://org/x/b.md')?.backend).toBe('z');
   });
 });
 
