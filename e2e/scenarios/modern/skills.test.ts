@@ -1,20 +1,17 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { loadSkills } from '@modelcontextprotocol/server/ext/skills/node';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runConformance } from '../../conformance/runner.ts';
-import { answerWith } from '../../harness/backends/fetch.ts';
-import { hostBackend, type HttpBackend } from '../../harness/backends/host.ts';
+import type { HttpBackend } from '../../harness/backends/host.ts';
+import { startMcpServer } from '../../faults/mcp-server.ts';
 import { openSession } from '../../harness/clients/raw.ts';
 import { entry, gatewayOver } from '../../harness/manifests.ts';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
-import { startVmcp, temporaryFolder } from '../../harness/vmcp.ts';
+import { startVmcp } from '../../harness/vmcp.ts';
+import { REVISION, send } from './testdata/modern-request.ts';
+import { startSkillServer } from './testdata/skill-server.ts';
 
-const REVISION = '2026-07-28';
 const SCENARIOS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
 
 const scope = blockScope();
@@ -23,37 +20,12 @@ let beta: HttpBackend;
 let url: string;
 
 beforeAll(async () => {
-  alpha = await skillServer(scope, ['pdf-forms', 'notes']);
-  beta = await skillServer(scope, ['pdf-forms'], { prefix: 'acme' });
+  alpha = await startSkillServer(scope, ['pdf-forms', 'notes']);
+  beta = await startSkillServer(scope, ['pdf-forms'], { prefix: 'acme' });
   const backends = [entry('alpha', alpha.url), entry('beta', beta.url)];
   ({ url } = await startVmcp(scope, { files: gatewayOver(backends) }));
   await eventually('the skills are listed', async () => (await uris(await connect(scope, url))).length === 3);
 });
-
-/** Starts a server of SDK 2.x with skills in a folder of their own. */
-async function skillServer(owner: Scope, names: readonly string[], options = {}): Promise<HttpBackend> {
-  const folder = await temporaryFolder(owner);
-  for (const name of names) {
-    const files = {
-      'SKILL.md': `---\nname: ${name}\ndescription: Does ${name}\n---\n\nRead skill://${name}/references/MORE.md\n`,
-      'references/MORE.md': `More of ${name}.\n`,
-    };
-    for (const [path, text] of Object.entries(files)) {
-      await mkdir(dirname(join(folder, name, path)), { recursive: true });
-      await writeFile(join(folder, name, path), text);
-    }
-  }
-  const skills = await loadSkills(folder, options);
-  const handler = createMcpHandler(
-    () => {
-      const server = new McpServer({ name: 'skills', version: '1.0.0' });
-      skills.attach(server);
-      return server;
-    },
-    { legacy: 'reject' },
-  );
-  return hostBackend(owner, '/mcp', (req, res, body) => answerWith(handler.fetch, req, res, body));
-}
 
 async function connect(owner: Scope, to: string): Promise<Client> {
   const client = new Client({ name: 'host', version: '1.0.0' }, { versionNegotiation: { mode: { pin: REVISION } } });
@@ -107,7 +79,7 @@ describe('skills of several servers', () => {
 
   it('are listed without those of a server that fails', async () => {
     const owner = testScope();
-    const broken = await skillServer(owner, ['broken']);
+    const broken = await startSkillServer(owner, ['broken']);
     broken.fault = (method) => (method === 'skills/list' ? 'status-500' : undefined);
     const files = gatewayOver([entry('alpha', alpha.url), entry('broken', broken.url)]);
     const gateway = await startVmcp(owner, { files });
@@ -132,6 +104,20 @@ describe('skills of several servers', () => {
       error: { code: -32002 },
     });
   });
+});
+
+it('skill methods are unknown where no server has skills', async () => {
+  const owner = testScope();
+  const backend = await startMcpServer(owner, 'plain', {});
+  const gateway = await startVmcp(owner, { files: gatewayOver([entry('plain', backend.url)]) });
+  await eventually('the server has answered', async () =>
+    (await send(gateway.url, 'tools/list')).text.includes('tool'),
+  );
+  for (const method of ['skills/list', 'skills/get', 'resources/directory/read']) {
+    const reply = await send(gateway.url, method, { uri: 'skill://plain/x/SKILL.md' });
+    expect(reply).toMatchObject({ status: 404, error: { code: -32601 } });
+  }
+  expect((await send(gateway.url, 'server/discover')).result).not.toHaveProperty('capabilities.extensions');
 });
 
 it.each(SCENARIOS)('passes what the server itself passes of the conformance scenario %s', async (scenario) => {
