@@ -126,6 +126,40 @@ describe('equal skill:// resources of two servers with sessions', () => {
   });
 });
 
+it('serves the skills of a server of an older revision that declares the extension', async () => {
+  const owner = testScope();
+  const skill = { uri: OWN, frontmatter: { name: 'notes', description: 'd' }, resources: 'dynamic' };
+  const backend = await startMcpServer(owner, 'old', {
+    capabilities: { resources: {}, extensions: { 'io.modelcontextprotocol/skills': {} } },
+    methods: {
+      'skills/list': ({ result }) => {
+        result({ skills: [skill, { ...skill, uri: 'skill://notes/OTHER.md' }] });
+      },
+      'skills/get': ({ result }) => {
+        result({ skill });
+      },
+    },
+  });
+  const vmcp = await startVmcp(owner, { files: gatewayOver([entry('old', backend.url)]) });
+  const served = { ...skill, uri: 'skill://old/notes/SKILL.md' };
+  await eventually('the skill is listed', async () => (await send(vmcp.url, 'skills/list')).text.includes(served.uri));
+  expect((await send(vmcp.url, 'skills/list')).result).toMatchObject({
+    resultType: 'complete',
+    skills: [served],
+    ttlMs: 0,
+    cacheScope: 'private',
+  });
+  expect((await send(vmcp.url, 'skills/get', { uri: served.uri })).result).toMatchObject({
+    resultType: 'complete',
+    skill: served,
+    ttlMs: 0,
+    cacheScope: 'private',
+  });
+  expect(backend.seen.findLast(({ method }) => method === 'skills/get')?.body).toContain(`"${OWN}"`);
+  expect((await send(vmcp.url, 'resources/directory/read', { uri: 'skill://old/notes' })).error?.code).toBe(-32601);
+  expect(vmcp.output()).toContain('MalformedItem');
+});
+
 describe('a skill that a policy denies', () => {
   const gateway = async () => {
     const owner = testScope();

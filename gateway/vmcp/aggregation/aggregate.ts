@@ -75,10 +75,12 @@ function warnUnserved(backends: readonly Catalog[], warnings: WarningCollector):
       warnings.add('CapabilityNotServed', backend, `${quote(backend)} declares what the gateway does not serve`, name);
 }
 
-/** Returns the strictest hint of all backends that list items of this kind. */
+/** Returns the strictest hint of all backends that list items of this kind, or that offer skills. */
 const hint = (kind: PagedKind, backends: readonly Catalog[], missing: readonly string[]): CacheHint =>
   strictest([
-    ...backends.filter((each) => (each[kind]?.length ?? 0) > 0).map(({ hints }) => hints?.[kind] ?? NOT_CACHED),
+    ...backends
+      .filter((each) => (kind === 'skills' ? each.skills !== undefined : each[kind].length > 0))
+      .map(({ hints }) => hints?.[kind] ?? NOT_CACHED),
     ...missing.map(() => NOT_CACHED),
   ]);
 

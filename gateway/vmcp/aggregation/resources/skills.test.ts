@@ -167,6 +167,21 @@ describe('the list of all skills', () => {
     expect(listPage(served, 'resources', first.nextCursor)).toHaveProperty('reason', 'BadCursor');
   });
 
+  it('may be kept as long as the strictest backend allows, also one without skills', () => {
+    const hinted = (backend: string, ttlMs: number, cacheScope: 'public' | 'private', ...uris: string[]) => ({
+      ...serving(backend, {}, ...uris),
+      hints: { skills: { ttlMs, cacheScope } },
+    });
+    const a = hinted('a', 9_000, 'public', 'skill://x/SKILL.md');
+    expect(view(a, catalog('plain', { resources: ['x:1'] })).hints.skills).toEqual({
+      ttlMs: 9_000,
+      cacheScope: 'public',
+    });
+    expect(view(a, hinted('b', 5_000, 'private')).hints.skills).toEqual({ ttlMs: 5_000, cacheScope: 'private' });
+    expect(view(a, serving('b', {})).hints.skills).toEqual({ ttlMs: 0, cacheScope: 'private' }); // its list failed
+    expect(aggregate([a], rules({}), ['gone']).view.hints.skills.ttlMs).toBe(0);
+  });
+
   it.each([
     ['no backend', [catalog('a', {})], {}],
     ['a backend', [serving('a', {}), catalog('b', {})], { [SKILLS]: {} }],
