@@ -158,6 +158,13 @@ it('serves the skills of a server of an older revision that declares the extensi
   expect(backend.seen.findLast(({ method }) => method === 'skills/get')?.body).toContain(`"${OWN}"`);
   expect((await send(vmcp.url, 'resources/directory/read', { uri: 'skill://old/notes' })).error?.code).toBe(-32601);
   expect(vmcp.output()).toContain('MalformedItem');
+
+  const stream = await listen(vmcp.url, { resourcesListChanged: true });
+  skill.frontmatter.description = 'changed';
+  backend.notify('notifications/resources/list_changed');
+  await eventually('the client is notified', () => stream.methods().includes('notifications/resources/list_changed'));
+  expect((await send(vmcp.url, 'skills/list')).result).toMatchObject({ skills: [{ frontmatter: skill.frontmatter }] });
+  stream.drop();
 });
 
 describe('a skill that a policy denies', () => {
@@ -188,6 +195,8 @@ describe('a skill that a policy denies', () => {
     const uri = 'skill://alpha/secret/SKILL.md';
     for (const method of ['skills/list', 'resources/list'])
       expect((await ask(method)).text.match(/skill:\/\/alpha\/[a-z]+\/SKILL.md/gu)).not.toContain(uri);
+    expect(await ask('resources/read', { uri: 'skill://secret/SKILL.md' })).toMatchObject({ status: 403 });
+    expect(await ask('resources/read', { uri: 'skill://open/SKILL.md' })).toMatchObject({ status: 200 });
     for (const method of ['skills/get', 'resources/read']) {
       expect(await ask(method, { uri })).toMatchObject({ status: 403 });
       const unknown = { uri: 'skill://alpha/nothing/../secret/SKILL.md' };
