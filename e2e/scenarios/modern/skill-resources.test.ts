@@ -89,6 +89,15 @@ describe('equal skill:// resources of two servers with sessions', () => {
     expect(reply.error).toMatchObject({ code: -32002, data: { uri: OWN } });
   });
 
+  it('can be read under their own URI where no other server has it, but are subscribed to under the listed one', async () => {
+    const { url: single } = await startVmcp(testScope(), { files: gatewayOver([entry('alpha', alpha.url)]) });
+    const session = await openSession(single);
+    await eventually('the resource is read', async () => (await read(session, OWN)) !== undefined);
+    expect(await read(session, OWN)).toMatchObject([{ uri: 'skill://alpha/notes/SKILL.md' }]);
+    const subscribed = await session.request('resources/subscribe', { uri: OWN });
+    expect(subscribed.error).toMatchObject({ code: -32002, data: { uri: OWN } });
+  });
+
   it('are completed under the URI at their server', async () => {
     const session = await openSession(url);
     const ref = { type: 'ref/resource', uri: 'skill://beta/notes/{+path}' };
