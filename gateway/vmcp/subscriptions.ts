@@ -14,7 +14,8 @@ export interface Subscription {
 
 /** Estimated bytes per URI beside its text. A character takes at most two bytes. */
 const ENTRY_BYTES = 128;
-const bytesOf = (uri: string): number => ENTRY_BYTES + 2 * uri.length;
+const bytesOf = (uri: string, name: string): number =>
+  ENTRY_BYTES + 2 * (name === uri ? uri.length : uri.length + 2 * name.length);
 
 /** Key of a subscription by its URI at the backend. */
 const ownKey = (backend: string, name: string): string => `${backend} ${name}`;
@@ -74,7 +75,7 @@ export class Subscriptions {
       return undefined;
     }
     this.delete(uri);
-    const bytes = this.#held.bytes + bytesOf(uri);
+    const bytes = this.#held.bytes + bytesOf(uri, name);
     if (this.#byUri.size >= SESSION_SUBSCRIPTIONS.count || bytes > SESSION_SUBSCRIPTIONS.bytes) return 'session';
     if (!this.#held.resize(bytes)) return 'principal';
     this.#byUri.set(uri, { backend, name, pending: 1, accepted: false });
@@ -95,7 +96,7 @@ export class Subscriptions {
     const entry = this.#byUri.get(uri);
     if (!entry) return;
     this.#byUri.delete(uri);
-    this.#held.resize(this.#held.bytes - bytesOf(uri));
+    this.#held.resize(this.#held.bytes - bytesOf(uri, entry.name));
     if (entry.name === uri || !this.#renamed) return;
     this.#renamed.delete(ownKey(entry.backend, entry.name));
     if (this.#renamed.size === 0) this.#renamed = undefined;
