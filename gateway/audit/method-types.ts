@@ -16,6 +16,8 @@ const METHODS: ReadonlyMap<string, MethodType> = new Map<string, MethodType>([
   ['resources/templates/list', { type: 'mcp_resources_list' }],
   ['resources/subscribe', { type: 'mcp_request', target: 'resource' }],
   ['resources/unsubscribe', { type: 'mcp_request', target: 'resource' }],
+  ['resources/directory/read', { type: 'mcp_request', target: 'resource' }],
+  ['skills/get', { type: 'mcp_request', target: 'resource' }],
   ['prompts/get', { type: 'mcp_prompt_get', target: 'prompt' }],
   ['prompts/list', { type: 'mcp_prompts_list' }],
   ['completion/complete', { type: 'mcp_completion' }],

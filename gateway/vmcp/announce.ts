@@ -10,7 +10,7 @@ const NOTIFICATIONS: Readonly<Record<keyof ListDigests, Buffer>> = {
 /** Returns the digests of the lists in a view, to detect changes. */
 export const digestsOf = ({ lists }: View): ListDigests => ({
   tools: lists.tools.digest,
-  resources: lists.resources.digest + lists.templates.digest,
+  resources: lists.resources.digest + lists.templates.digest + lists.skills.digest,
   prompts: lists.prompts.digest,
 });
 

@@ -1,5 +1,5 @@
 import { memberOf, splice } from '../http/json-walk.ts';
-import { readString, type Envelope } from '../http/json-scan.ts';
+import { readString, scanBackendEnvelope, type Envelope } from '../http/json-scan.ts';
 
 import type { Answer } from './answers/answer.ts';
 import { errorMessage, resultMessage } from './message.ts';
@@ -12,6 +12,8 @@ import type { Channel } from './transport/channel.ts';
 /** A message from a backend to one client, during a call or outside of calls. */
 export interface BackendMessage {
   readonly session: Session;
+  /** Name of the backend. */
+  readonly backend: string;
   readonly channel: Channel;
   readonly message: Buffer;
   readonly envelope: Envelope;
@@ -76,13 +78,19 @@ function relayCancellation(from: BackendMessage): void {
 function relayNotification(from: BackendMessage): void {
   const { session, message, envelope } = from;
   if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
-  if (envelope.method === 'notifications/resources/updated') {
-    const { params } = envelope;
-    const uri = readString(message, memberOf(message, params, 'uri'));
-    if (params === undefined || uri === undefined || !session.subscriptions.has(uri)) return;
-    session.streams.main.send(message);
-    for (const listener of session.listeners ?? []) listener.updated(uri, message, params);
-    return;
-  }
-  deliver(from, message);
+  if (envelope.method === 'notifications/resources/updated') relayUpdate(from);
+  else deliver(from, message);
+}
+
+/** Relays the update of a resource, under the URI that the client has subscribed to. */
+function relayUpdate({ session, backend, message, envelope: { params } }: BackendMessage): void {
+  const span = memberOf(message, params, 'uri');
+  const name = readString(message, span);
+  const uri = name === undefined ? undefined : session.subscriptions.uriOf(backend, name);
+  if (!span || uri === undefined) return;
+  const whole = { start: 0, end: message.length };
+  const sent = uri === name ? message : splice(message, whole, span, JSON.stringify(uri));
+  session.streams.main.send(sent);
+  const sentParams = sent === message ? params : scanBackendEnvelope(sent).params;
+  for (const listener of session.listeners ?? []) if (sentParams) listener.updated(uri, sent, sentParams);
 }

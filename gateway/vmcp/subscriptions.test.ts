@@ -47,3 +47,27 @@ it('removes a subscription that the backend rejected, unless it had accepted it 
   subscriptions.deleteOf('a');
   expect([subscriptions.size, budget.used]).toEqual([0, 0]);
 });
+
+it('finds the subscribed URI of an update by its backend and the URI there', () => {
+  const budget = new ByteBudget({ perPrincipal: 10_000, total: 10_000 });
+  const subscriptions = new Subscriptions(budget.open('ann'));
+  subscriptions.begin('x://1', 'a');
+  subscriptions.begin('skill://a/n', 'a', 'skill://n');
+  subscriptions.begin('skill://b/n', 'b', 'skill://n');
+  expect(['a', 'b', 'c'].map((backend) => subscriptions.uriOf(backend, 'skill://n'))).toEqual([
+    'skill://a/n',
+    'skill://b/n',
+    undefined,
+  ]);
+  expect(['a', 'b'].map((backend) => subscriptions.uriOf(backend, 'x://1'))).toEqual(['x://1', undefined]);
+  expect(subscriptions.uriOf('a', 'skill://a/n')).toBeUndefined();
+  subscriptions.settle('skill://a/n', true);
+  expect(subscriptions.acceptedBy('a')).toEqual(['skill://n']);
+  subscriptions.delete('skill://a/n');
+  expect([subscriptions.uriOf('a', 'skill://n'), subscriptions.uriOf('b', 'skill://n')]).toEqual([
+    undefined,
+    'skill://b/n',
+  ]);
+  subscriptions.clear();
+  expect([subscriptions.uriOf('b', 'skill://n'), budget.used]).toEqual([undefined, 0]);
+});

@@ -4,6 +4,8 @@ import { SESSION_SUBSCRIPTIONS } from './budgets/limits.ts';
 /** State of one subscribed URI. */
 export interface Subscription {
   readonly backend: string;
+  /** The URI at the backend. */
+  readonly name: string;
   /** Number of requests that the backend has not answered yet. */
   pending: number;
   /** True after the backend accepted a subscription. */
@@ -12,7 +14,11 @@ export interface Subscription {
 
 /** Estimated bytes per URI beside its text. A character takes at most two bytes. */
 const ENTRY_BYTES = 128;
-const bytesOf = (uri: string): number => ENTRY_BYTES + 2 * uri.length;
+const bytesOf = (uri: string, name: string): number =>
+  ENTRY_BYTES + 2 * (name === uri ? uri.length : uri.length + 2 * name.length);
+
+/** Key of a subscription by its URI at the backend. */
+const ownKey = (backend: string, name: string): string => `${backend} ${name}`;
 
 /**
  * Subscriptions of one session, within the budget of its principal. URIs are stored so that a new channel can subscribe
@@ -21,6 +27,8 @@ const bytesOf = (uri: string): number => ENTRY_BYTES + 2 * uri.length;
 export class Subscriptions {
   readonly #held: HeldBytes;
   readonly #byUri = new Map<string, Subscription>();
+  /** URIs of renamed resources, by `ownKey`; undefined while there are none. */
+  #renamed: Map<string, string> | undefined;
 
   constructor(held: HeldBytes) {
     this.#held = held;
@@ -34,6 +42,13 @@ export class Subscriptions {
     return this.#byUri.has(uri);
   }
 
+  /** Returns the subscribed URI of a resource of this backend, which calls it `name`; undefined without a subscription. */
+  uriOf(backend: string, name: string): string | undefined {
+    const entry = this.#byUri.get(name);
+    if (entry?.backend === backend && entry.name === name) return name;
+    return this.#renamed?.get(ownKey(backend, name));
+  }
+
   backendOf(uri: string): string | undefined {
     return this.#byUri.get(uri)?.backend;
   }
@@ -43,23 +58,28 @@ export class Subscriptions {
     return new Set([...this.#byUri.values()].map(({ backend }) => backend));
   }
 
-  /** Returns the URIs whose subscription `backend` has accepted. */
+  /** Returns the URIs at `backend` whose subscription it has accepted. */
   acceptedBy(backend: string): string[] {
-    return [...this.#byUri].flatMap(([uri, entry]) => (entry.backend === backend && entry.accepted ? [uri] : []));
+    const own = [...this.#byUri.values()].filter((entry) => entry.backend === backend && entry.accepted);
+    return own.map(({ name }) => name);
   }
 
-  /** Adds a subscription before its request is sent. Returns the budget that is full, else undefined. */
-  begin(uri: string, backend: string): 'session' | 'principal' | undefined {
+  /**
+   * Adds a subscription before its request is sent. `name` is the URI at the backend. Returns the budget that is full,
+   * else undefined.
+   */
+  begin(uri: string, backend: string, name = uri): 'session' | 'principal' | undefined {
     const present = this.#byUri.get(uri);
-    if (present?.backend === backend) {
+    if (present?.backend === backend && present.name === name) {
       present.pending += 1;
       return undefined;
     }
     this.delete(uri);
-    const bytes = this.#held.bytes + bytesOf(uri);
+    const bytes = this.#held.bytes + bytesOf(uri, name);
     if (this.#byUri.size >= SESSION_SUBSCRIPTIONS.count || bytes > SESSION_SUBSCRIPTIONS.bytes) return 'session';
     if (!this.#held.resize(bytes)) return 'principal';
-    this.#byUri.set(uri, { backend, pending: 1, accepted: false });
+    this.#byUri.set(uri, { backend, name, pending: 1, accepted: false });
+    if (name !== uri) (this.#renamed ??= new Map()).set(ownKey(backend, name), uri);
     return undefined;
   }
 
@@ -73,7 +93,13 @@ export class Subscriptions {
   }
 
   delete(uri: string): void {
-    if (this.#byUri.delete(uri)) this.#held.resize(this.#held.bytes - bytesOf(uri));
+    const entry = this.#byUri.get(uri);
+    if (!entry) return;
+    this.#byUri.delete(uri);
+    this.#held.resize(this.#held.bytes - bytesOf(uri, entry.name));
+    if (entry.name === uri || !this.#renamed) return;
+    this.#renamed.delete(ownKey(entry.backend, entry.name));
+    if (this.#renamed.size === 0) this.#renamed = undefined;
   }
 
   /** Removes the subscriptions of a removed backend. */
@@ -88,6 +114,7 @@ export class Subscriptions {
 
   clear(): void {
     this.#byUri.clear();
+    this.#renamed = undefined;
     this.#held.resize(0);
   }
 }

@@ -396,6 +396,7 @@ describe('capabilities', () => {
       resourcesSubscribe: false,
       completions: false,
       logging: false,
+      extensions: {},
     };
     const of = (...offers: Parameters<typeof catalog>[1][]) =>
       aggregate(

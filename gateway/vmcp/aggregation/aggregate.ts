@@ -1,7 +1,11 @@
 import type { Aggregation } from '../../contract/gateway-config.ts';
-import { withMember } from '../../http/json-walk.ts';
-import type { Catalog, ListItem } from './catalog.ts';
+import { withAdvertisedApp } from './resources/apps.ts';
+import type { Catalog } from './catalog.ts';
+import { mergedExtensions, unservedCapabilities } from './extensions.ts';
 import { advertisedList } from './pages.ts';
+import { serveResources, type ServedResources } from './resources/serve-resources.ts';
+import { clash, routesOf, serve, sorted, type Served } from './served.ts';
+import { serveSkills } from './resources/skills.ts';
 import { nameTools, prefixOf, warnUnusualNames, type NamedTool } from './tool-names.ts';
 import { applyToolRules, rulesByWorkload } from './tool-rules.ts';
 import { parseUriTemplate } from './uri-template.ts';
@@ -10,7 +14,7 @@ import type {
   AdvertisedList,
   AggregationResult,
   Conflict,
-  ListKind,
+  PagedKind,
   Route,
   TemplateRoute,
   ViewCapabilities,
@@ -31,30 +35,23 @@ export function aggregate(
   const warnings = collectWarnings();
   const backends = [...catalogs].sort((left, right) => (left.backend < right.backend ? -1 : 1));
   const missing = [...new Set(unavailable)].sort();
-  const { served, hidden, aliases, conflicts } = serveTools(backends, rules, missing, warnings);
+  const { resources, templates, routes, advertise } = serveResources(backends, missing, warnings);
+  const { served, hidden, aliases, conflicts } = serveTools(backends, rules, missing, advertise, warnings);
   const prompts = servePrompts(backends, rules, warnings);
-  const resources = serveUris(backends, 'resources', warnings);
-  const templates = serveUris(backends, 'templates', warnings);
+  const skills = serveSkills(backends, warnings);
+  const shown = { tools: served, resources, templates, prompts, skills: skills.items };
+  warnUnserved(backends, warnings);
   return {
     view: {
       tools: new Map([...aliases, ...routesOf(served)]),
       hiddenTools: routesOf(hidden),
       prompts: routesOf(prompts),
-      resources: routesOf(resources),
+      resources: routes,
       templates: routesOf(templates),
       templateRoutes: templateRoutes(templates),
-      lists: {
-        tools: list('tools', served, missing),
-        resources: list('resources', resources, missing),
-        templates: list('templates', templates, missing),
-        prompts: list('prompts', prompts, missing),
-      },
-      hints: {
-        tools: hint('tools', backends, missing),
-        resources: hint('resources', backends, missing),
-        templates: hint('templates', backends, missing),
-        prompts: hint('prompts', backends, missing),
-      },
+      skillServers: skills.servers,
+      lists: byKind((kind) => list(kind, shown[kind], missing)),
+      hints: byKind((kind) => hint(kind, backends, missing)),
       capabilities: capabilities(backends, served, prompts, [...resources, ...templates]),
       unavailable: missing,
     },
@@ -63,10 +60,27 @@ export function aggregate(
   };
 }
 
-/** Returns the strictest hint of all backends that list items of this kind. */
-const hint = (kind: ListKind, backends: readonly Catalog[], missing: readonly string[]): CacheHint =>
+const byKind = <Value>(valueOf: (kind: PagedKind) => Value): Readonly<Record<PagedKind, Value>> => ({
+  tools: valueOf('tools'),
+  resources: valueOf('resources'),
+  templates: valueOf('templates'),
+  prompts: valueOf('prompts'),
+  skills: valueOf('skills'),
+});
+
+/** Warns of what backends declare and clients cannot use. */
+function warnUnserved(backends: readonly Catalog[], warnings: WarningCollector): void {
+  for (const { backend, capabilities: declared } of backends)
+    for (const name of unservedCapabilities(declared))
+      warnings.add('CapabilityNotServed', backend, `${quote(backend)} declares what the gateway does not serve`, name);
+}
+
+/** Returns the strictest hint of all backends that list items of this kind, or that offer skills. */
+const hint = (kind: PagedKind, backends: readonly Catalog[], missing: readonly string[]): CacheHint =>
   strictest([
-    ...backends.filter((each) => each[kind].length > 0).map(({ hints }) => hints?.[kind] ?? NOT_CACHED),
+    ...backends
+      .filter((each) => (kind === 'skills' ? each.skills !== undefined : each[kind].length > 0))
+      .map(({ hints }) => hints?.[kind] ?? NOT_CACHED),
     ...missing.map(() => NOT_CACHED),
   ]);
 
@@ -74,6 +88,7 @@ function serveTools(
   backends: readonly Catalog[],
   rules: Aggregation,
   unavailable: readonly string[],
+  advertise: ServedResources['advertise'],
   warnings: WarningCollector,
 ): { served: Served[]; hidden: Served[]; aliases: [string, Route][]; conflicts: readonly Conflict[] } {
   const byWorkload = rulesByWorkload(rules);
@@ -88,7 +103,7 @@ function serveTools(
   const { tools, conflicts } = nameTools(all, rules, warnings);
   if (conflicts.length > 0) return { served: [], hidden: [], aliases: [], conflicts };
   warnUnusualNames(tools, warnings);
-  const placed = tools.map((tool) => ({ tool, item: serveTool(tool) }));
+  const placed = tools.map((tool) => ({ tool, item: serveTool(tool, advertise) }));
   const shown = placed.filter(({ tool }) => !tool.hidden);
   return {
     served: shown.map(({ item }) => item),
@@ -100,16 +115,22 @@ function serveTools(
   };
 }
 
-const serveTool = ({ backend, original, advertised, json }: NamedTool): Served =>
-  serve('tools', backend, original, advertised, json);
+const serveTool = (
+  { backend, original, advertised, json }: NamedTool,
+  advertise: ServedResources['advertise'],
+): Served =>
+  serve(
+    'tools',
+    backend,
+    original,
+    advertised,
+    withAdvertisedApp(json, (uri) => advertise(backend, uri)),
+  );
 
 /**
  * Returns the route for the full name of a shortened tool. It replaces the name only when the backend has another one.
  */
 const aliasRoute = ({ full, original }: NamedTool, route: Route): Route => ({ ...route, renamed: full !== original });
-
-const routesOf = (items: readonly Served[]): Map<string, Route> =>
-  new Map(items.map(({ key, route }): [string, Route] => [key, route]));
 
 function templateRoutes(templates: readonly Served[]): TemplateRoute[] {
   return byKey(templates).flatMap(({ key, route }) => {
@@ -118,7 +139,7 @@ function templateRoutes(templates: readonly Served[]): TemplateRoute[] {
   });
 }
 
-const list = (kind: ListKind, served: readonly Served[], unavailable: readonly string[]): AdvertisedList =>
+const list = (kind: PagedKind, served: readonly AdvertisedItem[], unavailable: readonly string[]): AdvertisedList =>
   advertisedList(
     kind,
     byKey(served).map(({ key, json }) => ({ key, json })),
@@ -144,22 +165,8 @@ function capabilities(
     ),
     completions: declared('completions'),
     logging: declared('logging'),
+    extensions: mergedExtensions(backends),
   };
-}
-
-/** An item under the name that clients use, with its route. */
-interface Served extends AdvertisedItem {
-  readonly route: Route;
-}
-
-/** Advertises an item as `advertised`, and replaces the name in its JSON text when it differs. */
-function serve(kind: ListKind, backend: string, name: string, advertised: string, original: Buffer): Served {
-  const renamed = name !== advertised;
-  const json = renamed
-    ? withMember(original, { start: 0, end: original.length }, 'name', JSON.stringify(advertised))
-    : original;
-  const nameJson = Buffer.from(JSON.stringify(name));
-  return { key: advertised, json, route: { kind, backend, name, advertised, renamed, nameJson, json } };
 }
 
 /** Resolves prompts with one name by rank, then by backend name: prompts have no overrides. */
@@ -180,37 +187,3 @@ function servePrompts(catalogs: readonly Catalog[], rules: Aggregation, warnings
   }
   return [...served.values()];
 }
-
-/**
- * Lists resources or templates. URIs are never rewritten; the first backend in sorted order serves a URI. Templates
- * that differ only in variable names count as equal.
- */
-function serveUris(
-  catalogs: readonly Catalog[],
-  kind: 'resources' | 'templates',
-  warnings: WarningCollector,
-): Served[] {
-  const served: Served[] = [];
-  const owners = new Map<string, string>();
-  for (const catalog of catalogs) {
-    const { backend } = catalog;
-    for (const { key, json } of sorted(catalog[kind])) {
-      const space = kind === 'templates' ? withoutNames(key) : key;
-      const owner = owners.get(space) ?? backend;
-      owners.set(space, owner);
-      if (owner === backend) served.push(serve(kind, backend, key, key, json));
-      else warnings.add('ResourceClash', backend, clash(kind, backend, owner, 'URI'), key);
-    }
-  }
-  return served;
-}
-
-/** Returns a URI template (RFC 6570) with `_` in place of variable names and lengths. */
-const withoutNames = (template: string): string =>
-  template.replaceAll(/\{[^{}]*\}/g, (expression) => expression.replaceAll(/[A-Za-z0-9_.%]+/g, '_'));
-
-const sorted = (items: readonly ListItem[]): ListItem[] =>
-  [...items].sort((left, right) => (left.key < right.key ? -1 : 1));
-
-const clash = (kind: string, backend: string, owner: string, what: string): string =>
-  `${kind} of ${quote(backend)} are not served, because ${quote(owner)} has the same ${what}`;

@@ -1,5 +1,5 @@
 import type { CacheHint } from './cache-hint.ts';
-import type { ListKind } from './view.ts';
+import type { PagedKind } from './view.ts';
 
 /** One tool, resource, template or prompt of a backend. */
 export interface ListItem {
@@ -16,8 +16,10 @@ export interface Catalog {
   readonly resources: readonly ListItem[];
   readonly templates: readonly ListItem[];
   readonly prompts: readonly ListItem[];
+  /** Skills under their advertised URIs; undefined when the backend does not offer the extension. */
+  readonly skills?: readonly ListItem[] | undefined;
   /** `capabilities` in the backend's `initialize` result. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** Hints of the lists that have one. */
-  readonly hints?: Readonly<Partial<Record<ListKind, CacheHint>>>;
+  readonly hints?: Readonly<Partial<Record<PagedKind, CacheHint>>>;
 }

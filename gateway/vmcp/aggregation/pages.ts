@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { WIRE } from './read-catalog.ts';
-import type { AdvertisedItem, AdvertisedList, ListKind, View } from './view.ts';
+import type { AdvertisedItem, AdvertisedList, PagedKind, View } from './view.ts';
 
 export const PAGE_SIZE = 1000;
 const MAX_CURSOR_LENGTH = 512;
@@ -22,7 +22,7 @@ const BAD_CURSOR: BadCursor = {
  * Returns the JSON text of the `result` of one list request. The first page is prepared. A later page starts after the
  * last key of the page before, even when the list has changed since.
  */
-export function listPage(view: View, kind: ListKind, cursor?: string): Buffer | BadCursor {
+export function listPage(view: View, kind: PagedKind, cursor?: string): Buffer | BadCursor {
   const list = view.lists[kind];
   if (cursor === undefined) return list.firstPage;
   const start = startOf(kind, list.items, cursor);
@@ -31,7 +31,7 @@ export function listPage(view: View, kind: ListKind, cursor?: string): Buffer | 
 
 /** Builds an advertised list from `items`, which are sorted by key, with digest and first page. */
 export function advertisedList(
-  kind: ListKind,
+  kind: PagedKind,
   items: readonly AdvertisedItem[],
   unavailable: readonly string[],
 ): AdvertisedList {
@@ -51,7 +51,7 @@ function digestOf(items: readonly AdvertisedItem[]): string {
 
 /** Returns the JSON text of the page that starts at index `start`. */
 function renderPage(
-  kind: ListKind,
+  kind: PagedKind,
   { items, digest }: Pick<AdvertisedList, 'items' | 'digest'>,
   start: number,
   unavailable: readonly string[],
@@ -76,7 +76,7 @@ const COMMA = Buffer.from(',');
  * Encodes `{k: kind, l: last key, d: digest}` as base64url. A long key is truncated, and `n` is then the number of
  * served items that start with the truncated key.
  */
-function cursorBehind(kind: ListKind, items: readonly AdvertisedItem[], key: string, d: string): string {
+function cursorBehind(kind: PagedKind, items: readonly AdvertisedItem[], key: string, d: string): string {
   const l = cut(key);
   const n = l === key ? undefined : indexBehind(items, key) - indexAt(items, l);
   return Buffer.from(JSON.stringify({ k: kind, l, d, n })).toString('base64url');
@@ -89,7 +89,7 @@ function cut(key: string): string {
 }
 
 /** Returns the index of the first item after the cursor; undefined for an invalid cursor. */
-function startOf(kind: ListKind, items: readonly AdvertisedItem[], cursor: string): number | undefined {
+function startOf(kind: PagedKind, items: readonly AdvertisedItem[], cursor: string): number | undefined {
   const { k, l, d, n } = decode(cursor);
   if (k !== kind || typeof l !== 'string' || typeof d !== 'string') return undefined;
   if (n === undefined) return indexBehind(items, l);

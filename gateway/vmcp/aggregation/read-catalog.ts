@@ -10,22 +10,23 @@ import {
 import { hasValidHeaders } from '../tool-headers.ts';
 import type { ListItem } from './catalog.ts';
 import { parseUriTemplate } from './uri-template.ts';
-import type { ListKind, Warning } from './view.ts';
+import type { PagedKind, Warning } from './view.ts';
 import { collectWarnings, type WarningCollector } from './warnings.ts';
 
 /** Method of a list, member of its result that holds the items, and member of an item that holds its name. */
 export const WIRE: Readonly<
-  Record<ListKind, { readonly method: string; readonly list: string; readonly key: string }>
+  Record<PagedKind, { readonly method: string; readonly list: string; readonly key: string }>
 > = {
   tools: { method: 'tools/list', list: 'tools', key: 'name' },
   resources: { method: 'resources/list', list: 'resources', key: 'uri' },
   templates: { method: 'resources/templates/list', list: 'resourceTemplates', key: 'uriTemplate' },
   prompts: { method: 'prompts/list', list: 'prompts', key: 'name' },
+  skills: { method: 'skills/list', list: 'skills', key: 'uri' },
 };
 
 /** Lists by their methods. */
-export const LIST_OF_METHOD: ReadonlyMap<string, ListKind> = new Map(
-  (Object.keys(WIRE) as ListKind[]).map((kind) => [WIRE[kind].method, kind]),
+export const LIST_OF_METHOD: ReadonlyMap<string, PagedKind> = new Map(
+  (Object.keys(WIRE) as PagedKind[]).map((kind) => [WIRE[kind].method, kind]),
 );
 
 const MAX_TEMPLATE_BYTES = 1024;
@@ -39,7 +40,7 @@ const MAX_TEMPLATE_PREFIX_SUM = 256;
  */
 export function readItems(
   backend: string,
-  kind: ListKind,
+  kind: PagedKind,
   pages: readonly Buffer[],
   hasHeaders = false,
 ): { items: ListItem[]; warnings: Warning[] } {
@@ -74,7 +75,7 @@ export function nextCursor(result: Buffer): string | undefined {
 
 const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
 
-function listed(backend: string, kind: ListKind, page: Buffer, warnings: WarningCollector): readonly Span[] {
+function listed(backend: string, kind: PagedKind, page: Buffer, warnings: WarningCollector): readonly Span[] {
   const span = whole(page);
   const list = isObjectSpan(page, span) ? objectMembers(page, span).get(WIRE[kind].list) : undefined;
   if (list && isArraySpan(page, list)) return arrayElements(page, list);

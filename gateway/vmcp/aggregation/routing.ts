@@ -1,6 +1,9 @@
 import { readString } from '../../http/json-scan.ts';
 import { isObjectSpan, type Span } from '../../http/json-walk.ts';
 import { knownKeys, knownMembers, scanKnown } from '../../http/known-members.ts';
+import { firstSegment, ownUri, SKILL_SCHEME } from './resources/uri-names.ts';
+import { skillServerOf } from './resources/skills.ts';
+import { unlistedRoute } from './served.ts';
 import { matchesTemplate, mayMatch } from './uri-template.ts';
 import type { Route, View } from './view.ts';
 
@@ -14,12 +17,28 @@ const MAX_MATCHING_STEPS = 500_000;
 
 /**
  * Returns the route of `resources/read`, `subscribe` and `unsubscribe`: of the resource with this URI, else of the
- * template with this text, else of the first template that matches. Policies see the URI itself, not
- * `Route.advertised`.
+ * template with this text, else of the first template that matches. A file of a skill needs no list. `skill` URIs
+ * belong to the backend that they name, so templates of others do not match them.
  */
 export function routeResource(view: View, uri: string): Route | undefined {
-  return view.resources.get(uri) ?? view.templates.get(uri) ?? matchTemplate(view, uri);
+  const listed = view.resources.get(uri) ?? view.templates.get(uri);
+  if (listed) return listed;
+  if (view.skillServers.size === 0) return matchTemplate(view, uri);
+  if (!uri.startsWith(SKILL_SCHEME)) return matchTemplate(view, uri) ?? routeSkill(view, uri);
+  const route = routeSkill(view, uri) ?? matchTemplate(view, uri);
+  const owner = view.skillServers.get(SKILL_SCHEME + firstSegment(uri));
+  return owner && route?.backend !== owner.backend ? undefined : route;
 }
+
+/** Returns the route of a file or directory of a skill. Policies judge it like a resource that no list has. */
+export function routeSkill(view: View, uri: string): Route | undefined {
+  const found = skillServerOf(view, uri);
+  return found && unlistedRoute(found.server.backend, found.uri, uri);
+}
+
+/** Returns the URI of a request as policies and audit see it: that of the list when the client used another. */
+export const judgedUri = ({ kind, advertised }: Route, uri: string): string =>
+  kind === 'resources' ? advertised : uri;
 
 /** Returns the route of the first template, in sorted order, that can expand to `uri` (RFC 6570). */
 export function matchTemplate(view: View, uri: string): Route | undefined {
@@ -29,10 +48,16 @@ export function matchTemplate(view: View, uri: string): Route | undefined {
     if (!mayMatch(template, uri)) continue;
     const steps = spent.get(route.backend) ?? 0;
     if (steps > MAX_MATCHING_STEPS) continue;
-    if (matchesTemplate(template, uri)) return route;
+    if (matchesTemplate(template, uri)) return route.renamed ? expanded(route, uri) : route;
     spent.set(route.backend, steps + uri.length * (template.variableCount + 1));
   }
   return undefined;
+}
+
+/** Returns the route of a renamed template for one of its URIs. */
+function expanded(route: Route, uri: string): Route | undefined {
+  const name = ownUri(route.backend, uri);
+  return name === undefined ? undefined : { ...route, name, nameJson: Buffer.from(JSON.stringify(name)) };
 }
 
 /** `params.ref` of `completion/complete`. */

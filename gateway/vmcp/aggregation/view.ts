@@ -4,6 +4,9 @@ import type { UriTemplate } from './uri-template.ts';
 /** The four lists of a gateway. `templates` is `resources/templates/list`. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
+/** Lists that clients page through. `skills` is that of the Skills extension (SEP-2640). */
+export type PagedKind = ListKind | 'skills';
+
 /** Destination of an advertised name, URI or template. */
 export interface Route {
   readonly kind: ListKind;
@@ -12,7 +15,7 @@ export interface Route {
   readonly name: string;
   /**
    * Name in lists, policies, audit and metrics. Differs from the key of the route only for the full form of a shortened
-   * tool name.
+   * tool name, and for the URI of a renamed resource at its backend.
    */
   readonly advertised: string;
   /** True when the name that clients send must be replaced by `name`. */
@@ -38,6 +41,9 @@ export interface AdvertisedList {
   readonly firstPage: Buffer;
 }
 
+/** Settings of one extension, as a client or a server declares it. */
+export type ExtensionSettings = Readonly<Record<string, unknown>>;
+
 export interface ViewCapabilities {
   readonly tools: boolean;
   readonly prompts: boolean;
@@ -46,6 +52,15 @@ export interface ViewCapabilities {
   readonly resourcesSubscribe: boolean;
   readonly completions: boolean;
   readonly logging: boolean;
+  /** Settings of the extensions that a backend offers, by identifier. @see SEP-2133 */
+  readonly extensions: Readonly<Record<string, ExtensionSettings>>;
+}
+
+/** Backend whose skills are served. */
+export interface SkillServer {
+  readonly backend: string;
+  /** True when it serves `resources/directory/read`. */
+  readonly directoryRead: boolean;
 }
 
 export interface TemplateRoute {
@@ -62,15 +77,19 @@ export interface View {
   /** Tools that clients cannot see or call, by resolved name, for composite steps. */
   readonly hiddenTools: ReadonlyMap<string, Route>;
   readonly prompts: ReadonlyMap<string, Route>;
-  /** By URI. */
+  /**
+   * By URI. Also routes of resources that no list has, and second keys of renamed ones: their URIs at the backend.
+   */
   readonly resources: ReadonlyMap<string, Route>;
   /** By the text of the template. */
   readonly templates: ReadonlyMap<string, Route>;
   /** Templates that can be matched, in matching order. */
   readonly templateRoutes: readonly TemplateRoute[];
-  readonly lists: Readonly<Record<ListKind, AdvertisedList>>;
+  /** By the directory of all its `skill` URIs, and by those of its other skills. */
+  readonly skillServers: ReadonlyMap<string, SkillServer>;
+  readonly lists: Readonly<Record<PagedKind, AdvertisedList>>;
   /** Time for which clients may keep each list. */
-  readonly hints: Readonly<Record<ListKind, CacheHint>>;
+  readonly hints: Readonly<Record<PagedKind, CacheHint>>;
   readonly capabilities: ViewCapabilities;
   /** Backends whose items are missing, sorted. */
   readonly unavailable: readonly string[];
@@ -90,6 +109,7 @@ export type WarningReason =
   | 'ToolFilterUnmatched'
   | 'ToolOverrideUnmatched'
   | 'UnknownWorkload'
+  | 'CapabilityNotServed'
   | 'ToolNameUnusual'; // outside 1 to 128 characters of [A-Za-z0-9_.-]
 
 /** A dropped item or a rule without effect. One per reason, backend and cause, for any number of items. */

@@ -3,6 +3,7 @@ import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { CallObserver, Peer } from '../../telemetry/call-observer.ts';
 import type { Envelope } from '../../http/json-scan.ts';
+import { OWN_CAPABILITIES } from '../aggregation/extensions.ts';
 import { CallGate } from '../budgets/call-gate.ts';
 import { CALL_LIMITS } from '../budgets/limits.ts';
 import { isModern } from '../era.ts';
@@ -277,7 +278,7 @@ export class BackendRuntime {
 
   /** Handles a message that belongs to no call. */
   #onOwnMessage(session: Session | undefined, channel: Channel, message: Buffer, envelope: Envelope): void {
-    if (session) this.onMessage({ session, channel, message, envelope });
+    if (session) this.onMessage({ session, backend: this.name, channel, message, envelope });
     else if (envelope.method?.endsWith('/list_changed')) this.#listChanged(undefined);
     else answerUnroutable(channel, message, envelope);
   }
@@ -303,7 +304,7 @@ export class BackendRuntime {
       key: session?.id ?? DISCOVERY,
       principal: session?.principal ?? 'anonymous',
       account: session?.account,
-      capabilities: session?.capabilities ?? '{}',
+      capabilities: session?.capabilities ?? OWN_CAPABILITIES,
       revision: session?.revision ?? LATEST_REVISION,
       authorize: this.credentials.authorizeFor(session),
       onMessage: (message, envelope) => {

@@ -2,8 +2,10 @@ import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
 import { readCacheHint, strictest, type CacheHint } from '../aggregation/cache-hint.ts';
 import { isModern } from '../era.ts';
+import { extensionOf, SKILLS } from '../aggregation/extensions.ts';
 import { nextCursor, readItems, WIRE } from '../aggregation/read-catalog.ts';
-import type { ListKind, Warning } from '../aggregation/view.ts';
+import { advertisedSkills } from '../aggregation/resources/skills.ts';
+import type { PagedKind, Warning } from '../aggregation/view.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { Session } from '../session.ts';
@@ -14,15 +16,16 @@ const MAX_PAGES = 1_000;
 /** Most bytes of all pages of one list. */
 const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
-/** Capability of each list. */
-const CAPABILITIES: Readonly<Record<ListKind, string>> = {
-  tools: 'tools',
-  resources: 'resources',
-  templates: 'resources',
-  prompts: 'prompts',
+/** Returns true when a backend declares this list. */
+const DECLARES: Readonly<Record<PagedKind, (capabilities: Readonly<Record<string, unknown>>) => boolean>> = {
+  tools: ({ tools }) => tools !== undefined,
+  resources: ({ resources }) => resources !== undefined,
+  templates: ({ resources }) => resources !== undefined,
+  prompts: ({ prompts }) => prompts !== undefined,
+  skills: (capabilities) => extensionOf(capabilities, SKILLS) !== undefined,
 };
 
-const LIST_KINDS = ['tools', 'resources', 'templates', 'prompts'] as const satisfies readonly ListKind[];
+const LIST_KINDS = ['tools', 'resources', 'templates', 'prompts', 'skills'] as const satisfies readonly PagedKind[];
 
 export interface AskOptions {
   readonly signal: AbortSignal;
@@ -47,19 +50,21 @@ export async function discover(
   options: AskOptions,
 ): Promise<Discovery> {
   const warnings: Warning[] = [];
-  const lists: Partial<Record<ListKind, readonly ListItem[]>> = {};
-  const hints: Partial<Record<ListKind, CacheHint>> = {};
+  const lists: Partial<Record<PagedKind, readonly ListItem[]>> = {};
+  const hints: Partial<Record<PagedKind, CacheHint>> = {};
   const failures: BackendError[] = [];
   const { capabilities } = channel.facts;
-  const declared = LIST_KINDS.filter((kind) => capabilities[CAPABILITIES[kind]] !== undefined);
-  const read = async (kind: ListKind): Promise<void> => {
+  const declared = LIST_KINDS.filter((kind) => DECLARES[kind](capabilities));
+  const read = async (kind: PagedKind): Promise<void> => {
     const { method } = WIRE[kind];
     try {
       const pages = await readPages(channel, method, timeoutMs, options);
       const list = readItems(backend, kind, pages, isModern(channel.facts.revision));
       if (isModern(channel.facts.revision)) hints[kind] = strictest(pages.map(readCacheHint));
-      warnings.push(...list.warnings);
-      lists[kind] = list.items;
+      const { items, warnings: found } =
+        kind === 'skills' ? advertisedSkills(backend, list.items) : { items: list.items, warnings: [] };
+      warnings.push(...list.warnings, ...found);
+      lists[kind] = items;
     } catch (error) {
       if (kind === 'tools' || options.signal.aborted || !(error instanceof BackendError)) throw error;
       failures.push(error);
@@ -70,8 +75,9 @@ export async function discover(
   const [failure] = failures;
   if (failure && failures.length === declared.length) throw failure;
   const { tools = [], resources = [], templates = [], prompts = [] } = lists;
+  const skills = declared.includes('skills') ? (lists.skills ?? []) : undefined;
   return {
-    catalog: { backend, tools, resources, templates, prompts, capabilities, hints },
+    catalog: { backend, tools, resources, templates, prompts, skills, capabilities, hints },
     warnings,
     complete: failures.length === 0,
   };

@@ -221,7 +221,8 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
 
   message(message: Buffer, envelope: Envelope): void {
     const [session, channel, answer] = [this.session, this.#channel, this.#answer];
-    if (channel) this.#backend.onMessage({ session, channel, message, envelope, answer, call: this });
+    if (channel)
+      this.#backend.onMessage({ session, backend: this.backend, channel, message, envelope, answer, call: this });
   }
 
   fail(failure: BackendFailure): void {

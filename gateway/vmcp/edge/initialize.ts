@@ -1,6 +1,8 @@
 import { fail, memberOf, type Span } from '../../http/json-walk.ts';
 import { readString, type Envelope } from '../../http/json-scan.ts';
 import type { ClientInfo } from '../../policy/policy.ts';
+import { relayedExtensions, sessionExtensions } from '../aggregation/extensions.ts';
+import type { ViewCapabilities } from '../aggregation/view.ts';
 import { RELAYED_CAPABILITIES } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
 import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
@@ -33,17 +35,23 @@ export function readClientInfo(body: Buffer, info: Span | undefined): ClientInfo
 }
 
 /**
- * Returns the JSON text of the capabilities that are declared to backends. Checks their length before it parses them,
- * as parsing many small members takes much memory.
+ * Returns the JSON text of the capabilities that are declared to backends: those whose requests the gateway relays, and
+ * extensions. Checks their length before it parses them, as parsing many small members takes much memory.
  */
-export function readCapabilities(body: Buffer, declared: Span | undefined, names = RELAYED_CAPABILITIES): string {
+export function readCapabilities(body: Buffer, declared: Span | undefined): string {
   const relayed: Record<string, unknown> = {};
-  for (const name of names) {
+  const read = (name: string): unknown => {
     const span = memberOf(body, declared, name);
-    if (!span) continue;
+    if (!span) return undefined;
     checkLength(span.end - span.start);
-    relayed[name] = JSON.parse(body.toString('utf8', span.start, span.end));
+    return JSON.parse(body.toString('utf8', span.start, span.end));
+  };
+  for (const name of RELAYED_CAPABILITIES) {
+    const value = read(name);
+    if (value !== undefined) relayed[name] = value;
   }
+  const extensions = relayedExtensions(read('extensions'));
+  if (Object.keys(extensions).length > 0) relayed['extensions'] = extensions;
   const text = JSON.stringify(relayed);
   checkLength(text.length);
   return text;
@@ -56,20 +64,25 @@ function checkLength(length: number): void {
 
 /**
  * Returns the capabilities of the gateway. It declares every list with `listChanged`, because backends may offer their
- * first item later and that is announced, and `subscribe` when a known backend supports it.
+ * first item later and that is announced, and `subscribe` and extensions when a known backend supports them.
  */
-export const serverCapabilities = (subscribe: boolean): object => ({
+export const serverCapabilities = (subscribe: boolean, extensions: ViewCapabilities['extensions']): object => ({
   tools: { listChanged: true },
   resources: subscribe ? { listChanged: true, subscribe } : { listChanged: true },
   prompts: { listChanged: true },
   completions: {},
   logging: {},
+  ...(Object.keys(extensions).length > 0 && { extensions }),
 });
 
 /** Returns the result of `initialize`. It does not wait for backends. */
-export const initializeResult = (revision: string, version: string, subscribe: boolean): string =>
+export const initializeResult = (
+  revision: string,
+  version: string,
+  { resourcesSubscribe, extensions }: ViewCapabilities,
+): string =>
   JSON.stringify({
     protocolVersion: revision,
-    capabilities: serverCapabilities(subscribe),
+    capabilities: serverCapabilities(resourcesSubscribe, sessionExtensions(extensions)),
     serverInfo: { name: 'vmcp', version },
   });

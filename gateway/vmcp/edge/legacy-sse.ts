@@ -180,10 +180,10 @@ function initialize(
   const session = server.openSession(connection.principal, identityOf(res), client);
   connection.session = session;
   auditOf(res)?.sessionCreated(session);
-  const { resourcesSubscribe } = server.view(session).current.capabilities;
+  const { capabilities } = server.view(session).current;
   session.streams.main.adopt(connection.res, identityOf(connection.res));
   server
     .observe(new StreamAnswer(session, id), 'initialize', session, body, envelope, req.headers)
-    .result(initializeResult(client.revision, options.version, resourcesSubscribe));
+    .result(initializeResult(client.revision, options.version, capabilities));
   server.listen(session);
 }

@@ -198,9 +198,7 @@ function initialize(
   const session = server.openSession(principalOf(res), identityOf(res), client);
   res.setHeader('mcp-session-id', session.id);
   audit?.sessionCreated(session);
-  answer.result(
-    initializeResult(client.revision, options.version, server.view(session).current.capabilities.resourcesSubscribe),
-  );
+  answer.result(initializeResult(client.revision, options.version, server.view(session).current.capabilities));
 }
 
 const answerOf = (answer: Answer, audit: AuditedRequest | undefined): Answer =>

@@ -1,4 +1,4 @@
-import { readReference, routeReference } from '../aggregation/routing.ts';
+import { judgedUri, readReference, routeReference } from '../aggregation/routing.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
@@ -28,9 +28,9 @@ export const complete: Method = (server, session, request, answer) => {
       const kind = type === 'ref/prompt' ? 'prompts' : 'resources';
       server.calls.answerUnknown(session, request, { kind, name: key }, answer, failRequest, none);
     } else if (hasCompletions(server, session, route.backend)) {
-      const name = type === 'ref/prompt' ? value : undefined;
-      server.calls.forward(session, request, route, key, name, answer, failRequest);
-    } else server.calls.answerHere(session, request, route, key, answer, failRequest, none);
+      const span = type === 'ref/prompt' || route.renamed ? value : undefined;
+      server.calls.forward(session, request, route, judgedUri(route, key), span, answer, failRequest);
+    } else server.calls.answerHere(session, request, route, judgedUri(route, key), answer, failRequest, none);
   });
 };
 

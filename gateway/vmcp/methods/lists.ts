@@ -1,6 +1,6 @@
 import { readString } from '../../http/json-scan.ts';
 import { listPage } from '../aggregation/pages.ts';
-import type { ListKind, View } from '../aggregation/view.ts';
+import type { PagedKind, View } from '../aggregation/view.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { CODE } from '../error-codes.ts';
@@ -10,7 +10,7 @@ import type { Method } from './method.ts';
 
 /** Serves one list method from the prepared pages of the view. */
 export const list =
-  (kind: ListKind): Method =>
+  (kind: PagedKind): Method =>
   (server, session, request, answer) => {
     const view = server.view(session);
     server.views.renew(session);
@@ -25,7 +25,7 @@ export const list =
 function answerPage(
   server: VirtualServer,
   view: View,
-  kind: ListKind,
+  kind: PagedKind,
   { body, params }: ClientRequest,
   answer: Answer,
 ): void {

@@ -1,11 +1,16 @@
 import { readString } from '../../http/json-scan.ts';
-import { routeResource } from '../aggregation/routing.ts';
+import { advertisedReply } from '../aggregation/resources/skills.ts';
+import { namesAt } from '../aggregation/resources/uri-names.ts';
+import { judgedUri, routeResource } from '../aggregation/routing.ts';
+import type { Route } from '../aggregation/view.ts';
+import type { Answer } from '../answers/answer.ts';
+import { RewrittenAnswer } from '../answers/rewritten-answer.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
 
-/** Serves `resources/read`. The URI is forwarded unchanged. */
+/** Serves `resources/read`. The URI of a renamed resource is replaced by that at the backend, and in its reply back. */
 export const readResource: Method = (server, session, request, answer) => {
   const uri = readString(request.body, request.params.uri);
   if (uri === undefined) {
@@ -14,11 +19,20 @@ export const readResource: Method = (server, session, request, answer) => {
   }
   later(server, request, answer, server.view(session).whenSettled(), () => {
     const route = routeResource(server.view(session).current, uri);
-    if (route) server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
-    else {
+    if (route) {
+      const out = route.renamed ? advertisedAnswer(answer, route) : answer;
+      const span = route.renamed ? request.params.uri : undefined;
+      server.calls.forward(session, request, route, judgedUri(route, uri), span, out, failRequest);
+    } else {
       server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {
         answer.error(CODE.resourceNotFound, 'resource not found', { uri });
       });
     }
   });
 };
+
+/** Returns an answer that replaces the URIs in the contents by the advertised ones. */
+function advertisedAnswer(answer: Answer, route: Route): Answer {
+  const advertise = namesAt(route);
+  return new RewrittenAnswer(answer, (message) => advertisedReply(message, 'contents', advertise));
+}

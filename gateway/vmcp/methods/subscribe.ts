@@ -1,5 +1,5 @@
-import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
-import { routeResource } from '../aggregation/routing.ts';
+import { readString, scanBackendEnvelope, type Span } from '../../http/json-scan.ts';
+import { judgedUri, routeResource } from '../aggregation/routing.ts';
 import type { Route } from '../aggregation/view.ts';
 import { SESSION_SUBSCRIPTIONS } from '../budgets/limits.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -31,7 +31,8 @@ export const subscription =
     later(server, request, answer, server.view(session).whenSettled(), () => {
       if (!subscribe) session.subscriptions.delete(uri); // even when the resource or its backend is gone
       const route = routeResource(server.view(session).current, uri);
-      if (!route) {
+      // updates of a resource have one name only, the advertised one
+      if (!route || judgedUri(route, uri) !== uri) {
         server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {
           answer.error(CODE.resourceNotFound, 'resource not found', { uri });
         });
@@ -44,9 +45,12 @@ export const subscription =
         server.calls.answerHere(session, request, route, uri, answer, failRequest, () => {
           answer.result('{}');
         });
-      } else server.calls.forward(session, request, route, uri, undefined, answer, failRequest);
+      } else server.calls.forward(session, request, route, uri, spanOf(route, request), answer, failRequest);
     });
   };
+
+/** Returns the URI in `params` that the one at the backend replaces; undefined for a resource that is not renamed. */
+const spanOf = ({ renamed }: Route, { params }: ClientRequest): Span | undefined => (renamed ? params.uri : undefined);
 
 /**
  * Records the subscription before the request is sent, as an update may precede the reply. Removes it when the backend
@@ -65,7 +69,7 @@ function begin(
     return;
   }
   const { subscriptions } = session;
-  const full = subscriptions.begin(uri, route.backend);
+  const full = subscriptions.begin(uri, route.backend, route.renamed ? route.name : uri);
   if (full) {
     server.refused('subscriptions');
     const [code, reason] = full === 'session' ? [CODE.invalidParams, 'too_many'] : [CODE.internal, 'over_budget'];
@@ -79,7 +83,7 @@ function begin(
     request,
     route,
     uri,
-    undefined,
+    spanOf(route, request),
     answer,
     (refused, failure, backend) => {
       subscriptions.settle(uri, false);

@@ -1,6 +1,7 @@
 import type { ListedItem, Policy, Viewer } from '../../policy/policy.ts';
 import { advertisedList } from '../aggregation/pages.ts';
-import type { AdvertisedList, ListKind, Route, View } from '../aggregation/view.ts';
+import { skillServerOf } from '../aggregation/resources/skills.ts';
+import type { AdvertisedItem, AdvertisedList, ListKind, PagedKind, Route, View } from '../aggregation/view.ts';
 
 /** Key of anonymous viewers, which have no identity. */
 const ANYONE = {};
@@ -8,6 +9,14 @@ const ANYONE = {};
 /** Returns false for an item that a policy hides from `viewer`. */
 export const isListed = (item: ListedItem, viewer: Viewer, policies: readonly Policy[]): boolean =>
   policies.every((policy) => policy.isListed?.(item, viewer) ?? true);
+
+/** Returns a file or directory of a skill as policies see it: a resource that no list has. */
+export const skillItem = (name: string, backend: string): ListedItem => ({
+  kind: 'resources',
+  name,
+  backend,
+  json: undefined,
+});
 
 /** Cache of the filtered views, by view and viewer. */
 export class ListedViews {
@@ -31,19 +40,22 @@ export class ListedViews {
 }
 
 function listedView(view: View, viewer: Viewer, policies: readonly Policy[]): View {
-  const filter = (kind: ListKind, routes: ReadonlyMap<string, Route>): AdvertisedList => {
+  const kept = (kind: PagedKind, itemOf: (item: AdvertisedItem) => ListedItem): AdvertisedList => {
     const list = view.lists[kind];
-    const items = list.items.filter(({ key: name, json }) => {
-      const item = { kind, name, backend: routes.get(name)?.backend ?? '', json };
-      return isListed(item, viewer, policies);
-    });
+    const items = list.items.filter((item) => isListed(itemOf(item), viewer, policies));
     return items.length === list.items.length ? list : advertisedList(kind, items, view.unavailable);
   };
+  const filter = (kind: ListKind, routes: ReadonlyMap<string, Route>): AdvertisedList =>
+    kept(kind, ({ key: name, json }) => ({ kind, name, backend: routes.get(name)?.backend ?? '', json }));
   const lists = {
     tools: filter('tools', view.tools),
     resources: filter('resources', view.resources),
     templates: filter('templates', view.templates),
     prompts: filter('prompts', view.prompts),
+    skills: kept('skills', ({ key }) => ({
+      ...skillItem(key, skillServerOf(view, key)?.server.backend ?? ''),
+      json: view.resources.get(key)?.json,
+    })),
   };
   return { ...view, lists };
 }

@@ -148,9 +148,9 @@ export class PersonalCatalogs {
   }
 }
 
-function digestOf({ tools, resources, templates, prompts, capabilities }: Catalog): string {
+function digestOf({ tools, resources, templates, prompts, skills = [], capabilities }: Catalog): string {
   const hash = createHash('sha256').update(JSON.stringify(capabilities));
-  for (const list of [tools, resources, templates, prompts]) {
+  for (const list of [tools, resources, templates, prompts, skills]) {
     hash.update(`\n${String(list.length)}`);
     for (const { json } of list) hash.update(`\n${String(json.length)} `).update(json);
   }

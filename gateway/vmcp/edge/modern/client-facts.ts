@@ -1,13 +1,9 @@
 import { readString } from '../../../http/json-scan.ts';
 import { MODERN_REVISION } from '../../era.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
-import { RELAYED_CAPABILITIES } from '../../server-requests.ts';
 import type { ClientFacts } from '../../session.ts';
 import { readCapabilities, readClientInfo } from '../initialize.ts';
 import type { RequestMeta } from './request-meta.ts';
-
-/** Capabilities of a client that backends learn: those whose requests the gateway relays, and extensions. */
-const MIRRORED: readonly string[] = [...RELAYED_CAPABILITIES, 'extensions'];
 
 /** Facts of the clients, by what they send with each request. */
 const KNOWN = new WeakMap<RequestMeta, ClientFacts>();
@@ -19,7 +15,7 @@ const KNOWN = new WeakMap<RequestMeta, ClientFacts>();
 export function clientFactsOf(meta: RequestMeta): ClientFacts {
   const known = KNOWN.get(meta);
   if (known) return known;
-  const capabilities = readCapabilities(meta.text, meta.capabilities, MIRRORED);
+  const capabilities = readCapabilities(meta.text, meta.capabilities);
   const facts: ClientFacts = {
     revision: MODERN_REVISION,
     capabilities,

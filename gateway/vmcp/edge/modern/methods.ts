@@ -2,12 +2,13 @@ import { callTool } from '../../methods/call-tool.ts';
 import { complete } from '../../methods/complete.ts';
 import { getPrompt } from '../../methods/get-prompt.ts';
 import { list } from '../../methods/lists.ts';
-import { limited, type ObservedMethod } from '../../methods/limited.ts';
 import { readResource } from '../../methods/read-resource.ts';
+import { limited, type ObservedMethod } from '../../methods/limited.ts';
 import { discover } from './discover.ts';
 import { listen } from './listen.ts';
 import { multiRound } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
+import { getSkill, listSkills, readDirectory } from './skills.ts';
 
 /** Returns the handlers of all requests without a session. */
 export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMethod> =>
@@ -20,6 +21,9 @@ export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMetho
     ['prompts/list', list('prompts')],
     ['prompts/get', limited(multiRound(getPrompt, rounds))],
     ['completion/complete', limited(complete)],
+    ['skills/list', listSkills],
+    ['skills/get', limited(multiRound(getSkill, rounds))],
+    ['resources/directory/read', limited(multiRound(readDirectory, rounds))],
     ['server/discover', discover],
     ['subscriptions/listen', listen],
   ]);

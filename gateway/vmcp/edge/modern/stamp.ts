@@ -15,7 +15,12 @@ import { SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
 
 /** Methods whose results carry a `CacheHint`. */
-const CACHEABLE: ReadonlySet<string> = new Set([...LIST_OF_METHOD.keys(), 'server/discover', 'resources/read']);
+const CACHEABLE: ReadonlySet<string> = new Set([
+  ...LIST_OF_METHOD.keys(),
+  'server/discover',
+  'resources/read',
+  'skills/get',
+]);
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');

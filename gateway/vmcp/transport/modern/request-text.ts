@@ -1,5 +1,6 @@
 import { byteAt, CLOSE_OBJECT, isObjectSpan, memberOf, skipWhitespace, type Span } from '../../../http/json-walk.ts';
 import { readString } from '../../../http/json-scan.ts';
+import { OWN_CAPABILITIES } from '../../aggregation/extensions.ts';
 import { META, MODERN_REVISION, nameMemberOf } from '../../era.ts';
 import { encodeHeaderValue } from '../../header-value.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
@@ -21,7 +22,7 @@ export function metaMembers({ capabilities, client, logLevel }: Omit<RequestClie
 
 /** Returns those of a request of the gateway itself. */
 export const ownMembers = (client: RequestClient['client']): string =>
-  metaMembers({ capabilities: '{}', client, logLevel: -1 });
+  metaMembers({ capabilities: OWN_CAPABILITIES, client, logLevel: -1 });
 
 /** Returns the JSON text of `params` with these members in `_meta`, and every other byte unchanged. */
 export function withMeta(params: Buffer | undefined, members: string): Buffer {

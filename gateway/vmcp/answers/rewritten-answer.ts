@@ -1,0 +1,102 @@
+import type { Envelope } from '../../http/json-scan.ts';
+import type { RequestTrace } from '../../telemetry/tracing.ts';
+import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
+import type { Budget } from '../budgets/limits.ts';
+
+/** Answer that changes the reply of a backend on its way to the client. */
+export class RewrittenAnswer implements Answer {
+  readonly collects = true;
+  readonly #answer: Answer;
+  readonly #rewrite: (message: Buffer) => Buffer;
+  #parts: Buffer[] = [];
+
+  constructor(answer: Answer, rewrite: (message: Buffer) => Buffer) {
+    this.#answer = answer;
+    this.#rewrite = rewrite;
+  }
+
+  get id(): Buffer {
+    return this.#answer.id;
+  }
+
+  get trace(): RequestTrace | undefined {
+    return this.#answer.trace;
+  }
+
+  get started(): boolean {
+    return this.#answer.started;
+  }
+
+  reply(message: Buffer, errorType?: string): void {
+    this.#answer.reply(this.#rewrite(message), errorType);
+  }
+
+  part(piece: Buffer): boolean {
+    this.#parts.push(piece);
+    return true;
+  }
+
+  end(): void {
+    const reply = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.reply(reply);
+  }
+
+  cut(): void {
+    this.#parts = [];
+    this.#answer.cut();
+  }
+
+  drop(): void {
+    this.#parts = [];
+    this.#answer.drop();
+  }
+
+  routed(name: string): void {
+    this.#answer.routed?.(name);
+  }
+
+  result(result: Buffer | string, errorType?: string): void {
+    this.#answer.result(result, errorType);
+  }
+
+  error(code: number, message: string, data?: unknown): void {
+    this.#answer.error(code, message, data);
+  }
+
+  message(message: Buffer, envelope: Envelope): void {
+    this.#answer.message(message, envelope);
+  }
+
+  challenge(description: string, scopes?: readonly string[]): boolean {
+    return this.#answer.challenge(description, scopes);
+  }
+
+  refuse(refusal: CallRefusal): void {
+    this.#answer.refuse(refusal);
+  }
+
+  unavailable(description: string): boolean {
+    return this.#answer.unavailable(description);
+  }
+
+  busy(description: string, budget: Budget): boolean {
+    return this.#answer.busy(description, budget);
+  }
+
+  lacks(capability: string): void {
+    this.#answer.lacks?.(capability);
+  }
+
+  watchClient(call: WatchingCall): void {
+    this.#answer.watchClient(call);
+  }
+
+  unwatchClient(): void {
+    this.#answer.unwatchClient();
+  }
+
+  onDrain(callback: () => void): void {
+    this.#answer.onDrain(callback);
+  }
+}
