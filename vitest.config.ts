@@ -13,8 +13,9 @@ const needRedis = [
 ];
 /** They start load generators: `make bench` runs them before it measures. */
 const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];
-/** Files that use less than half of a core: they run one at a time in the third lane. */
+/** Files that run one at a time in the third lane: most use less than half of a core, the others make the lanes equally long. */
 const waiting = [
+  'e2e/{command-line,harness}/**/*.test.ts',
   'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
   'e2e/workloads/engine-outage.test.ts',
 ];
