@@ -5,6 +5,7 @@ import { AuditedRequest, auditOf } from './audit/audited-request.ts';
 import { auditManagement } from './audit/management-requests.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
+import { inOrder, unlessMcp } from './http/in-order.ts';
 import { liveness, readiness } from './http/health.ts';
 import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { logRefusals, setRefusalReason } from './http/log-refusals.ts';
@@ -52,36 +53,22 @@ export interface Gate {
 
 /** Creates the handlers that MCP clients reach, in order. Nothing else calls `app.use`. */
 export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: Gate, options: AppOptions): Express {
-  const { boundary, authServer, audit } = gate;
+  const { boundary, audit } = gate;
   const app = bareApp();
   logRefusals(app, options.refusals);
-  app.use(requestId(options.requestIdPrefix)); // on every answer, refusals too
-  app.get(['/health', '/ping'], liveness); // before anything that can refuse
-  app.get('/readyz', readiness(server));
-  app.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
-  app.use((req, res, next) => {
-    if (audit.current && !startAudit(audit.current, req, res)) return; // before anything that can refuse, probes excepted
-    boundary.current.metadata(req, res, next); // before the check of Origin and Host: the metadata is public
-  });
-  app.use((req, res, next) => {
-    if (authServer.current) authServer.current.metadata(req, res, next);
-    else next();
-  });
-  app.use('/.well-known', notFound('clients probe here what there may be')); // without authentication, so that probes get 404
-  app.use(hostGuard(options.origins));
-  app.use((req, res, next) => {
-    // before the check of Origin: other pages may register, and browsers return from providers
-    const { current } = authServer;
-    if (!current) next();
-    else if (!audit.current) current.endpoints(req, res, next);
-    else {
-      // its events name the request that causes them
-      auditOf(res)?.during(() => {
-        current.endpoints(req, res, next);
-      });
-    }
-  });
-  app.use(originGuard(options.origins));
+  app.use(
+    inOrder(
+      requestId(options.requestIdPrefix), // on every answer, refusals too
+      unlessMcp(probes(server)), // before anything that can refuse
+      (req, res, next) => {
+        if (!audit.current || startAudit(audit.current, req, res)) next(); // before anything that can refuse, probes excepted
+      },
+      unlessMcp(metadata(gate)), // before the check of Origin and Host: the metadata is public
+      hostGuard(options.origins),
+      unlessMcp(authServerEndpoints(gate)), // before the check of Origin: other pages may register, and browsers return
+      originGuard(options.origins),
+    ),
+  );
   const authenticate: RequestHandler = (req, res, next) => {
     boundary.current.authenticate(req, res, next);
   };
@@ -92,6 +79,42 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: 
   app.use(fail(options.log));
   return app;
 }
+
+function probes(server: VirtualServer): RequestHandler {
+  const router = express.Router();
+  router.get(['/health', '/ping'], liveness);
+  router.get('/readyz', readiness(server));
+  router.all(['/health', '/ping', '/readyz'], methodNotAllowed('GET', 'HEAD'));
+  return router;
+}
+
+/** Serves the metadata of both boundaries. */
+function metadata({ boundary, authServer }: Gate): RequestHandler {
+  const router = express.Router();
+  router.use((req, res, next) => {
+    boundary.current.metadata(req, res, next);
+  });
+  router.use((req, res, next) => {
+    if (authServer.current) authServer.current.metadata(req, res, next);
+    else next();
+  });
+  router.use('/.well-known', notFound('clients probe here what there may be')); // without authentication, so that probes get 404
+  return router;
+}
+
+const authServerEndpoints =
+  ({ authServer, audit }: Gate): RequestHandler =>
+  (req, res, next) => {
+    const { current } = authServer;
+    if (!current) next();
+    else if (!audit.current) current.endpoints(req, res, next);
+    else {
+      // its events name the request that causes them
+      auditOf(res)?.during(() => {
+        current.endpoints(req, res, next);
+      });
+    }
+  };
 
 const AUDIT_RETRY_AFTER_SECONDS = 1;
 
