@@ -24,8 +24,8 @@ export interface EdgeOptions {
   readonly maxBodyBytes: number;
   /** Version of the gateway, for `serverInfo`. */
   readonly version: string;
-  /** Key of the task ids that clients get, 32 bytes; absent: one of this process only. */
-  readonly taskKey?: Buffer;
+  /** Key of the task ids that clients get, 32 bytes; each virtual server has one of its own when absent. */
+  readonly taskKey?: Buffer | undefined;
 }
 
 /** Longest body that is read without a session, when only `initialize` needs none. */

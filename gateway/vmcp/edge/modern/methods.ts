@@ -29,5 +29,5 @@ export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMetho
     ['resources/directory/read', limited(multiRound(readDirectory, rounds))],
     ...TASK_METHODS.map((name): [string, ObservedMethod] => [name, limited(taskMethod(rounds.tasks))]),
     ['server/discover', discover],
-    ['subscriptions/listen', listen],
+    ['subscriptions/listen', listen(rounds.tasks)],
   ]);
