@@ -14,7 +14,7 @@ import {
   type GatewayParts,
 } from '../../harness/authenticated-gateway.ts';
 import { hostBackend, type HttpBackend } from '../../harness/backends/host.ts';
-import { openSession } from '../../harness/clients/raw.ts';
+import { openSession, raw, rpc } from '../../harness/clients/raw.ts';
 import { startIssuer, type Issuer } from '../../harness/issuer.ts';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
@@ -256,6 +256,13 @@ describe('a client that has not declared the extension', () => {
     const rude = await hostBackend(scope, '/mcp', (_req, res, body) => {
       const { id, method } = body as { id: number; method: string };
       const result = RUDE[method] ?? {};
+      if (isCallOf(body, 'tell')) {
+        const params = { ...TASK, resultType: undefined };
+        res.writeHead(200, { 'content-type': 'text/event-stream' });
+        res.write(`data: ${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tasks', params })}\n\n`);
+        res.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [], resultType: 'complete' } })}\n\n`);
+        return Promise.resolve();
+      }
       res.writeHead(200, { 'content-type': 'application/json' });
       res.end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } }));
       return Promise.resolve();
@@ -275,8 +282,15 @@ describe('a client that has not declared the extension', () => {
     expect(failed.text).not.toContain('raw-id');
     const calls = rude.seen.filter(({ method }) => method === 'tools/call');
     expect(calls.at(-1)?.body).not.toContain('io.modelcontextprotocol/tasks');
+    const { headers } = session;
+    const told = await raw(url, { method: 'POST', headers, body: rpc('tools/call', { name: 'rude_tell' }) });
+    expect(told.body).toContain('"content":[]');
+    expect(told.body).not.toContain('notifications/tasks');
   });
 });
+
+const isCallOf = (body: unknown, tool: string): boolean =>
+  (body as { params?: { name?: string } }).params?.name === tool;
 
 const TASK = {
   resultType: 'task',
@@ -289,7 +303,11 @@ const TASK = {
 /** Results of a backend that sends tasks to every client. */
 const RUDE: Readonly<Record<string, object>> = {
   'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {}, prompts: {} } },
-  'tools/list': { tools: [{ name: 'job', inputSchema: { type: 'object' } }], ttlMs: 0, cacheScope: 'public' },
+  'tools/list': {
+    tools: ['job', 'tell'].map((name) => ({ name, inputSchema: { type: 'object' } })),
+    ttlMs: 0,
+    cacheScope: 'public',
+  },
   'prompts/list': { prompts: [{ name: 'ask' }], ttlMs: 0, cacheScope: 'public' },
   'tools/call': TASK,
   'prompts/get': TASK,

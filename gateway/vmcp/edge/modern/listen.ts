@@ -11,9 +11,9 @@ import type { Method } from '../../methods/method.ts';
 import type { ListDigests, Listener, Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
 import { subscribe, unsubscribe } from './resource-subscription.ts';
-import type { TaskIds } from './task-ids.ts';
-import { declaresTasks, TASKS_UNDECLARED } from './task-text.ts';
-import { TaskWatch, type TaskListener } from './task-watch.ts';
+import type { TaskIds } from './tasks/task-ids.ts';
+import { declaresTasks, TASKS_UNDECLARED } from './tasks/task-text.ts';
+import { TaskWatch, type TaskListener } from './tasks/task-watch.ts';
 
 /** Changes that a client wants to be notified of. */
 interface Filter {

@@ -9,7 +9,7 @@ import { listen } from './listen.ts';
 import { multiRound } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
 import { getSkill, listSkills, readDirectory } from './skills.ts';
-import { taskMethod } from './tasks.ts';
+import { taskMethod } from './tasks/task-method.ts';
 
 const TASK_METHODS = ['tasks/get', 'tasks/update', 'tasks/cancel'];
 

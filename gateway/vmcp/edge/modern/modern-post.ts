@@ -21,7 +21,7 @@ import { SuspendedCalls } from '../../calls/suspended-calls.ts';
 import type { RoundsAnswer } from './rounds-answer.ts';
 import { RequestStates } from './request-state.ts';
 import { Stamp } from './stamp.ts';
-import { TaskIds } from './task-ids.ts';
+import { TaskIds } from './tasks/task-ids.ts';
 
 /** A message of the revision without sessions, or one that claims to be. */
 type ModernMessage = Exclude<Classified, { readonly era: 'legacy' }>;

@@ -9,8 +9,8 @@ import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
 import { resultTypeOf } from '../../transport/modern/result-text.ts';
 import { LONGEST_STATE, type Binding, type RequestStates } from './request-state.ts';
-import type { TaskIds } from './task-ids.ts';
-import { declaresTasks, taskIdIn, TASKS_UNDECLARED, withTaskId } from './task-text.ts';
+import type { TaskIds } from './tasks/task-ids.ts';
+import { declaresTasks, taskIdIn, TASKS_UNDECLARED, withTaskId } from './tasks/task-text.ts';
 
 /** Parts of this process that the requests of one call share. */
 export interface Rounds {

@@ -1,5 +1,13 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
-import { isObjectSpan, memberOf, objectMembers, readKey, visitMembers, type Span } from '../../../http/json-walk.ts';
+import {
+  isObjectSpan,
+  isWordAt,
+  memberOf,
+  objectMembers,
+  readKey,
+  visitMembers,
+  type Span,
+} from '../../../http/json-walk.ts';
 import { SERVER_INFO } from '../../era.ts';
 
 const RESULT_TYPE = Buffer.from('"resultType"');
@@ -19,8 +27,7 @@ export function resultTypeOf(message: Buffer): string {
   const at = message.indexOf(RESULT_TYPE);
   if (at === -1) return 'complete';
   const end = at + COMPLETE.length;
-  const isComplete = end <= message.length && message.compare(COMPLETE, 0, COMPLETE.length, at, end) === 0;
-  if (isComplete && !message.includes(RESULT_TYPE, end)) return 'complete';
+  if (isWordAt(message, at, end, COMPLETE) && !message.includes(RESULT_TYPE, end)) return 'complete';
   return readString(message, memberOf(message, scanBackendEnvelope(message).result, 'resultType')) ?? 'complete';
 }
 

@@ -1,12 +1,12 @@
-import { readString, type Span } from '../../../http/json-scan.ts';
-import { distinctMembers } from '../../../http/known-members.ts';
-import type { Route } from '../../aggregation/view.ts';
-import { RewrittenAnswer } from '../../answers/rewritten-answer.ts';
-import type { ClientRequest } from '../../client-request.ts';
-import { CODE } from '../../error-codes.ts';
-import { withTool } from '../../methods/call-tool.ts';
-import { failRequest } from '../../methods/failures.ts';
-import type { Method } from '../../methods/method.ts';
+import { readString, type Span } from '../../../../http/json-scan.ts';
+import { distinctMembers } from '../../../../http/known-members.ts';
+import type { Route } from '../../../aggregation/view.ts';
+import { RewrittenAnswer } from '../../../answers/rewritten-answer.ts';
+import type { ClientRequest } from '../../../client-request.ts';
+import { CODE } from '../../../error-codes.ts';
+import { withTool } from '../../../methods/call-tool.ts';
+import { failRequest } from '../../../methods/failures.ts';
+import type { Method } from '../../../methods/method.ts';
 import { declaresTasks, replyWithTaskId, TASKS_UNDECLARED } from './task-text.ts';
 import type { TaskIds, TaskOrigin } from './task-ids.ts';
 

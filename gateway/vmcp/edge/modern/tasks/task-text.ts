@@ -1,8 +1,8 @@
-import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
-import { memberOf, splice, type Span } from '../../../http/json-walk.ts';
-import { extensionOf, TASKS } from '../../aggregation/extensions.ts';
-import { CODE } from '../../error-codes.ts';
-import type { Session } from '../../session.ts';
+import { readString, scanBackendEnvelope } from '../../../../http/json-scan.ts';
+import { memberOf, splice, type Span } from '../../../../http/json-walk.ts';
+import { extensionOf, TASKS } from '../../../aggregation/extensions.ts';
+import { CODE } from '../../../error-codes.ts';
+import type { Session } from '../../../session.ts';
 
 /** Error for a client that has not declared the extension. @see MCP SEP-2663, Protocol Errors */
 export const TASKS_UNDECLARED = [

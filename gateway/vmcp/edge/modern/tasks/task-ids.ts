@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { IV_BYTES, SealedTexts } from './sealed-text.ts';
+import { IV_BYTES, SealedTexts } from '../sealed-text.ts';
 
 /** Longest text that is sealed, in bytes: an id must fit into a header. */
 const LONGEST_TEXT = 2_048;
