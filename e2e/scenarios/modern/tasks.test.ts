@@ -14,7 +14,7 @@ import {
   type GatewayParts,
 } from '../../harness/authenticated-gateway.ts';
 import { hostBackend, type HttpBackend } from '../../harness/backends/host.ts';
-import { openSession, raw, rpc } from '../../harness/clients/raw.ts';
+import { initializeRequest, MCP_HEADERS, raw, REVISION, rpc, rpcReply } from '../../harness/clients/raw.ts';
 import { startIssuer, type Issuer } from '../../harness/issuer.ts';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
@@ -276,14 +276,15 @@ describe('a client that has not declared the extension', () => {
     expect((await call(FOLLOWS)).result).toMatchObject({ resultType: 'task' });
     const prompt = await client.request('prompts/get', { name: 'rude_ask' });
     expect(prompt).toMatchObject({ error: { code: -32603, message: /task/u } });
-    const session = await openSession(url);
-    const failed = await session.call('rude_job');
-    expect(failed).toMatchObject({ error: { code: -32603, message: /task/u } });
-    expect(failed.text).not.toContain('raw-id');
+    const opened = await raw(url, { method: 'POST', headers: MCP_HEADERS, body: initializeRequest(REVISION, FOLLOWS) });
+    const headers = { ...MCP_HEADERS, 'mcp-session-id': String(opened.headers['mcp-session-id']) };
+    const old = (name: string) => raw(url, { method: 'POST', headers, body: rpc('tools/call', { name }) });
+    const failed = await old('rude_job');
+    expect(rpcReply(failed)).toMatchObject({ error: { code: -32603, message: /task/u } });
+    expect(failed.body).not.toContain('raw-id');
     const calls = rude.seen.filter(({ method }) => method === 'tools/call');
     expect(calls.at(-1)?.body).not.toContain('io.modelcontextprotocol/tasks');
-    const { headers } = session;
-    const told = await raw(url, { method: 'POST', headers, body: rpc('tools/call', { name: 'rude_tell' }) });
+    const told = await old('rude_tell');
     expect(told.body).toContain('"content":[]');
     expect(told.body).not.toContain('notifications/tasks');
   });
@@ -341,6 +342,24 @@ describe('the controls of a tool', () => {
     const other = await ann.start('two_slow_compute', slow(0));
     expect((await ann.get(other)).status).toBe(200);
   });
+});
+
+it('a task is unknown when its tool is gone, or is now that of another backend', async () => {
+  const none = { aggregation: { conflict_resolution: 'none' as const } };
+  const { as, swap, parts, issuer, one, two } = await startWorld(testScope());
+  const [alone, other] = parts.backends.map((backend) => ({ issuer, ...none, backends: [backend] }));
+  const ann = as('ann');
+  if (!alone || !other) throw new Error('there are two backends');
+  await swap(alone);
+  const taskId = await eventually('the tools are known', () => ann.start('slow_compute', slow(60)));
+  await swap({ ...alone, aggregation: { ...none.aggregation, tools: [{ workload: 'one', filter: ['greet'] }] } });
+  expect(await ann.get(taskId)).toMatchObject(UNKNOWN_TASK);
+  await swap(other);
+  await eventually('the tools are known', () => ann.start('slow_compute', slow(0)));
+  expect(await ann.get(taskId)).toMatchObject(UNKNOWN_TASK);
+  expect([...received(one, 'tasks/get'), ...received(two, 'tasks/get')]).toEqual([]);
+  await swap(alone);
+  expect(await ann.when(taskId, 'working')).toMatchObject({ taskId });
 });
 
 describe('notifications about tasks', () => {
