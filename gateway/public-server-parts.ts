@@ -59,6 +59,8 @@ export interface PublicServerDeps {
   readonly unserved: Pick<VirtualServerDeps, 'launchState' | 'leftOut'>;
   /** Interval of comments on idle streams; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
+  /** Key of the task ids that clients get, 32 bytes; each virtual server has one of its own when absent. */
+  readonly taskKey?: Buffer | undefined;
   /** Credential of every backend, in place of the strategies of the configuration. */
   readonly authenticator?: Authenticator | undefined;
   /** Dependencies of strategies except their backend. */

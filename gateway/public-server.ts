@@ -82,7 +82,8 @@ export class PublicServer {
       requestIdPrefix: deps.requestIdPrefix,
       refusals: deps.refusals,
     };
-    const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, gate, options);
+    const { version, taskKey } = deps;
+    const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version, taskKey }, gate, options);
     let listener: Listener | undefined;
     try {
       listener = await listen(app, spec.host, spec.port, {

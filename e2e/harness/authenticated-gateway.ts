@@ -21,6 +21,7 @@ export interface GatewayParts {
   /** Cedar policies and entities. */
   readonly cedar?: NonNullable<GatewayConfig['authz_config']>['cedar'];
   readonly audit?: GatewayConfig['audit_config'];
+  readonly rateLimits?: GatewayConfig['rate_limit_config'];
 }
 
 /** Returns a configuration that accepts tokens of `issuer` for the audience `vmcp`. */
@@ -35,10 +36,12 @@ export const configOver = ({
   incoming,
   cedar,
   audit,
+  rateLimits,
 }: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
   ...(audit && { audit_config: audit }),
+  ...(rateLimits && { rate_limit_config: rateLimits }),
   ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp', ...oidc } }),
   ...(cedar && { authz_config: { type: 'cedarv1', version: '1.0', cedar } }),
   vmcp: {
@@ -73,7 +76,7 @@ export interface AuthenticatedGateway {
 export async function startGatewayOver(
   scope: Scope,
   parts: GatewayParts,
-  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs' | 'stdout'> = {},
+  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs' | 'stdout' | 'taskKey'> = {},
 ): Promise<AuthenticatedGateway> {
   const spec = { host: '127.0.0.1', port: 0 };
   const gateway = await startGateway({

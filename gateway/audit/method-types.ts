@@ -22,6 +22,9 @@ const METHODS: ReadonlyMap<string, MethodType> = new Map<string, MethodType>([
   ['prompts/list', { type: 'mcp_prompts_list' }],
   ['completion/complete', { type: 'mcp_completion' }],
   ['logging/setLevel', { type: 'mcp_logging' }],
+  ['tasks/get', { type: 'mcp_request', target: 'tool' }],
+  ['tasks/update', { type: 'mcp_request', target: 'tool' }],
+  ['tasks/cancel', { type: 'mcp_request', target: 'tool' }],
   ['ping', { type: 'mcp_ping' }],
   ['notifications/roots/list_changed', { type: 'mcp_roots_list_changed' }],
 ]);

@@ -45,6 +45,14 @@ describe('the metrics of operations', () => {
     ]);
   });
 
+  it('name the tool of a request on a task', async () => {
+    const { observer, lines } = metrics();
+    observer.ended(call({ method: 'tasks/get' }));
+    expect(await lines('mcp_client_operation_duration_seconds')).toEqual([
+      expect.stringContaining('mcp_method_name="tasks/get",gen_ai_tool_name="read"'),
+    ]);
+  });
+
   it('count replies with an error as replies of the backend, and failures by their kind', async () => {
     const { observer, lines, pointsOf } = metrics();
     for (const errorType of [undefined, 'tool_error', '-32602']) observer.ended(call({ errorType }));

@@ -78,6 +78,7 @@ function relayCancellation(from: BackendMessage): void {
 function relayNotification(from: BackendMessage): void {
   const { session, message, envelope } = from;
   if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
+  if (envelope.method === 'notifications/tasks') return; // only streams of subscriptions/listen carry it
   if (envelope.method === 'notifications/resources/updated') relayUpdate(from);
   else deliver(from, message);
 }

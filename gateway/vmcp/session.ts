@@ -73,6 +73,8 @@ export interface Listener {
   updated(uri: string, message: Buffer, params: Span): void;
   /** Returns true when `updated` sends notifications of this resource. */
   wants(uri: string): boolean;
+  /** Called when other policies decide: ends a stream that they have to allow again. */
+  policiesChanged(): void;
   /** Ends the stream. */
   end(): void;
 }

@@ -314,6 +314,7 @@ export class VirtualServer {
       session.subscriptions.keep((name, backend) =>
         isListed({ kind: 'resources', name, backend, json: undefined }, session, policies),
       );
+      for (const listener of session.listeners ?? []) listener.policiesChanged();
     }
   }
 

@@ -420,5 +420,11 @@ describe('capabilities', () => {
       resourcesSubscribe: true,
     });
     expect(of({ capabilities: { tools: null, resources: 'yes', prompts: 7 } })).toEqual(none);
+    const tasks = { 'io.modelcontextprotocol/tasks': {} };
+    expect(of({}, { capabilities: { extensions: { ...tasks, 'com.example/other': {} } } })).toEqual({
+      ...none,
+      extensions: tasks,
+    });
+    expect(of({ capabilities: { extensions: { 'io.modelcontextprotocol/tasks': true } } })).toEqual(none);
   });
 });

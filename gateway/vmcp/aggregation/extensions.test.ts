@@ -6,6 +6,7 @@ import {
   relayedExtensions,
   sessionExtensions,
   SKILLS,
+  TASKS,
   unservedCapabilities,
 } from './extensions.ts';
 import { catalog, rules } from './testdata/catalogs.ts';
@@ -27,12 +28,12 @@ it('the gateway itself declares apps to backends', () => {
 });
 
 it('a client with a session is offered no extension that needs the revision without sessions', () => {
-  expect(sessionExtensions({ [SKILLS]: {}, [APPS]: {} })).toEqual({ [APPS]: {} });
+  expect(sessionExtensions({ [SKILLS]: {}, [APPS]: {}, [TASKS]: {} })).toEqual({ [APPS]: {} });
 });
 
 it('what a backend declares and the gateway does not serve is named', () => {
   const served = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {}, experimental: {} };
-  expect(unservedCapabilities({ ...served, extensions: { ...apps, [SKILLS]: {} } })).toEqual([]);
+  expect(unservedCapabilities({ ...served, extensions: { ...apps, [SKILLS]: {}, [TASKS]: {} } })).toEqual([]);
   const declared = {
     tasks: {},
     teleport: {},

@@ -8,6 +8,9 @@ export const SKILLS = 'io.modelcontextprotocol/skills';
 /** Identifier of MCP Apps. @see SEP-1865 */
 export const APPS = 'io.modelcontextprotocol/ui';
 
+/** Identifier of the Tasks extension. @see SEP-2663 */
+export const TASKS = 'io.modelcontextprotocol/tasks';
+
 /** An extension that the gateway serves, or that passes through it. */
 export interface Extension {
   /** Returns the settings with which the gateway offers it; undefined when no backend does. */
@@ -33,6 +36,10 @@ const EXTENSIONS: Readonly<Record<string, Extension>> = {
     merge: (backends) => (backends.some((each) => extensionOf(each.capabilities, APPS)) ? {} : undefined),
     declared: { mimeTypes: ['text/html;profile=mcp-app'] },
   },
+  [TASKS]: {
+    merge: (backends) => (backends.some((each) => extensionOf(each.capabilities, TASKS)) ? {} : undefined),
+    isModernOnly: true,
+  },
 };
 
 /** Returns the settings of an extension in `capabilities`; undefined for one that is not declared, or in no valid way. */
@@ -52,11 +59,11 @@ export const readsDirectories = (capabilities: Readonly<Record<string, unknown>>
 export const mergedExtensions = (backends: readonly Catalog[]): Readonly<Record<string, ExtensionSettings>> =>
   settingsBy(({ merge }) => merge(backends));
 
-/** Returns those of `offered` that clients with a session can use. */
+/** Returns those of `extensions` that clients with a session can use. */
 export const sessionExtensions = (
-  offered: Readonly<Record<string, ExtensionSettings>>,
+  extensions: Readonly<Record<string, ExtensionSettings>>,
 ): Readonly<Record<string, ExtensionSettings>> =>
-  settingsBy(({ isModernOnly }, id) => (isModernOnly ? undefined : offered[id]));
+  settingsBy(({ isModernOnly }, id) => (isModernOnly ? undefined : extensions[id]));
 
 /** Returns the extensions in the capabilities of a client that backends learn: those of which its calls can make use. */
 export const relayedExtensions = (declared: unknown): Readonly<Record<string, ExtensionSettings>> =>

@@ -14,7 +14,7 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   /** Trace of a sampled request. */
   readonly trace?: RequestTrace | undefined;
   /** Called when the item that the request names exists: its advertised name, or its URI. */
-  routed?(name: string): void;
+  routed?(name: string, backend: string): void;
   /** Sends the whole reply of a backend. `errorType` is the `error.type` of OpenTelemetry. */
   reply(message: Buffer, errorType?: string): void;
   /** `result` is JSON text. `errorType` is that of a result which reports an error. */

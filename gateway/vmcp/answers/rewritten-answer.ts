@@ -52,8 +52,8 @@ export class RewrittenAnswer implements Answer {
     this.#answer.drop();
   }
 
-  routed(name: string): void {
-    this.#answer.routed?.(name);
+  routed(name: string, backend: string): void {
+    this.#answer.routed?.(name, backend);
   }
 
   result(result: Buffer | string, errorType?: string): void {

@@ -5,7 +5,8 @@ import type { CallObserver, Peer } from '../../telemetry/call-observer.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { OWN_CAPABILITIES } from '../aggregation/extensions.ts';
 import { CallGate } from '../budgets/call-gate.ts';
-import { CALL_LIMITS } from '../budgets/limits.ts';
+import { CALL_LIMITS, TASK_STREAM_LIMITS } from '../budgets/limits.ts';
+import { StreamPlaces } from '../budgets/stream-places.ts';
 import { isModern } from '../era.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { initTimeoutMs, replyTimeoutMs } from '../timeouts.ts';
@@ -57,6 +58,7 @@ export class BackendRuntime {
   readonly config: Backend;
   readonly circuit: Circuit;
   readonly gate = new CallGate(CALL_LIMITS);
+  readonly taskStreams = new StreamPlaces(TASK_STREAM_LIMITS);
   readonly credentials: Credentials;
   /** True when the last call failed because the credential is misconfigured. */
   misconfigured = false;

@@ -53,6 +53,9 @@ export const processesPerPrincipal = (maxProcesses: number): number => Math.max(
 /** Event streams (GET) of sessions at one backend. Sessions beyond the limit retry later. */
 export const STREAM_LIMITS = { total: 256, perPrincipal: 32 } as const;
 
+/** Most streams of clients for the tasks of one backend, beside its other streams. */
+export const TASK_STREAM_LIMITS = { total: 128, perPrincipal: 16 } as const;
+
 /** Most notifications and responses that wait for one backend; more are dropped. */
 export const MAX_UNSENT_MESSAGES = 1_000;
 

@@ -62,7 +62,7 @@ export class Forwarder {
     onFailure: OnFailure,
     onReply?: (message: Buffer) => void,
   ): void {
-    answer.routed?.(name);
+    answer.routed?.(name, route.backend);
     request.audit?.routed(name, route.backend);
     if (this.#policies.length === 0) {
       this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply);

@@ -19,7 +19,9 @@ const LONGEST_CLIENT_INFO = 128;
 export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts | undefined {
   const asked = readString(body, memberOf(body, params, 'protocolVersion'));
   if (asked === undefined) return undefined;
-  const capabilities = readCapabilities(body, memberOf(body, params, 'capabilities'));
+  const capabilities = readCapabilities(body, memberOf(body, params, 'capabilities'), (declared) =>
+    sessionExtensions(relayedExtensions(declared)),
+  );
   return {
     revision: (REVISIONS as readonly string[]).includes(asked) ? asked : LATEST_REVISION,
     capabilities,
@@ -38,7 +40,7 @@ export function readClientInfo(body: Buffer, info: Span | undefined): ClientInfo
  * Returns the JSON text of the capabilities that are declared to backends: those whose requests the gateway relays, and
  * extensions. Checks their length before it parses them, as parsing many small members takes much memory.
  */
-export function readCapabilities(body: Buffer, declared: Span | undefined): string {
+export function readCapabilities(body: Buffer, declared: Span | undefined, extensionsOf = relayedExtensions): string {
   const relayed: Record<string, unknown> = {};
   const read = (name: string): unknown => {
     const span = memberOf(body, declared, name);
@@ -50,7 +52,7 @@ export function readCapabilities(body: Buffer, declared: Span | undefined): stri
     const value = read(name);
     if (value !== undefined) relayed[name] = value;
   }
-  const extensions = relayedExtensions(read('extensions'));
+  const extensions = extensionsOf(read('extensions'));
   if (Object.keys(extensions).length > 0) relayed['extensions'] = extensions;
   const text = JSON.stringify(relayed);
   checkLength(text.length);

@@ -24,6 +24,8 @@ export interface EdgeOptions {
   readonly maxBodyBytes: number;
   /** Version of the gateway, for `serverInfo`. */
   readonly version: string;
+  /** Key of the task ids that clients get, 32 bytes; each virtual server has one of its own when absent. */
+  readonly taskKey?: Buffer | undefined;
 }
 
 /** Longest body that is read without a session, when only `initialize` needs none. */
@@ -36,7 +38,7 @@ const TOO_LONG = 'the body is longer than the gateway accepts';
  * Server
  */
 export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHandler {
-  const modern = new ModernPost(server, options.version);
+  const modern = new ModernPost(server, options.version, options.taskKey);
   return (req, res) => {
     const refusal = refuseHeaders(req);
     if (refusal) {

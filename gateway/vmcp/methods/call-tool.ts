@@ -4,7 +4,11 @@ import { failToolCall } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Route } from '../aggregation/view.ts';
+import type { Answer } from '../answers/answer.ts';
+import type { OnFailure } from '../calls/failure.ts';
 import type { ClientRequest } from '../client-request.ts';
+import type { Session } from '../session.ts';
+import type { VirtualServer } from '../virtual-server.ts';
 import { wrongParamHeader } from '../tool-headers.ts';
 import type { Method } from './method.ts';
 
@@ -20,17 +24,6 @@ export const callTool: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, '"arguments" of tools/call must be an object');
     return;
   }
-  const view = server.view(session);
-  const route = view.certain ? view.current.tools.get(name) : undefined;
-  const unknown = (): void => {
-    const unread = server.views.unreadBackend(session, name);
-    const backend = unread && server.fleet.runtime(unread.backend);
-    const item = { kind: 'tools', name, backend: backend?.name } as const;
-    server.calls.answerUnknown(session, request, item, answer, failToolCall, () => {
-      if (backend) failToolCall(answer, unread.failure, backend);
-      else answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
-    });
-  };
   const send = (found: Route): void => {
     const wrong = wrongHeader(request, found);
     if (wrong === undefined)
@@ -38,7 +31,39 @@ export const callTool: Method = (server, session, request, answer) => {
     else
       answer.error(CODE.headerMismatch, `the header ${wrong} must equal its argument`, { mismatch: { header: wrong } });
   };
-  if (route) send(route);
+  withTool(server, session, request, answer, name, failToolCall, send, refuseUnknown);
+};
+
+const refuseUnknown = (answer: Answer, name: string): void => {
+  answer.error(CODE.invalidParams, `unknown tool "${shown(name)}"`);
+};
+
+/**
+ * Calls `onFound` with the route of the tool that is advertised as `name`, at once when it is known. Calls `onMissing`
+ * when there is none, unless a policy rejects the request or the tool may be one of a backend that cannot be read.
+ */
+export function withTool(
+  server: VirtualServer,
+  session: Session,
+  request: ClientRequest,
+  answer: Answer,
+  name: string,
+  onFailure: OnFailure,
+  onFound: (route: Route) => void,
+  onMissing: (answer: Answer, name: string) => void,
+): void {
+  const view = server.view(session);
+  const route = view.certain ? view.current.tools.get(name) : undefined;
+  const unknown = (): void => {
+    const unread = server.views.unreadBackend(session, name);
+    const backend = unread && server.fleet.runtime(unread.backend);
+    const item = { kind: 'tools', name, backend: backend?.name } as const;
+    server.calls.answerUnknown(session, request, item, answer, onFailure, () => {
+      if (backend) onFailure(answer, unread.failure, backend);
+      else onMissing(answer, name);
+    });
+  };
+  if (route) onFound(route);
   else if (view.settled) unknown();
   else
     later(
@@ -47,11 +72,11 @@ export const callTool: Method = (server, session, request, answer) => {
       answer,
       whenFound(view, ({ tools }) => tools.get(name)),
       (late) => {
-        if (late) send(late);
+        if (late) onFound(late);
         else unknown();
       },
     );
-};
+}
 
 /** Returns the `Mcp-Param-*` header that contradicts the arguments of a request without a session. */
 const wrongHeader = ({ body, params, received }: ClientRequest, { json }: Route): string | undefined =>

@@ -1,4 +1,4 @@
-import type { Envelope } from '../../../http/json-scan.ts';
+import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf, withMember, type Span } from '../../../http/json-walk.ts';
 import type { Answer } from '../../answers/answer.ts';
 import { digestsOf } from '../../announce.ts';
@@ -11,6 +11,9 @@ import type { Method } from '../../methods/method.ts';
 import type { ListDigests, Listener, Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
 import { subscribe, unsubscribe } from './resource-subscription.ts';
+import type { TaskIds } from './tasks/task-ids.ts';
+import { declaresTasks, TASKS_UNDECLARED } from './tasks/task-text.ts';
+import { TaskWatch, type TaskListener } from './tasks/task-watch.ts';
 
 /** Changes that a client wants to be notified of. */
 interface Filter {
@@ -18,6 +21,7 @@ interface Filter {
   readonly promptsListChanged?: true;
   readonly resourcesListChanged?: true;
   readonly resourceSubscriptions?: readonly string[];
+  readonly taskIds?: readonly string[];
 }
 
 const LISTS = [
@@ -28,57 +32,82 @@ const LISTS = [
 
 /**
  * Serves `subscriptions/listen`: a stream that begins with the accepted part of the filter and lasts until the client
- * leaves or the gateway stops. @see MCP 2026-07-28, basic/utilities/subscriptions
+ * leaves or the gateway stops. @see MCP 2026-07-28, basic/utilities/subscriptions, SEP-2663
  */
-export const listen: Method = (server, session, request, answer) => {
-  const filter = readFilter(request);
-  if (typeof filter === 'string') {
-    answer.error(CODE.invalidParams, filter);
-    return;
-  }
-  const { resourceSubscriptions: uris = [], ...lists } = filter;
-  if (uris.length === 0) {
-    new ListenStream(server, session, lists, answer).open();
-    return;
-  }
-  later(server, request, answer, subscribe(server, session, request, uris), (accepted) => {
-    const honored = accepted.length === 0 ? lists : { ...lists, resourceSubscriptions: accepted };
-    new ListenStream(server, session, honored, answer).open();
-  });
-};
+export const listen =
+  (tasks: TaskIds): Method =>
+  (server, session, request, answer) => {
+    const filter = readFilter(request);
+    if (typeof filter === 'string') {
+      answer.error(CODE.invalidParams, filter);
+      return;
+    }
+    const { resourceSubscriptions: uris = [], taskIds = [], ...lists } = filter;
+    if (taskIds.length > 0 && !declaresTasks(session)) {
+      answer.error(...TASKS_UNDECLARED);
+      return;
+    }
+    if (uris.length === 0 && taskIds.length === 0) {
+      new ListenStream(server, session, lists, answer).open();
+      return;
+    }
+    const opening = Promise.all([
+      subscribe(server, session, request, uris),
+      taskIds.length === 0 ? undefined : TaskWatch.open(server, session, request, tasks, taskIds),
+    ]);
+    later(server, request, answer, opening, ([accepted, watch]) => {
+      const honored = {
+        ...lists,
+        ...(accepted.length > 0 && { resourceSubscriptions: accepted }),
+        ...(watch && watch.accepted.length > 0 && { taskIds: watch.accepted }),
+      };
+      new ListenStream(server, session, honored, answer, watch).open();
+    });
+  };
 
 /** Returns the filter of a request, or a message about what is wrong with it. */
 function readFilter({ body, envelope }: ClientRequest): Filter | string {
   const span = memberOf(body, envelope.params, 'notifications');
   if (!span || !isObjectSpan(body, span)) return 'subscriptions/listen needs an object "notifications"';
   const given = JSON.parse(body.toString('utf8', span.start, span.end)) as Record<string, unknown>;
-  const uris = given['resourceSubscriptions'] ?? [];
-  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string'))
-    return '"resourceSubscriptions" must be a list of URIs';
-  if (uris.length > SESSION_SUBSCRIPTIONS.count)
-    return `"resourceSubscriptions" may have ${String(SESSION_SUBSCRIPTIONS.count)} URIs`;
+  const uris = readStrings(given, 'resourceSubscriptions');
+  const ids = readStrings(given, 'taskIds');
+  if (typeof uris === 'string') return uris;
+  if (typeof ids === 'string') return ids;
   const wanted = LISTS.filter(([, member]) => given[member] === true).map(([, member]) => [member, true]);
   return {
     ...(Object.fromEntries(wanted) as Filter),
-    ...(uris.length > 0 && { resourceSubscriptions: [...new Set(uris)] }),
+    ...(uris.length > 0 && { resourceSubscriptions: uris }),
+    ...(ids.length > 0 && { taskIds: ids }),
   };
 }
 
+/** Returns the strings of a member, each once, or a message about what is wrong with it. */
+function readStrings(given: Readonly<Record<string, unknown>>, member: string): readonly string[] | string {
+  const list = given[member] ?? [];
+  if (!Array.isArray(list) || !list.every((each) => typeof each === 'string'))
+    return `"${member}" must be a list of strings`;
+  const { count } = SESSION_SUBSCRIPTIONS;
+  return list.length > count ? `"${member}" may have ${String(count)} entries` : [...new Set(list)];
+}
+
 /** One stream. */
-class ListenStream implements Listener {
+class ListenStream implements Listener, TaskListener {
   readonly #server: VirtualServer;
   readonly #session: Session;
   readonly #filter: Filter;
   readonly #uris: ReadonlySet<string>;
   readonly #answer: Answer;
+  readonly #watch: TaskWatch | undefined;
   #seen: ListDigests;
 
-  constructor(server: VirtualServer, session: Session, filter: Filter, answer: Answer) {
+  constructor(server: VirtualServer, session: Session, filter: Filter, answer: Answer, watch?: TaskWatch) {
     this.#server = server;
     this.#session = session;
     this.#filter = filter;
     this.#uris = new Set(filter.resourceSubscriptions);
     this.#answer = answer;
+    this.#watch = watch;
     this.#seen = digestsOf(server.views.listed(session));
   }
 
@@ -91,6 +120,8 @@ class ListenStream implements Listener {
     (this.#session.listeners ??= new Set()).add(this);
     this.#answer.watchClient(this);
     this.#server.listen(this.#session);
+    this.#watch?.attach(this);
+    if (this.#session.ended) this.end();
   }
 
   changed(lists: ListDigests): void {
@@ -101,7 +132,20 @@ class ListenStream implements Listener {
   }
 
   updated(uri: string, message: Buffer, params: Span): void {
-    if (!this.#uris.has(uri)) return;
+    if (this.#uris.has(uri)) this.#relay(message, params);
+  }
+
+  taskChanged(message: Buffer): void {
+    const { params } = scanBackendEnvelope(message);
+    if (params) this.#relay(message, params);
+  }
+
+  policiesChanged(): void {
+    if (this.#watch) this.end();
+  }
+
+  /** Sends a notification of a backend under the id of this stream. */
+  #relay(message: Buffer, params: Span): void {
     const meta = memberOf(message, params, '_meta');
     const own = meta && isObjectSpan(message, meta) ? message.subarray(meta.start, meta.end) : EMPTY;
     const tagged = withMember(own, { start: 0, end: own.length }, SUBSCRIPTION_ID, this.#id);
@@ -132,6 +176,7 @@ class ListenStream implements Listener {
     if (listeners.size === 0) this.#session.listeners = undefined;
     this.#answer.unwatchClient();
     unsubscribe(this.#server, this.#session, this.#uris);
+    this.#watch?.close();
     return true;
   }
 

@@ -9,6 +9,9 @@ import { listen } from './listen.ts';
 import { multiRound } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
 import { getSkill, listSkills, readDirectory } from './skills.ts';
+import { taskMethod } from './tasks/task-method.ts';
+
+const TASK_METHODS = ['tasks/get', 'tasks/update', 'tasks/cancel'];
 
 /** Returns the handlers of all requests without a session. */
 export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMethod> =>
@@ -24,6 +27,7 @@ export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMetho
     ['skills/list', listSkills],
     ['skills/get', limited(multiRound(getSkill, rounds))],
     ['resources/directory/read', limited(multiRound(readDirectory, rounds))],
+    ...TASK_METHODS.map((name): [string, ObservedMethod] => [name, limited(taskMethod(rounds.tasks))]),
     ['server/discover', discover],
-    ['subscriptions/listen', listen],
+    ['subscriptions/listen', listen(rounds.tasks)],
   ]);

@@ -21,6 +21,7 @@ import { SuspendedCalls } from '../../calls/suspended-calls.ts';
 import type { RoundsAnswer } from './rounds-answer.ts';
 import { RequestStates } from './request-state.ts';
 import { Stamp } from './stamp.ts';
+import { TaskIds } from './tasks/task-ids.ts';
 
 /** A message of the revision without sessions, or one that claims to be. */
 type ModernMessage = Exclude<Classified, { readonly era: 'legacy' }>;
@@ -35,7 +36,8 @@ export class ModernPost {
   readonly #methods: RequestEra['methods'];
   readonly #warnedOf = new Set<string>();
 
-  constructor(server: VirtualServer, version: string) {
+  /** `taskKey` has 32 bytes: processes with the same key serve the tasks of each other. */
+  constructor(server: VirtualServer, version: string, taskKey?: Buffer) {
     this.#server = server;
     this.#resultParts = {
       stamp: new Stamp(JSON.stringify({ name: 'vmcp', version })),
@@ -46,7 +48,7 @@ export class ModernPost {
     server.onDrain(() => {
       suspended.clear();
     });
-    this.#methods = modernMethods({ states: new RequestStates(server.now), suspended });
+    this.#methods = modernMethods({ states: new RequestStates(server.now), suspended, tasks: new TaskIds(taskKey) });
   }
 
   /** Answers one message. Throws `ScanError` before anything is sent. */

@@ -1,8 +1,7 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { ClientRequest } from '../../client-request.ts';
+import { SealedTexts } from './sealed-text.ts';
 
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 const LIFE_MS = 3_600_000;
 /** Most states that are remembered as used. The oldest are forgotten first. */
 const MOST_USED = 100_000;
@@ -28,7 +27,7 @@ export function bindingOf(principal: string, { body, params, envelope }: ClientR
  * @see MCP 2026-07-28, SEP-2322
  */
 export class RequestStates {
-  readonly #key = randomBytes(32);
+  readonly #texts = new SealedTexts(randomBytes(32));
   readonly #now: () => number;
   readonly #used = new Set<string>();
 
@@ -37,26 +36,15 @@ export class RequestStates {
   }
 
   seal(state: RequestState, binding: Binding): string {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(aadOf(binding));
-    const text = JSON.stringify({ ...state, until: this.#now() + LIFE_MS });
-    return Buffer.concat([iv, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+    return this.#texts.seal(JSON.stringify({ ...state, until: this.#now() + LIFE_MS }), JSON.stringify(binding));
   }
 
   /** Returns a state once; undefined for one that is altered, expired, used, or of another request. */
   open(sealed: string, binding: Binding): RequestState | undefined {
-    const bytes = Buffer.from(sealed, 'base64url');
-    if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
-    const iv = bytes.subarray(0, IV_BYTES);
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, iv, { authTagLength: TAG_BYTES });
-    decipher.setAAD(aadOf(binding)).setAuthTag(bytes.subarray(-TAG_BYTES));
-    try {
-      const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
-      const { until, ...state } = JSON.parse(text) as RequestState & { readonly until: number };
-      return until > this.#now() && this.#use(iv.toString('base64url')) ? state : undefined;
-    } catch {
-      return undefined;
-    }
+    const opened = this.#texts.open(sealed, JSON.stringify(binding));
+    if (!opened) return undefined;
+    const { until, ...state } = JSON.parse(opened.text) as RequestState & { readonly until: number };
+    return until > this.#now() && this.#use(opened.iv.toString('base64url')) ? state : undefined;
   }
 
   #use(id: string): boolean {
@@ -69,5 +57,3 @@ export class RequestStates {
     return true;
   }
 }
-
-const aadOf = (binding: Binding): Buffer => Buffer.from(JSON.stringify(binding));

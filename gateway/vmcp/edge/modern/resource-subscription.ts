@@ -50,7 +50,7 @@ function ask(
 }
 
 /** Answer of a request that the gateway makes for a client: whether it succeeded. */
-class Verdict implements Answer {
+export class Verdict implements Answer {
   readonly id = ID;
   readonly collects = true;
   readonly started = false;

@@ -7,20 +7,22 @@ import type { Budget } from '../../budgets/limits.ts';
 import { CODE } from '../../error-codes.ts';
 import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
+import { resultTypeOf } from '../../transport/modern/result-text.ts';
 import { LONGEST_STATE, type Binding, type RequestStates } from './request-state.ts';
+import type { TaskIds } from './tasks/task-ids.ts';
+import { declaresTasks, taskIdIn, TASKS_UNDECLARED, withTaskId } from './tasks/task-text.ts';
 
 /** Parts of this process that the requests of one call share. */
 export interface Rounds {
   readonly states: RequestStates;
   readonly suspended: SuspendedCalls<RoundsAnswer>;
+  readonly tasks: TaskIds;
 }
-
-const INPUT_REQUIRED = Buffer.from('"input_required"');
 
 /**
  * Answer to a call that may need several requests of the client. A request of a backend in mid call ends the client's
  * request with `input_required`; the call waits here for the request that brings the answers. The state of a backend
- * that asks in this way itself is sealed.
+ * that asks in this way itself is sealed, and so is the id of a task that a tool makes.
  */
 export class RoundsAnswer implements Answer, SuspendedCall {
   readonly id: Buffer;
@@ -38,6 +40,8 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   #isAsking = false;
   #hasAsked = false;
   #late: ((out: Answer) => void) | undefined;
+  #tool = '';
+  #backend = '';
 
   constructor(out: Answer, session: Session, rounds: Rounds, binding: () => Binding) {
     this.id = out.id;
@@ -111,11 +115,31 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   }
 
   reply(message: Buffer, errorType?: string): void {
-    const sealed = message.includes(INPUT_REQUIRED) ? this.#sealed(message) : message;
+    const type = resultTypeOf(message);
+    if (type === 'input_required') this.#reply(this.#sealed(message), errorType);
+    else if (type === 'task') this.#replyTask(message, errorType);
+    else this.#reply(message, errorType);
+  }
+
+  /** Sends a reply; undefined for one whose state or task id is too long. */
+  #reply(message: Buffer | undefined, errorType?: string): void {
     this.#settle((out) => {
-      if (sealed) out.reply(out.id === this.id ? sealed : withId(sealed, out.id), errorType);
-      else out.error(CODE.internal, 'the state of the backend is longer than the gateway forwards');
+      if (message) out.reply(out.id === this.id ? message : withId(message, out.id), errorType);
+      else out.error(CODE.internal, 'the state or task id of the backend is longer than the gateway forwards');
     });
+  }
+
+  #replyTask(message: Buffer, errorType: string | undefined): void {
+    const found = taskIdIn(message, scanBackendEnvelope(message).result);
+    const [principal, method] = this.#binding();
+    if (!declaresTasks(this.#session)) this.error(...TASKS_UNDECLARED);
+    else if (method !== 'tools/call' || !found) {
+      this.error(CODE.internal, 'the backend answered with a task where MCP has none, or with one without an id');
+    } else {
+      const origin = { backend: this.#backend, tool: this.#tool, taskId: found.id };
+      const sealed = this.#rounds.tasks.seal(origin, principal);
+      this.#reply(sealed === undefined ? undefined : withTaskId(message, found.span, sealed), errorType);
+    }
   }
 
   refuse(refusal: CallRefusal): void {
@@ -160,8 +184,10 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     this.#out = undefined;
   }
 
-  routed(name: string): void {
-    this.#out?.routed?.(name);
+  routed(name: string, backend: string): void {
+    this.#tool = name;
+    this.#backend = backend;
+    this.#out?.routed?.(name, backend);
   }
 
   watchClient(call: WatchingCall): void {
@@ -214,9 +240,8 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   /** Returns a reply with the sealed state of the backend; undefined for a state that is too long. */
   #sealed(message: Buffer): Buffer | undefined {
     const { result } = scanBackendEnvelope(message);
-    const type = readString(message, memberOf(message, result, 'resultType'));
     const inner = readString(message, memberOf(message, result, 'requestState'));
-    if (!result || type !== 'input_required' || inner === undefined) return message;
+    if (!result || inner === undefined) return message;
     if (inner.length > LONGEST_STATE) return undefined;
     const state = this.#rounds.states.seal({ inner }, this.#binding());
     const sealed = withMember(message, result, 'requestState', JSON.stringify(state));

@@ -9,7 +9,7 @@ import {
   type ReplySink,
   type RequestHandle,
 } from '../channel.ts';
-import { asOlderReply, readInputRequired, type InputRequired } from './result-text.ts';
+import { asOlderReply, readInputRequired, resultTypeOf, type InputRequired } from './result-text.ts';
 
 const MOST_ROUNDS = 10;
 /** Most results in a row that ask for nothing, and the pause before the request is repeated. */
@@ -61,8 +61,11 @@ export class BridgedRequest implements ReplySink, RequestHandle {
   }
 
   reply(message: Buffer): void {
-    const needed = readInputRequired(message);
+    const type = resultTypeOf(message);
+    const needed = type === 'input_required' ? readInputRequired(message) : undefined;
     if (needed) this.#nextRound(needed);
+    else if (type === 'task')
+      this.#refuse('the backend answers with a task, which only clients of MCP 2026-07-28 can follow');
     else
       this.#end(() => {
         this.#sink.reply(this.#request.client ? asOlderReply(message) : message);

@@ -50,7 +50,8 @@ export class ModernChannel implements Channel, ExchangeHost {
     const own = Object.entries(options.headers).flat();
     this.#headers = [...own, 'content-type', 'application/json', 'accept', ACCEPT_POST];
     this.#requests = new ModernRequests({
-      exchange: (request, sink) => this.#send(request, sink, this.dispatcher),
+      exchange: (request, sink) =>
+        this.#send(request, sink, request.method === 'subscriptions/listen' ? options.streams : this.dispatcher),
       listen: async (request, sink) => {
         const credential = await owner.authorize?.();
         return this.#send({ ...request, credential }, sink, options.streams);

@@ -110,7 +110,7 @@ export class ModernRequests {
 }
 
 /** Longest life of a stream, ms: the longest of a timer. */
-const LONGEST_STREAM_MS = 2_147_483_647;
+export const LONGEST_STREAM_MS = 2_147_483_647;
 
 const DONE: RequestHandle = {
   cancel: () => undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asOlderReply, readInputRequired } from './result-text.ts';
+import { asOlderReply, readInputRequired, resultTypeOf } from './result-text.ts';
 
 const reply = (result: object): Buffer => Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
 const older = (result: object): unknown =>
@@ -23,6 +23,31 @@ describe('a reply for a client of an older revision', () => {
     expect(asOlderReply(Buffer.from(text)).toString()).toBe(
       '{"jsonrpc":"2.0","id":1,"result":{"n":1.0e2,"s":"\\u00e9"}}',
     );
+  });
+});
+
+describe('the type of a result', () => {
+  it.each([
+    [{ content: [] }, 'complete'],
+    [{ resultType: 'complete' }, 'complete'],
+    [{ resultType: 'task', taskId: '1' }, 'task'],
+    [{ resultType: 'input_required' }, 'input_required'],
+    [{ structuredContent: { resultType: 'task' }, resultType: 'complete' }, 'complete'],
+    [{ structuredContent: { resultType: 'task' } }, 'complete'],
+    [{ structuredContent: { resultType: 'complete' }, resultType: 'task' }, 'task'],
+    [{ resultType: 7 }, 'complete'],
+  ])('of %j is %s', (result, type) => {
+    expect(resultTypeOf(reply(result))).toBe(type);
+  });
+
+  it('is the last of two, as JSON.parse reads it', () => {
+    const text = '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","resultType" : "task"}}';
+    expect(resultTypeOf(Buffer.from(text))).toBe('task');
+  });
+
+  it('of an error is complete', () => {
+    const error = { code: -32603, message: 'no "resultType"', data: { resultType: 'task' } };
+    expect(resultTypeOf(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })))).toBe('complete');
   });
 });
 

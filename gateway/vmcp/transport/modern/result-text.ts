@@ -1,8 +1,17 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
-import { isObjectSpan, objectMembers, readKey, visitMembers, type Span } from '../../../http/json-walk.ts';
+import {
+  isObjectSpan,
+  isWordAt,
+  memberOf,
+  objectMembers,
+  readKey,
+  visitMembers,
+  type Span,
+} from '../../../http/json-walk.ts';
 import { SERVER_INFO } from '../../era.ts';
 
 const RESULT_TYPE = Buffer.from('"resultType"');
+const COMPLETE = Buffer.from('"resultType":"complete"');
 /** Members that clients of older revisions do not know. */
 const NEW_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 
@@ -13,9 +22,17 @@ export interface InputRequired {
   readonly state: string | undefined;
 }
 
+/** Returns the `resultType` of a reply: `complete` for one without, and for an error. Scans only unusual replies. */
+export function resultTypeOf(message: Buffer): string {
+  const at = message.indexOf(RESULT_TYPE);
+  if (at === -1) return 'complete';
+  const end = at + COMPLETE.length;
+  if (isWordAt(message, at, end, COMPLETE) && !message.includes(RESULT_TYPE, end)) return 'complete';
+  return readString(message, memberOf(message, scanBackendEnvelope(message).result, 'resultType')) ?? 'complete';
+}
+
 /** Returns what the result of a reply asks for; undefined for a complete one, and for an error. */
 export function readInputRequired(message: Buffer): InputRequired | undefined {
-  if (!message.includes(RESULT_TYPE)) return undefined;
   const { result } = scanBackendEnvelope(message);
   if (!result || !isObjectSpan(message, result)) return undefined;
   const members = objectMembers(message, result);

@@ -1,0 +1,52 @@
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { IV_BYTES, SealedTexts } from '../sealed-text.ts';
+
+/** Longest text that is sealed, in bytes: an id must fit into a header. */
+const LONGEST_TEXT = 2_048;
+
+/** The task of a backend, and the call that made it. */
+export interface TaskOrigin {
+  readonly backend: string;
+  /** Advertised name of the tool. */
+  readonly tool: string;
+  /** Id that the backend knows. */
+  readonly taskId: string;
+}
+
+/**
+ * Task ids as clients know them: sealed with backend, tool and owner, so that every process with the key can serve
+ * them, and nobody else can use them. Equal tasks have equal ids, as clients compare them. @see MCP SEP-2663
+ */
+export class TaskIds {
+  readonly #texts: SealedTexts;
+  readonly #ivKey: Buffer;
+
+  /** `secret` has 32 bytes. */
+  constructor(secret: Buffer = randomBytes(32)) {
+    this.#texts = new SealedTexts(derived(secret, 'seal'));
+    this.#ivKey = derived(secret, 'iv');
+  }
+
+  /** Returns undefined for an id that is too long. */
+  seal({ backend, tool, taskId }: TaskOrigin, principal: string): string | undefined {
+    const text = JSON.stringify([backend, tool, taskId]);
+    if (Buffer.byteLength(text) > LONGEST_TEXT) return undefined;
+    // derived from all that is sealed, so it repeats only for the same id
+    const iv = createHmac('sha256', this.#ivKey)
+      .update(JSON.stringify([principal, text]))
+      .digest();
+    return this.#texts.seal(text, principal, iv.subarray(0, IV_BYTES));
+  }
+
+  /** Returns undefined for an id that is altered or belongs to another principal. */
+  open(sealed: string, principal: string): TaskOrigin | undefined {
+    const opened = this.#texts.open(sealed, principal);
+    if (!opened) return undefined;
+    const [backend, tool, taskId] = JSON.parse(opened.text) as [string, string, string];
+    return { backend, tool, taskId };
+  }
+}
+
+/** Derives a key by HKDF (RFC 5869). */
+const derived = (secret: Buffer, use: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', `vmcp task id ${use}`, 32));
