@@ -40,8 +40,8 @@ export const rateLimit = definePolicy({
     const isOpen = (plan: BucketPlan): boolean => passesOutage(settings, plan);
     return {
       namedTools: namedTools(settings),
-      decide({ item, name, session }) {
-        const plan = item.kind === 'tools' ? planOf(name) : undefined;
+      decide({ method, name, session }) {
+        const plan = method === 'tools/call' ? planOf(name) : undefined;
         if (!plan) return ALLOW;
         const taken = buckets.take(plan, session.principal);
         return taken instanceof Promise
