@@ -21,6 +21,7 @@ import { DEFAULT_GROUP } from './management/groups/groups.ts';
 import { createManagementApi, type ManagementApiOptions } from './management/management-api.ts';
 import { connectWithSdk } from './management/secrets/one-password/sdk.ts';
 import { osKeyring } from './management/secrets/password/os-keyring.ts';
+import { explainedServer } from './explained-server.ts';
 import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
@@ -252,7 +253,8 @@ export class Gateway {
     const registry = { isReadOnly: env['VMCP_REGISTRY_READ_ONLY'] === '1' };
     const allowPrivateIp = env['VMCP_SKILLS_ALLOW_PRIVATE_IP'] === '1';
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
-    const host = { env, version, log, now: Date.now, endpoints, draining: this.#draining.signal };
+    const servers = () => [...this.#running.values()].map(({ virtual }) => explainedServer(virtual));
+    const host = { env, version, log, now: Date.now, endpoints, servers, draining: this.#draining.signal };
     const cluster = api.cluster && openCluster(api.cluster, { now: Date.now, log });
     this.#client = cluster?.client;
     const workloads = (services: WorkloadServices): Workloads =>
