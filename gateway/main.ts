@@ -8,6 +8,7 @@ import { ProcessAudit } from './audit/process-audit.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Problem } from './contract/problem.ts';
+import type { AuditConfig } from './contract/run-config/audit.ts';
 import { isLoopback } from './http/origin-guard.ts';
 import { apiServerOf } from './kube/api-server.ts';
 import type { Boundary } from './incoming/boundary.ts';
@@ -28,7 +29,7 @@ import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { openCluster, type ManagedCluster } from './managed-cluster.ts';
 import { managementOrigins } from './origins-of.ts';
 import { PublicServer, type ServerSpec } from './public-server.ts';
-import type { PublicServerDeps } from './public-server-parts.ts';
+import { auditFault, type PublicServerDeps } from './public-server-parts.ts';
 import { countRegisteredClients } from './telemetry/auth-server-metrics.ts';
 import { countSessions } from './telemetry/session-count.ts';
 import { RefusalLog } from './telemetry/refusal-log.ts';
@@ -94,6 +95,8 @@ export interface ManagementOptions {
   readonly api?: ApiOptions | undefined;
   /** Authenticates every request. */
   readonly boundary?: Boundary | undefined;
+  /** Settings of an audit log of its own; requests are also written to those of the servers. */
+  readonly audit?: AuditConfig | undefined;
 }
 
 export interface ClusterOptions {
@@ -193,8 +196,9 @@ export class Gateway {
   async start(): Promise<void> {
     process.on('unhandledRejection', this.#onUnhandled);
     const { management, version, servers, log } = this.#options;
-    const { api, boundary } = management;
+    const { api, boundary, audit } = management;
     if (api && !boundary && !isLoopback(management.host)) throw new BoundaryImpossible(new Error(OPEN_TO_OTHERS));
+    if (audit) await this.#openAudit(audit);
     const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
       log,
       boundary,
@@ -207,6 +211,12 @@ export class Gateway {
     this.#management = await listen(app, management.host, management.port);
     for (const spec of servers) await this.#startServer(spec);
     for (const spec of servers) await this.#follow(spec);
+  }
+
+  /** Rejects with `BoundaryImpossible`. */
+  #openAudit(audit: AuditConfig): Promise<void> {
+    const onDropped = this.#metrics.auditDropped('management');
+    return this.#audit.openManagement(audit, { now: Date.now, onDropped }).catch(auditFault);
   }
 
   /** Applies new configurations. Sessions of remaining servers continue. Rejects with `ListenError`. */
@@ -238,6 +248,7 @@ export class Gateway {
     const stopped = configured.map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     await Promise.all([this.#management?.close(), this.#postForm.close(), this.#client?.close()]);
+    await this.#audit.close();
     process.off('unhandledRejection', this.#onUnhandled);
   }
 
