@@ -17,6 +17,7 @@ const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'
 const waiting = [
   'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
   'e2e/workloads/engine-outage.test.ts',
+  'e2e/charts/gateway-alerts.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];
