@@ -12,6 +12,7 @@ import { rateLimits } from './w10-rate-limits.ts';
 import { tracedCalls } from './w12-telemetry.ts';
 import { callsWithoutSessions } from './w13-calls-without-sessions.ts';
 import { overloadedAudit } from './w14-audit-overload.ts';
+import { filteredLists } from './w15-filtered-lists.ts';
 import { auditedCalls } from './w11-audit.ts';
 import type { Workload } from '../workload.ts';
 
@@ -30,6 +31,7 @@ export const WORKLOADS: readonly Workload[] = [
   auditedCalls,
   callsWithoutSessions,
   overloadedAudit,
+  filteredLists,
   managementApi,
   startup,
 ];
