@@ -90,7 +90,7 @@ uninstall: ## remove what make install wrote; the state folder of vmcp up is kep
 images: build ## build .cache/images/{gateway,operator,local}.tar with docker or podman, else without (ENGINE=docker|podman|none)
 	@e2e/cluster/images.sh $(ENGINE)
 
-control-plane: ## build etcd, kube-apiserver, kube-controller-manager, kubectl and helm for the tests (minutes, once)
+control-plane: ## build etcd, kube-apiserver, kube-controller-manager, kubectl, helm and otelcol for the tests (minutes, once)
 	@e2e/cluster/build.sh control-plane || echo 'not applicable: the tests of the operator and the charts need a control plane, which could not be built'
 
 cluster-binaries: ## build the same and the binaries of a whole node, in CLUSTER_CACHE (about 8 minutes, once)

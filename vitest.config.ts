@@ -18,6 +18,7 @@ const waiting = [
   'e2e/{command-line,harness}/**/*.test.ts',
   'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
   'e2e/workloads/engine-outage.test.ts',
+  'e2e/charts/gateway-alerts.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];

@@ -2,13 +2,13 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import type { Registry } from 'prom-client';
 import type { AuditLog } from './audit/audit-log.ts';
 import { AuditedRequest, auditOf } from './audit/audited-request.ts';
-import { auditManagement } from './audit/management-requests.ts';
+import { auditManagement, refuseUnrecorded } from './audit/management-requests.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { inOrder, unlessMcp } from './http/in-order.ts';
 import { liveness, readiness } from './http/health.ts';
 import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
-import { logRefusals, setRefusalReason } from './http/log-refusals.ts';
+import { logRefusals } from './http/log-refusals.ts';
 import { requestId } from './http/request-id.ts';
 import { landing } from './landing/landing.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
@@ -116,18 +116,13 @@ const authServerEndpoints =
     }
   };
 
-const AUDIT_RETRY_AFTER_SECONDS = 1;
-
 /** Starts the record of a request. Returns false after a refusal, because no further event can be written. */
 function startAudit(log: AuditLog, req: Request, res: Response): boolean {
   if (!log.refusesRequests) {
     AuditedRequest.start(log, req, res);
     return true;
   }
-  setRefusalReason(res, 'audit_log_full');
-  const message = 'the audit log cannot be written at the moment: try again';
-  res.status(503).set('retry-after', String(AUDIT_RETRY_AFTER_SECONDS));
-  res.json({ error: 'temporarily_unavailable', message });
+  refuseUnrecorded(res);
   return false;
 }
 
@@ -152,7 +147,7 @@ export interface ManagementAppOptions extends AppOptions {
   readonly boundary?: Boundary | undefined;
   /** Management API; absent in pods of gateways. */
   readonly api?: RequestHandler | undefined;
-  /** Lists the audit logs of the process. */
+  /** Lists the audit logs of the process, one for each output. */
   readonly auditLogs: () => readonly AuditLog[];
 }
 

@@ -8,6 +8,7 @@ import { ProcessAudit } from './audit/process-audit.ts';
 import type { ClusterLink } from './cluster/cluster-link.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Problem } from './contract/problem.ts';
+import type { AuditConfig } from './contract/run-config/audit.ts';
 import { isLoopback } from './http/origin-guard.ts';
 import { apiServerOf } from './kube/api-server.ts';
 import type { Boundary } from './incoming/boundary.ts';
@@ -21,13 +22,14 @@ import { DEFAULT_GROUP } from './management/groups/groups.ts';
 import { createManagementApi, type ManagementApiOptions } from './management/management-api.ts';
 import { connectWithSdk } from './management/secrets/one-password/sdk.ts';
 import { osKeyring } from './management/secrets/password/os-keyring.ts';
+import { explainedServer } from './explained-server.ts';
 import { createFormPoster } from './outbound/form-poster.ts';
 import { readSecretFile } from './outbound/watched-file.ts';
 import type { UpstreamTokens } from './outgoing/upstream-tokens.ts';
 import { openCluster, type ManagedCluster } from './managed-cluster.ts';
 import { managementOrigins } from './origins-of.ts';
 import { PublicServer, type ServerSpec } from './public-server.ts';
-import type { PublicServerDeps } from './public-server-parts.ts';
+import { auditFault, type PublicServerDeps } from './public-server-parts.ts';
 import { countRegisteredClients } from './telemetry/auth-server-metrics.ts';
 import { countSessions } from './telemetry/session-count.ts';
 import { RefusalLog } from './telemetry/refusal-log.ts';
@@ -95,6 +97,8 @@ export interface ManagementOptions {
   readonly api?: ApiOptions | undefined;
   /** Authenticates every request. */
   readonly boundary?: Boundary | undefined;
+  /** Settings of an audit log of its own; requests are also written to those of the servers. */
+  readonly audit?: AuditConfig | undefined;
 }
 
 export interface ClusterOptions {
@@ -194,8 +198,9 @@ export class Gateway {
   async start(): Promise<void> {
     process.on('unhandledRejection', this.#onUnhandled);
     const { management, version, servers, log } = this.#options;
-    const { api, boundary } = management;
+    const { api, boundary, audit } = management;
     if (api && !boundary && !isLoopback(management.host)) throw new BoundaryImpossible(new Error(OPEN_TO_OTHERS));
+    if (audit) await this.#openAudit(audit);
     const app = createManagementApp(() => this.#virtualServers(), this.#registry, version, {
       log,
       boundary,
@@ -208,6 +213,12 @@ export class Gateway {
     this.#management = await listen(app, management.host, management.port);
     for (const spec of servers) await this.#startServer(spec);
     for (const spec of servers) await this.#follow(spec);
+  }
+
+  /** Rejects with `BoundaryImpossible`. */
+  #openAudit(audit: AuditConfig): Promise<void> {
+    const onDropped = this.#metrics.auditDropped('management');
+    return this.#audit.openManagement(audit, { now: Date.now, onDropped }).catch(auditFault);
   }
 
   /** Applies new configurations. Sessions of remaining servers continue. Rejects with `ListenError`. */
@@ -239,6 +250,7 @@ export class Gateway {
     const stopped = configured.map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     await Promise.all([this.#management?.close(), this.#postForm.close(), this.#client?.close()]);
+    await this.#audit.close();
     process.off('unhandledRejection', this.#onUnhandled);
   }
 
@@ -254,7 +266,8 @@ export class Gateway {
     const registry = { isReadOnly: env['VMCP_REGISTRY_READ_ONLY'] === '1' };
     const allowPrivateIp = env['VMCP_SKILLS_ALLOW_PRIVATE_IP'] === '1';
     const endpoints = (): readonly GroupEndpoint[] => this.#endpoints();
-    const host = { env, version, log, now: Date.now, endpoints, draining: this.#draining.signal };
+    const servers = () => [...this.#running.values()].map(({ virtual }) => explainedServer(virtual));
+    const host = { env, version, log, now: Date.now, endpoints, servers, draining: this.#draining.signal };
     const cluster = api.cluster && openCluster(api.cluster, { now: Date.now, log });
     this.#client = cluster?.client;
     const workloads = (services: WorkloadServices): Workloads =>

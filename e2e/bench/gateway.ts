@@ -68,6 +68,7 @@ export function writeConfig(folder: string, backends: Backends, authentication?:
 export interface RunningGateway {
   readonly child: Child;
   readonly port: number;
+  readonly managementPort: number;
   /** Time from exec to the first 200 of /readyz. */
   readonly readyMs: number;
 }
@@ -88,5 +89,5 @@ export async function startGateway(root: string, configFile: string, chosenPort?
     await stop(child);
     throw error;
   }
-  return { child, port, readyMs: performance.now() - child.startedAtMs };
+  return { child, port, managementPort, readyMs: performance.now() - child.startedAtMs };
 }

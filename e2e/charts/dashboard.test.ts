@@ -1,18 +1,14 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { openSession } from '../harness/clients/raw.ts';
-import { freePort } from '../harness/free-port.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
-import { root, startVmcp, temporaryFolder } from '../harness/vmcp.ts';
+import { root, startVmcp } from '../harness/vmcp.ts';
 import { helm, render } from './chart.ts';
-
-const hasPrometheus = ['prometheus', 'promtool'].every((program) => spawnSync(program, ['--version']).status === 0);
+import { hasPrometheus, startPrometheus } from './prometheus.ts';
 
 interface Panel {
   readonly title: string;
@@ -52,7 +48,7 @@ describe.skipIf(!hasPrometheus || helm === undefined)('with a real gateway and a
     const vmcp = await startVmcp(scope, { files: gatewayOver([entry('files', backend.url)]) });
     const session = await openSession(vmcp.url);
     await eventually('the tools are there', async () => (await session.tools()).includes('files_echo'));
-    const prometheus = await startPrometheus(vmcp.management);
+    const { query: prometheus } = await startPrometheus(scope, vmcp.management);
 
     const traffic = async (): Promise<void> => {
       await session.call('files_echo', { text: 'hi' });
@@ -79,33 +75,5 @@ describe.skipIf(!hasPrometheus || helm === undefined)('with a real gateway and a
     const alerts = groups.find(({ name }) => name === 'vmcp-gateways')?.rules ?? [];
     expect(alerts.map(({ alert }) => alert)).toEqual(['VMCPBackendErrors', 'VMCPBackendSlow', 'VMCPTelemetryLost']);
     for (const { expr } of alerts) expect(await prometheus(expr)).toEqual([]);
-
-    async function startPrometheus(management: string): Promise<(expr: string) => Promise<number[]>> {
-      const folder = await temporaryFolder(scope);
-      const port = await freePort();
-      const file = join(folder, 'prometheus.yml');
-      const target = management.replace('http://', '');
-      const jobs = [{ job_name: 'gateway', scrape_interval: '1s', static_configs: [{ targets: [target] }] }];
-      writeFileSync(file, stringify({ scrape_configs: jobs }));
-      const args = [
-        `--config.file=${file}`,
-        `--storage.tsdb.path=${join(folder, 'data')}`,
-        `--web.listen-address=127.0.0.1:${port}`,
-      ];
-      const child = spawn('prometheus', args, { stdio: 'ignore' });
-      scope.defer(() => child.kill('SIGKILL'));
-      const url = `http://127.0.0.1:${port}`;
-      await eventually('Prometheus is ready', async () => (await fetch(`${url}/-/ready`)).ok, { timeoutMs: 30_000 });
-      return async (expr) => {
-        const reply = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expr)}`);
-        const { status, data, error } = (await reply.json()) as {
-          status: string;
-          error?: string;
-          data: { result: { value: [number, string] }[] };
-        };
-        expect(status, `${expr}: ${error ?? ''}`).toBe('success');
-        return data.result.map(({ value }) => Number(value[1]));
-      };
-    }
   }, 120_000);
 });

@@ -49,6 +49,12 @@ describe.skipIf(helm === undefined)('the management Deployment of chart vmcp', (
     await run(helm ?? '', ['lint', '--strict', chartFolder('vmcp'), ...values]);
   });
 
+  test('passes the audit settings on', async () => {
+    const objects = await added([...ENABLED, 'management.audit.onOverflow=refuse']);
+    const config = objects.find(({ kind }) => kind === 'ConfigMap') as Rendered & { data: Record<string, string> };
+    expect(readServeConfig(config.data['config.json'] ?? '')).toMatchObject({ audit: { onOverflow: 'refuse' } });
+  });
+
   test('has a configuration that vmcp serve accepts', async () => {
     const config = (await added(ENABLED)).find(({ kind }) => kind === 'ConfigMap') as Rendered & { data: object };
     const text = (config.data as Record<string, string>)['config.json'] ?? '';
@@ -56,6 +62,7 @@ describe.skipIf(helm === undefined)('the management Deployment of chart vmcp', (
       protectedBy: { vmcp: { incoming: { service_account: 'team-a:client' } } },
       cluster: { namespaces: ['team-b', 'team-a'] },
     });
+    expect(readServeConfig(text)).not.toHaveProperty('audit');
   });
 
   test('runs the image of the operator with an account of its own', async () => {

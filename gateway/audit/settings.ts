@@ -62,8 +62,14 @@ export function readAudit(text: string): { readonly config: AuditConfig } | { re
   return problems.length > 0 ? { problems } : read;
 }
 
+/** Owner of an audit log. */
+interface Audited {
+  readonly name?: string | undefined;
+  readonly vmcp: { readonly incoming: Pick<GatewayConfig['vmcp']['incoming'], 'trusted_proxies'> };
+}
+
 /** Fills in the defaults; undefined for settings that turn the log off. Pure. */
-export function settingsOf(audit: AuditConfig, { name, vmcp }: GatewayConfig): AuditSettings | undefined {
+export function settingsOf(audit: AuditConfig, { name, vmcp }: Audited): AuditSettings | undefined {
   if (audit.enabled === false) return undefined;
   const { eventTypes: included = [], excludeEventTypes: excluded = [] } = audit;
   const isTaken = (type: string): boolean =>

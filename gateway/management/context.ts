@@ -1,6 +1,7 @@
 import type { Workloads } from '../workloads/workloads.ts';
 import type { ClientRegistrations } from './clients/registrations/client-registrations.ts';
 import type { Groups } from './groups/groups.ts';
+import type { ExplainedServers } from './policies/explained-servers.ts';
 import type { Registry } from './registry/service/registry.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import type { Skills } from './skills/skills.ts';
@@ -13,6 +14,7 @@ export interface ManagementContext {
   readonly secrets: Secrets;
   readonly skills: Skills;
   readonly workloads: Workloads;
+  readonly servers: ExplainedServers;
   /** ms since the epoch. */
   readonly now: () => number;
   /** Version of vmcp. */

@@ -13,6 +13,7 @@ import { serveOperations } from './frame/serve-operations.ts';
 import { ClusterGroups } from './groups/cluster-groups.ts';
 import { Groups, groupsFile } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
+import type { ExplainedServers } from './policies/explained-servers.ts';
 import { findServer } from './registry/lookup/find-server.ts';
 import type { ServerLookup } from './registry/schema/entries.ts';
 import { Registry, type RegistryOptions } from './registry/service/registry.ts';
@@ -27,6 +28,8 @@ export interface ManagementApiOptions {
   readonly folders: UserFolders;
   /** Lists the MCP endpoints that run now. */
   readonly endpoints: () => readonly GroupEndpoint[];
+  /** Lists the virtual servers and workloads that run in this process. */
+  readonly servers: ExplainedServers;
   readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
   /** Places of the secrets and of their password, beside the state folder. */
   readonly secrets: Omit<SecretsOptions, 'stateDir' | 'cluster'>;
@@ -70,7 +73,7 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
       name === DEFAULT_REGISTRY ? entryOf(findServer(await registry.entries(), server)) : undefined,
   });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
-  const services = { clients, groups, registry, secrets, skills, workloads };
+  const services = { clients, groups, registry, secrets, skills, workloads, servers: options.servers };
   const facts = { nonce: randomUUID(), now, version, openApi };
   return serveOperations(OPERATIONS, { ...services, ...facts }, { log, draining });
 }

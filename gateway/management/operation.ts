@@ -6,7 +6,7 @@ import type { ManagementContext } from './context.ts';
 export const API_BASE = '/api/v1beta';
 
 /** Resources of the API, in the order of the documentation. */
-export const TAGS = ['clients', 'groups', 'registry', 'secrets', 'skills', 'workloads', 'server'] as const;
+export const TAGS = ['clients', 'groups', 'registry', 'secrets', 'skills', 'workloads', 'policies', 'server'] as const;
 
 /** Error that an operation declares, by its code in `errors`. */
 export interface ManagementError extends DeclaredError {

@@ -10,6 +10,7 @@ import { deleteGroup } from './groups/delete-group.ts';
 import { getGroup } from './groups/get-group.ts';
 import { listGroups } from './groups/list-groups.ts';
 import type { ManagementOperation } from './operation.ts';
+import { explainPolicies } from './policies/explain-policies.ts';
 import { addRegistry } from './registry/operations/add-registry.ts';
 import { deleteRegistry } from './registry/operations/delete-registry.ts';
 import { getRegistryServer } from './registry/operations/get-registry-server.ts';
@@ -121,6 +122,7 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   stopWorkload,
   startWorkload,
   restartWorkload,
+  explainPolicies,
   getHealth,
   getVersion,
   getOpenApi,

@@ -74,6 +74,11 @@ export class ServerMetrics {
     };
   }
 
+  /** Returns the function that counts dropped audit events of one server. */
+  auditDropped(server: string) {
+    return this.#families.onAuditDropped.of(server);
+  }
+
   /** Returns what an export reads of one server. */
   exportOf(server: string): ExportedMetrics {
     const { metrics } = this.#families;

@@ -52,5 +52,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not .Values.management.auth }}
 {{- fail "management.auth: configure who may use the API: an issuer and audience, or type kubernetes with a serviceAccount" }}
 {{- end }}
-{{- dict "auth" .Values.management.auth "workloads" "kubernetes" "namespaces" (include "vmcp.management.namespaces" . | fromJsonArray) | toPrettyJson }}
+{{- $config := dict "auth" .Values.management.auth "workloads" "kubernetes" "namespaces" (include "vmcp.management.namespaces" . | fromJsonArray) }}
+{{- with .Values.management.audit }}
+{{- $_ := set $config "audit" . }}
+{{- end }}
+{{- $config | toPrettyJson }}
 {{- end }}

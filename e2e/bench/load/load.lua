@@ -1,4 +1,4 @@
--- Load of one slice for wrk: the plan as a Lua chunk in, one line "BENCH {json}" out. Every request has an id of its own.
+-- Load of one slice for wrk: the plan as pieces of a Lua chunk in, one line "BENCH {json}" out. Every request has an id of its own.
 local threads = {}
 
 function setup(thread)
@@ -10,7 +10,7 @@ local sent = 0
 wrong = 0
 
 function init(args)
-  local plan = assert(loadstring(args[1]))()
+  local plan = assert(loadstring(table.concat(args)))()
   head, sessions, bodies, must_contain = plan.head, plan.sessions, plan.bodies, plan.must_contain
   for i, session in ipairs(sessions) do
     local token = plan.tokens[(i - 1) % #plan.tokens + 1]

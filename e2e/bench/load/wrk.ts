@@ -23,7 +23,7 @@ function bodyLua({ before, after, headers = {} }: Body): string {
   return `{${lua(before)},${lua(after)},${lua(own.join(''))}}`;
 }
 
-/** Returns the plan as a Lua chunk, about 40 kB for 256 sessions of 32 users: short enough for an argument. */
+/** Returns the plan as a Lua chunk, about 40 kB for 256 sessions of 32 users. */
 function planLua({ port, sessions, tokens = [], bodies, mustContain }: Plan): string {
   const headers = { Host: `127.0.0.1:${String(port)}`, ...MCP_HEADERS };
   const own = Object.keys(bodies[0]?.headers ?? {});
@@ -39,6 +39,9 @@ function planLua({ port, sessions, tokens = [], bodies, mustContain }: Plan): st
   return `return { ${members.join(',\n')} }\n`;
 }
 
+/** Linux refuses arguments of 128 KiB. */
+const inPieces = (chunk: string): string[] => chunk.match(/.{1,100000}/gsu) ?? [];
+
 async function run(plan: Plan, connections: number, seconds: number): Promise<Load> {
   const flags = [
     '-t1',
@@ -49,7 +52,7 @@ async function run(plan: Plan, connections: number, seconds: number): Promise<Lo
     '-s',
     SCRIPT,
   ];
-  const argv = [...flags, `http://127.0.0.1:${String(plan.port)}`, '--', planLua(plan)];
+  const argv = [...flags, `http://127.0.0.1:${String(plan.port)}`, '--', ...inPieces(planLua(plan))];
   const child = spawn('wrk', argv, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   const json = /^BENCH (.*)$/mu.exec(output)?.[1];

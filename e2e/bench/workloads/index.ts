@@ -11,6 +11,8 @@ import { authorizedCalls } from './w9-authorization.ts';
 import { rateLimits } from './w10-rate-limits.ts';
 import { tracedCalls } from './w12-telemetry.ts';
 import { callsWithoutSessions } from './w13-calls-without-sessions.ts';
+import { overloadedAudit } from './w14-audit-overload.ts';
+import { filteredLists } from './w15-filtered-lists.ts';
 import { auditedCalls } from './w11-audit.ts';
 import type { Workload } from '../workload.ts';
 
@@ -28,6 +30,8 @@ export const WORKLOADS: readonly Workload[] = [
   tracedCalls,
   auditedCalls,
   callsWithoutSessions,
+  overloadedAudit,
+  filteredLists,
   managementApi,
   startup,
 ];

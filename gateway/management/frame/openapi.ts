@@ -44,6 +44,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<(typeof TAGS)[number], string>> = {
   secrets: 'Secrets for workloads. No operation returns a value.',
   skills: 'Installed skills.',
   workloads: 'MCP servers that vmcp runs, and remote ones that it forwards to.',
+  policies: 'Decisions of the policies of a virtual server.',
   server: 'vmcp itself.',
 };
 

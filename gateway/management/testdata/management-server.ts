@@ -34,6 +34,7 @@ export async function startManagementServer(options: Partial<ManagementApiOption
     stateDir: folder,
     folders: { platform: 'linux', home: folder },
     endpoints: () => [],
+    servers: () => [],
     registry: { isReadOnly: false, loginPorts: [0] },
     secrets: { env: {}, keyring: absentKeyring, connectOnePassword: fakeOnePassword({}) },
     workloads: () => inMemoryWorkloads(),

@@ -50,11 +50,12 @@ export class Authorizer {
   principalOf({ subject, claims: own, upstream }: Identity): Principal | undefined {
     const claimsRead = this.#provider === undefined ? own : upstream?.provider === this.#provider && upstream.claims;
     if (!claimsRead) return undefined;
-    const user = { subject, claims: claimsRead };
-    const constant = this.#constant.principalOf(user);
+    const read = { subject, claims: claimsRead };
+    const constant = this.#constant.principalOf(read);
     const { entity, claims } = constant;
-    const key = JSON.stringify([entity.uid.id, entity.attrs, entity.parents, claims]);
-    return { key, constant, byArguments: this.#byArguments?.principalOf(user) };
+    const user = this.#constant.tellsUsersApart ? entity.uid.id : '';
+    const key = JSON.stringify([user, entity.attrs, entity.parents, claims]);
+    return { key, constant, byArguments: this.#byArguments?.principalOf(read) };
   }
 
   /** Returns the outcome of the policies that read no arguments. */

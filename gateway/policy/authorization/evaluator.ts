@@ -7,7 +7,7 @@ import { claimAttributes, claimValues, groupsOf } from './claims.ts';
 import { DEFAULT_GROUP_TYPE, type AuthorizationConfig } from './config.ts';
 import { keyOf, merged, reachable, refsIn, type Entity, type StaticEntities } from './entities.ts';
 import type { ParsedPolicy } from './policy-text.ts';
-import { readsOf, type Reads } from './syntax.ts';
+import { readsOf, USER, type Reads } from './syntax.ts';
 
 /** A user, as far as some policies read one. */
 export interface PrincipalForm {
@@ -63,12 +63,17 @@ export class Evaluator {
     });
   }
 
+  /** True when users with equal claims may have different outcomes. Configured entities may give a user attributes and parents. */
+  get tellsUsersApart(): boolean {
+    return this.reads.user || this.#setting.entities.size > 0;
+  }
+
   principalOf({ subject, claims }: Pick<Identity, 'subject' | 'claims'>): PrincipalForm {
     const { context, attributes, hierarchy } = this.reads;
     const { groups, entities } = this.#setting;
     const type = groups.group_entity_type ?? DEFAULT_GROUP_TYPE;
     const own = {
-      uid: { type: 'Client', id: subject },
+      uid: { type: USER, id: subject },
       attrs: claimValues(claims, attributes),
       parents: hierarchy ? groupsOf(claims, groups).map((id) => ({ type, id })) : [],
     };

@@ -13,6 +13,8 @@ export interface Reads {
   readonly hierarchy: boolean;
   /** Ids of entities of type `Action`. */
   readonly actions: ReadonlySet<string>;
+  /** True when a policy may compare the user itself: otherwise only its attributes and parents have an effect. */
+  readonly user: boolean;
   /** Entities that policies name. */
   readonly entities: readonly EntityRef[];
 }
@@ -23,6 +25,8 @@ export interface EntityRef {
 }
 
 export const ARGUMENT = 'arg_';
+/** Entity type of users. */
+export const USER = 'Client';
 
 export const isEntityRef = (value: unknown): value is EntityRef =>
   isObject(value) && typeof value['type'] === 'string' && typeof value['id'] === 'string';
@@ -45,9 +49,10 @@ export function readsOf(policies: readonly PolicyJson[]): Reads {
   const attributes = new Set<string>();
   const actions = new Set<string>();
   const entities: EntityRef[] = [];
-  const uses = { wholeContext: false, hierarchy: false };
+  const uses = { wholeContext: false, hierarchy: false, user: false };
   for (const policy of policies) {
     const accessed = new Set<unknown>();
+    const ofUser = new Set<unknown>();
     visit(policy, (node) => {
       const access = attributeAccess(node);
       if (access) {
@@ -60,18 +65,22 @@ export function readsOf(policies: readonly PolicyJson[]): Reads {
       }
       if (isContext(node) && !accessed.has(node)) uses.wholeContext = true;
       if ('in' in node || node['op'] === 'in') uses.hierarchy = true;
+      ofUser.add(leftOf(node));
+      if (isPrincipal(node) && !ofUser.has(node)) uses.user = true;
       if (!isEntityRef(node)) return;
       entities.push({ type: node.type, id: node.id });
       if (node.type === 'Action') actions.add(node.id);
+      if (node.type === USER) uses.user = true;
     });
   }
-  const { wholeContext, hierarchy } = uses;
+  const { wholeContext, hierarchy, user } = uses;
   const readsArguments = wholeContext || [...context].some((name) => name.startsWith(ARGUMENT));
   return {
     context: wholeContext ? undefined : context,
     attributes,
     arguments: readsArguments,
     hierarchy,
+    user,
     actions,
     entities,
   };
@@ -98,5 +107,13 @@ function attributeAccess(node: Record<string, unknown>): { of: unknown; names: s
   const names = (Array.isArray(attr) ? attr : [attr]).filter((name) => typeof name === 'string');
   return { of: left, names };
 }
+
+/** Returns the left operand of `x.a`, `x has a`, `x in y` and `x is T`, which do not compare `x` with an entity of its type. */
+const leftOf = (node: Record<string, unknown>): unknown => {
+  const operands = node['.'] ?? node['has'] ?? node['in'] ?? node['is'];
+  return isObject(operands) ? operands['left'] : undefined;
+};
+
+const isPrincipal = (node: unknown): boolean => isObject(node) && node['Var'] === 'principal';
 
 const isContext = (node: unknown): boolean => isObject(node) && node['Var'] === 'context';

@@ -1,7 +1,7 @@
 import type { ListedItem, Policy, Viewer } from '../../policy/policy.ts';
 import { advertisedList } from '../aggregation/pages.ts';
 import { skillServerOf } from '../aggregation/resources/skills.ts';
-import type { AdvertisedItem, AdvertisedList, ListKind, PagedKind, Route, View } from '../aggregation/view.ts';
+import type { AdvertisedItem, AdvertisedList, PagedKind, View } from '../aggregation/view.ts';
 
 /** Key of anonymous viewers, which have no identity. */
 const ANYONE = {};
@@ -18,10 +18,13 @@ export const skillItem = (name: string, backend: string): ListedItem => ({
   json: undefined,
 });
 
-/** Cache of the filtered views, by view and viewer. */
+/** Filtered views that are remembered for other viewers with the same items. */
+const MOST_SHARED = 1_000;
+
+/** Cache of the filtered views, by view and viewer. Viewers with the same items share one. */
 export class ListedViews {
   #policies: readonly Policy[] | undefined;
-  #views = new WeakMap<View, WeakMap<object, View>>();
+  #views = new WeakMap<View, FilteredViews>();
 
   /** Returns `view` without the items that a policy hides from `viewer`; the same object when no policy hides items. */
   of(view: View, viewer: Viewer, policies: readonly Policy[]): View {
@@ -30,32 +33,62 @@ export class ListedViews {
       this.#policies = policies;
       this.#views = new WeakMap();
     }
-    let byViewer = this.#views.get(view);
-    if (!byViewer) this.#views.set(view, (byViewer = new WeakMap()));
+    let filtered = this.#views.get(view);
+    if (!filtered) this.#views.set(view, (filtered = { byViewer: new WeakMap(), shared: new Map() }));
+    const { byViewer, shared } = filtered;
     const key = viewer.identity ?? ANYONE;
     let listed = byViewer.get(key);
-    if (!listed) byViewer.set(key, (listed = listedView(view, viewer, policies)));
+    if (!listed) byViewer.set(key, (listed = listedView(view, viewer, policies, shared)));
     return listed;
   }
 }
 
-function listedView(view: View, viewer: Viewer, policies: readonly Policy[]): View {
-  const kept = (kind: PagedKind, itemOf: (item: AdvertisedItem) => ListedItem): AdvertisedList => {
+/** Filtered views of one view. */
+interface FilteredViews {
+  readonly byViewer: WeakMap<object, View>;
+  /** By the omitted items. A view that no viewer uses any more may be collected. */
+  readonly shared: Map<string, WeakRef<View>>;
+}
+
+function listedView(view: View, viewer: Viewer, policies: readonly Policy[], shared: FilteredViews['shared']): View {
+  const omitted = KINDS.map((kind) => omittedOf(view, kind, viewer, policies));
+  const key = omitted.map((indexes) => [...indexes].join(' ')).join(',');
+  const known = shared.get(key)?.deref();
+  if (known) return known;
+  const filter = (kind: PagedKind): AdvertisedList => {
+    const indexes = omitted[KINDS.indexOf(kind)];
     const list = view.lists[kind];
-    const items = list.items.filter((item) => isListed(itemOf(item), viewer, policies));
-    return items.length === list.items.length ? list : advertisedList(kind, items, view.unavailable);
+    if (!indexes || indexes.size === 0) return list;
+    const items = list.items.filter((_item, index) => !indexes.has(index));
+    return advertisedList(kind, items, view.unavailable);
   };
-  const filter = (kind: ListKind, routes: ReadonlyMap<string, Route>): AdvertisedList =>
-    kept(kind, ({ key: name, json }) => ({ kind, name, backend: routes.get(name)?.backend ?? '', json }));
   const lists = {
-    tools: filter('tools', view.tools),
-    resources: filter('resources', view.resources),
-    templates: filter('templates', view.templates),
-    prompts: filter('prompts', view.prompts),
-    skills: kept('skills', ({ key }) => ({
-      ...skillItem(key, skillServerOf(view, key)?.server.backend ?? ''),
-      json: view.resources.get(key)?.json,
-    })),
+    tools: filter('tools'),
+    resources: filter('resources'),
+    templates: filter('templates'),
+    prompts: filter('prompts'),
+    skills: filter('skills'),
   };
-  return { ...view, lists };
+  const listed = { ...view, lists };
+  if (shared.size >= MOST_SHARED) shared.clear();
+  shared.set(key, new WeakRef(listed));
+  return listed;
+}
+
+const KINDS = ['tools', 'resources', 'templates', 'prompts', 'skills'] as const satisfies readonly PagedKind[];
+
+/** Returns the indexes of the items that a policy hides from `viewer`. */
+function omittedOf(view: View, kind: PagedKind, viewer: Viewer, policies: readonly Policy[]): ReadonlySet<number> {
+  return new Set(
+    view.lists[kind].items.flatMap((item, index) =>
+      isListed(itemOf(view, kind, item), viewer, policies) ? [] : [index],
+    ),
+  );
+}
+
+/** Returns an item of a list as policies see it. */
+function itemOf(view: View, kind: PagedKind, { key: name, json }: AdvertisedItem): ListedItem {
+  if (kind !== 'skills') return { kind, name, backend: view[kind].get(name)?.backend ?? '', json };
+  const backend = skillServerOf(view, name)?.server.backend ?? '';
+  return { ...skillItem(name, backend), json: view.resources.get(name)?.json };
 }

@@ -10,7 +10,7 @@ export const serveCommand = defineCommand(
   },
   (command) =>
     command
-      .option('--config <file>', 'JSON file whose "auth" protects every request')
+      .option('--config <file>', 'JSON file: "auth" of every request, "audit" of changes')
       .option('--host <address>', 'listen address; other than loopback requires "auth"', '127.0.0.1')
       .option('--port <port>', 'port of the API', port, 8080)
       .option('--state <dir>', 'folder for groups, secrets and skills (default: $XDG_STATE_HOME/vmcp)')

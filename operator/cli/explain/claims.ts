@@ -1,5 +1,3 @@
-import { Secret, type Identity } from '../../../gateway/contract/identity.ts';
-
 /** Reads `sub=alice,groups=admins|ops,level=3`: `|` separates the values of a list. Returns undefined for another text. */
 export function readClaims(text: string): Readonly<Record<string, unknown>> | undefined {
   const pairs = text.split(',').map((pair) => /^([^=]+)=(.*)$/u.exec(pair.trim()));
@@ -15,14 +13,3 @@ function valueOf(name: string, text: string): unknown {
   const number = Number(text);
   return String(number) === text && Number.isSafeInteger(number) ? number : text;
 }
-
-/** Returns the identity that a token with these claims proves. */
-export const identityWith = (claims: Readonly<Record<string, unknown>>): Identity => ({
-  principal: '',
-  issuer: '',
-  subject: String(claims['sub']),
-  scopes: new Set(),
-  claims,
-  token: new Secret(''),
-  expiresAt: Infinity,
-});

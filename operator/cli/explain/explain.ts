@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { parseObject } from '../../../gateway/contract/json.ts';
 import { printable } from '../../../gateway/contract/printable.ts';
+import { explainTools, type Explanation } from '../../../gateway/policy/explain/explanation.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
 import { renderTable } from '../table.ts';
 import { examine } from '../validate/examine.ts';
 import { formatProblems, type Io } from '../validate/problems-output.ts';
 import { choose } from '../validate/render.ts';
-import { identityWith, readClaims } from './claims.ts';
-import { explainTools, type Explanation } from './explanation.ts';
+import { readClaims } from './claims.ts';
 import { listTools } from './known-tools.ts';
 
 export interface ExplainOptions extends LoadOptions {
@@ -52,13 +52,7 @@ export async function explain(
   const { tools, unknown } = await listTools(server.config, { ...(state !== undefined && { state }) });
   for (const backend of unknown)
     io.stderr.write(`backend "${backend}" lists no tools here: vmcp up may give it what it needs\n`);
-  const chosen = tool === undefined ? tools : tools.filter((each) => each.name === tool);
-  const named =
-    tool !== undefined && chosen.length === 0
-      ? [{ name: tool, backend: undefined, json: undefined, isVisible: false }]
-      : chosen;
-  const texts = new Map(Object.entries(args).map(([key, value]) => [key, JSON.stringify(value)]));
-  const found = explainTools(server.config, named, identityWith(claims), texts);
+  const found = explainTools(server.config, tools, { claims, arguments: args, tool });
   io.stdout.write(output === 'json' ? `${JSON.stringify({ tools: found }, null, 2)}\n` : table(found));
   return 0;
 }

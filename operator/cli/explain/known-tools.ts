@@ -5,7 +5,7 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createLauncherFor } from '../gateway/launcher.ts';
 import { openSession, type Tool } from '../client/mcp-session.ts';
 import { VERSION } from '../version.ts';
-import type { KnownTool } from './explanation.ts';
+import type { KnownTool } from '../../../gateway/policy/explain/explanation.ts';
 
 type Backend = GatewayConfig['vmcp']['backends'][number];
 

@@ -23,6 +23,13 @@ it('serves the workloads of namespaces of a cluster', () => {
   expect(readServeConfig(text)).toMatchObject({ cluster: { namespaces: ['team-a', 'team-b'] } });
 });
 
+it('records requests with the fields of audit_config', () => {
+  const audit = { logFile: '/var/log/vmcp/management.log', excludeEventTypes: ['mcp_ping'], component: null };
+  const { component: _absent, ...settings } = audit;
+  expect(readServeConfig(JSON.stringify({ audit }))).toEqual({ protectedBy: undefined, audit: settings });
+  expect(readServeConfig(JSON.stringify({ auth: AUTH, audit: {} }))).toMatchObject({ audit: {} });
+});
+
 it('protects the API with tokens of a service account', () => {
   const auth = { type: 'kubernetes', serviceAccount: 'team:admin' };
   expect(readServeConfig(JSON.stringify({ auth }))).toMatchObject({
@@ -60,6 +67,13 @@ it.each([
     JSON.stringify({ auth: { ...AUTH, serviceAccount: 'team:admin' } }),
     ['auth.serviceAccount UnknownField'],
   ],
+  ['an audit that is no object', '{"audit": true}', ['audit InvalidType']],
+  [
+    'audit settings that are none',
+    '{"audit": {"file": "x", "onOverflow": "wait"}}',
+    ['audit.file UnknownField', 'audit.onOverflow InvalidValue'],
+  ],
+  ['an unknown event type', '{"audit": {"eventTypes": ["login"]}}', ['audit.eventTypes[0] InvalidValue']],
   ['workloads elsewhere', '{"workloads": "mars"}', ['workloads Invalid']],
 ])('reports each problem of %s', (_name, text, expected) => {
   const read = readServeConfig(text);

@@ -1,4 +1,6 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
+import { AuditConfig, auditConfigProblems } from '../../../gateway/contract/run-config/audit.ts';
+import { readDocument } from '../../../gateway/contract/run-config/document.ts';
 import { readGatewayConfig } from '../../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
@@ -7,6 +9,8 @@ import type { Problem } from '../../../gateway/contract/problem.ts';
 export interface ServeConfig {
   /** Configuration whose boundary 1 protects the API; undefined without `auth`. */
   readonly protectedBy: GatewayConfig | undefined;
+  /** Audit log of the API; absent without `audit`. */
+  readonly audit?: AuditConfig;
   /** Present when workloads are those of a cluster. */
   readonly cluster?: {
     /** Served namespaces; that of the connection when empty. */
@@ -14,7 +18,7 @@ export interface ServeConfig {
   };
 }
 
-const MEMBERS = ['auth', 'workloads', 'namespaces'];
+const MEMBERS = ['auth', 'audit', 'workloads', 'namespaces'];
 const AUTH_TYPES = ['oidc', 'kubernetes'];
 /** Default `aud` of service account tokens. */
 const AUDIENCE = 'vmcp';
@@ -27,11 +31,18 @@ export function readServeConfig(text: string): ServeConfig | { readonly problems
   const document = parsed(text);
   if (!isObject(document)) return { problems: [invalid('.', 'must be a JSON object')] };
   const { auth, workloads = 'local', namespaces = [] } = document;
-  const problems = [...unknownMembers(document), ...placeProblems(workloads, namespaces), ...authProblems(auth)];
+  const audit = readAudit(document['audit']);
+  const problems = [
+    ...unknownMembers(document),
+    ...placeProblems(workloads, namespaces),
+    ...authProblems(auth),
+    ...('problems' in audit ? audit.problems : []),
+  ];
   const cluster = workloads === 'kubernetes' && { cluster: { namespaces: namespaces as readonly string[] } };
-  if (auth === undefined) return problems.length > 0 ? { problems } : { protectedBy: undefined, ...cluster };
+  const others = { ...cluster, ...('audit' in audit && audit) };
+  if (auth === undefined) return problems.length > 0 ? { problems } : { protectedBy: undefined, ...others };
   const read = readGatewayConfig(JSON.stringify(gatewayConfigWith(auth)));
-  if ('config' in read && problems.length === 0) return { protectedBy: read.config, ...cluster };
+  if ('config' in read && problems.length === 0) return { protectedBy: read.config, ...others };
   return { problems: [...problems, ...('problems' in read ? read.problems.map(ofAuth) : [])] };
 }
 
@@ -71,6 +82,16 @@ function authProblems(auth: unknown): Problem[] {
     return [{ reason: 'MissingField', path: 'auth.serviceAccount', message }];
   }
   return [];
+}
+
+/** The fields are those of `audit_config` of a run configuration. */
+function readAudit(audit: unknown): { readonly audit?: AuditConfig } | { readonly problems: readonly Problem[] } {
+  if (audit === undefined) return {};
+  if (!isObject(audit)) return { problems: [{ reason: 'InvalidType', path: 'audit', message: 'must be an object' }] };
+  const read = readDocument(AuditConfig, audit);
+  const problems = 'problems' in read ? read.problems : auditConfigProblems(read.config);
+  if ('config' in read && problems.length === 0) return { audit: read.config };
+  return { problems: problems.map((problem) => ({ ...problem, path: `audit.${problem.path}` })) };
 }
 
 /** A gateway without backends whose clients bring tokens of that issuer. */

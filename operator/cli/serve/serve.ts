@@ -41,7 +41,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
   }
 }
 
-async function run(flags: ServeFlags, { protectedBy, cluster }: ServeConfig, log: RootLog): Promise<number> {
+async function run(flags: ServeFlags, { protectedBy, audit, cluster }: ServeConfig, log: RootLog): Promise<number> {
   const { host, port } = flags;
   const state = openState(resolve(flags.state ?? defaultStateDir(process.env)));
   const signalled = untilSignal(process.stderr);
@@ -57,7 +57,7 @@ async function run(flags: ServeFlags, { protectedBy, cluster }: ServeConfig, log
     const api = { stateDir: state.dir, folders, launcher, cluster: managed, openBrowser };
     const gateway = await startGateway({
       servers: [],
-      management: { host, port, api, boundary },
+      management: { host, port, api, boundary, audit },
       log,
       version: VERSION,
       launcher,

@@ -45,6 +45,11 @@ function withProvider(config: AuthorizationConfig, scope: Scope): AuthorizationC
   const isInline = server?.primaryUpstreamProvider === undefined && inline !== undefined;
   const path = isInline ? `${AUTHZ}.inline.primaryUpstreamProvider` : AUTHZ;
   const on = scope.on(scope.vmcp);
+  if (inline !== undefined) {
+    const advice = isInline ? 'move it to' : 'remove it, because it gives way to';
+    const message = `deprecated: ${advice} spec.authServerConfig.primaryUpstreamProvider`;
+    on.warning('AuthzPrimaryUpstreamProviderDeprecated', `${AUTHZ}.inline.primaryUpstreamProvider`, message);
+  }
   if (!providers.includes(provider)) {
     const { reason, message } = unknownProvider(provider, path, providers);
     on.problem(reason, path, message);
