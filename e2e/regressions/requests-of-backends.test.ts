@@ -117,7 +117,8 @@ describe('the capabilities in the initialize request to a backend', () => {
     const session = await sessionWith(vmcp.url, capabilities);
     void post(vmcp.url, session, toolCall(1, 'one_tool', { text: 'roots/list' })).catch(() => undefined);
     await eventually('the backend was opened for the client', () => declared(backend).length === 2);
-    expect(declared(backend)).toEqual([{}, CAPABILITIES]);
+    const apps = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
+    expect(declared(backend)).toEqual([apps, CAPABILITIES]); // the first is the gateway's own, for the lists
     await raw(vmcp.url, { method: 'DELETE', headers: session.headers });
   });
 });

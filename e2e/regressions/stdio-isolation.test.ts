@@ -37,7 +37,8 @@ describe.concurrent('a stdio backend', () => {
       const [first, second] = await all('whoami');
       expect(first).toMatch(/^\d+$/);
       expect(second).toBe(first);
-      expect(await all('offered')).toEqual(['{}', '{}']);
+      const apps = '{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}';
+      expect(await all('offered')).toEqual([apps, apps]); // what lists need, and nothing that one client must answer
     },
   );
 

@@ -20,7 +20,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   'tool-annotations':
     '{"annotations":{"readOnlyHint":true,"destructiveHint":null,"x-own":1.0},"name":KEY,"inputSchema":{}}',
   'tool-execution': '{"name":KEY,"execution":{"taskSupport":"optional"},"inputSchema":{"type":"object"}}',
-  'tool-meta': '{"name":KEY,"inputSchema":{},"_meta":{"ui/resourceUri":"ui://x","n":9007199254740993}}',
+  'tool-meta': '{"name":KEY,"inputSchema":{},"_meta":{"com.example/uri":"ui://x","n":9007199254740993}}',
   'tool-output-schema':
     '{"name":KEY,"inputSchema":{},"outputSchema":{"type":"object","properties":{"n":{"maximum":1e400,"multipleOf":0.10}}}}',
   'tool-draft-2020':
