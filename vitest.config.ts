@@ -23,7 +23,10 @@ const waiting = [
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];
 /** Scenarios that run after those of the operator: they make the lanes equally long. */
-const ofTheSecondLane = ['e2e/{examples,faults,regressions,workloads}/**/*.test.ts', 'e2e/scenarios/misuse.test.ts'];
+const ofTheSecondLane = [
+  'e2e/{charts,conformance,examples,faults,regressions,workloads}/**/*.test.ts',
+  'e2e/scenarios/misuse.test.ts',
+];
 const pure = pureTests(import.meta.dirname);
 /** `--project unit` alone runs the pure tests too. */
 const isUnitAlone = process.argv.includes('unit') && !process.argv.includes('pure');
