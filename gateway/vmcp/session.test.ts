@@ -61,7 +61,7 @@ describe('Sessions', () => {
   it('ends idle sessions before those that wait for a reply when the limit is exceeded', () => {
     const { state, sessions } = fixture(2);
     const busy = sessions.create('a', CLIENT);
-    busy.running.add({ id: '1', cancel: () => undefined });
+    busy.running.add({ id: '1', place: -1, cancel: () => undefined });
     const idle = sessions.create('a', CLIENT);
     const third = sessions.create('a', CLIENT);
     expect(state.ended).toEqual([idle.id]);
@@ -72,7 +72,7 @@ describe('Sessions', () => {
   it('keeps a session with a running call or an open stream', () => {
     const { state, sessions } = fixture();
     const session = sessions.create('a', CLIENT);
-    session.running.add({ id: '1', cancel: () => undefined });
+    session.running.add({ id: '1', place: -1, cancel: () => undefined });
     state.now += 120_000;
     sessions.sweep();
     expect(sessions.find(session.id, 'a')).toBe(session);

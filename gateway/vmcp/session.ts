@@ -7,15 +7,8 @@ import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import type { Span } from '../http/json-walk.ts';
 import type { ClientInfo } from '../policy/policy.ts';
 import { isModern } from './era.ts';
+import { RunningCalls } from './running-calls.ts';
 import type { Channel } from './transport/channel.ts';
-
-/** A call that a session waits for. */
-export interface RunningCall {
-  /** JSON text of the client's id. */
-  readonly id: string;
-  /** Ends the call without a reply. */
-  cancel(reason: string): void;
-}
 
 /** One backend's channel in a session: open or opening. */
 export interface SessionChannel {
@@ -50,7 +43,7 @@ export interface Session {
   lastSeenAt: number;
   ended: boolean;
   readonly channels: Map<string, SessionChannel>;
-  readonly running: Set<RunningCall>;
+  readonly running: RunningCalls;
   /** JSON text of the client capabilities that the gateway declares to backends. */
   readonly capabilities: string;
   /** Names of these capabilities. */
@@ -170,7 +163,7 @@ export class Sessions {
       lastSeenAt: this.#options.now(),
       ended: false,
       channels: new Map(),
-      running: new Set(),
+      running: new RunningCalls(),
       requests: new ServerRequests(),
       streams: new SessionStreams(account),
       subscriptions: new Subscriptions(account.subscriptions()),

@@ -10,7 +10,8 @@ import { overloaded, TOO_LONG, type OnFailure } from './failure.ts';
 import { errorTypeOfReply, outcomeOf } from './outcome.ts';
 import type { Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
-import type { RunningCall, Session } from '../session.ts';
+import type { RunningCall } from '../running-calls.ts';
+import type { Session } from '../session.ts';
 import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
 import type { BackendRuntime } from '../backends/backend.ts';
 
@@ -27,6 +28,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   failure: BackendFailure['kind'] | undefined;
   errorType: string | undefined;
   durationMs = 0;
+  place = -1;
   readonly originalName: string;
   readonly #backend: BackendRuntime;
   #request: BackendRequest;

@@ -6,7 +6,8 @@ import type { Answer, WatchingCall } from '../answers/answer.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { OPEN_OBJECT } from '../../http/json-walk.ts';
 import { CODE } from '../error-codes.ts';
-import type { RunningCall, Session } from '../session.ts';
+import type { RunningCall } from '../running-calls.ts';
+import type { Session } from '../session.ts';
 import { outcomeOf } from './outcome.ts';
 
 /** One call while policies decide on it. The client can cancel it like a running call. */
@@ -21,6 +22,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   readonly isSent = false;
   failure: string | undefined;
   durationMs = 0;
+  place = -1;
   readonly #answer: Answer;
   readonly #observer: CallObserver;
   readonly #now: () => number;
