@@ -15,7 +15,7 @@ const ENTRY = '/SKILL.md';
 /** Longest URI that is looked up by its directories. */
 const LONGEST_URI = 2_048;
 
-/** What no URI of a skill's file has, and backends may read in another way than policies do. */
+/** Parts that backends may read in another way than policies do. No URI of a skill's file has them. */
 const AMBIGUOUS = /[?#\\]|%(?:00|2F|5C)/u;
 
 /** Returns true for a URI in its only spelling. That of a directory may end in a slash. */
