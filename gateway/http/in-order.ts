@@ -10,7 +10,7 @@ export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler 
   };
 }
 
-/** Calls the handlers from `index` on. The next one needs no closure when this one continues at once. */
+/** Calls the handlers from `index` on. */
 function run(
   handlers: readonly RequestHandler[],
   index: number,
@@ -24,8 +24,8 @@ function run(
     return;
   }
   void handler(req, res, (error?: unknown) => {
-    if (error === undefined) run(handlers, index + 1, req, res, next);
-    else next(error);
+    if (error) next(error);
+    else run(handlers, index + 1, req, res, next); // a router may end with null: the later checks still run
   });
 }
 
