@@ -19,9 +19,7 @@ export const explainedServer = ({ name, config, views, fleet }: VirtualServer): 
 function toolsOf({ tools, hiddenTools }: View): KnownTool[] {
   const known = (routes: Iterable<Route>, isVisible: boolean): KnownTool[] =>
     [...new Map([...routes].map((route) => [route.advertised, route])).values()].map(
-      ({ advertised, backend, json }) => ({
-        ...{ name: advertised, backend, json, isVisible },
-      }),
+      ({ advertised, backend, json }) => ({ name: advertised, backend, json, isVisible }),
     );
   const all = [...known(tools.values(), true), ...known(hiddenTools.values(), false)];
   return all.toSorted((a, b) => (a.name < b.name ? -1 : 1));

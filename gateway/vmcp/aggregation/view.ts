@@ -5,7 +5,8 @@ import type { UriTemplate } from './uri-template.ts';
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
 /** Lists that clients page through. `skills` is that of the Skills extension (SEP-2640). */
-export type PagedKind = ListKind | 'skills';
+export const PAGED_KINDS = ['tools', 'resources', 'templates', 'prompts', 'skills'] as const;
+export type PagedKind = (typeof PAGED_KINDS)[number];
 
 /** Destination of an advertised name, URI or template. */
 export interface Route {

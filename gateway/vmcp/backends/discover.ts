@@ -5,7 +5,7 @@ import { isModern } from '../era.ts';
 import { extensionOf, SKILLS } from '../aggregation/extensions.ts';
 import { nextCursor, readItems, WIRE } from '../aggregation/read-catalog.ts';
 import { advertisedSkills } from '../aggregation/resources/skills.ts';
-import type { PagedKind, Warning } from '../aggregation/view.ts';
+import { PAGED_KINDS, type PagedKind, type Warning } from '../aggregation/view.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { Session } from '../session.ts';
@@ -24,8 +24,6 @@ const DECLARES: Readonly<Record<PagedKind, (capabilities: Readonly<Record<string
   prompts: ({ prompts }) => prompts !== undefined,
   skills: (capabilities) => extensionOf(capabilities, SKILLS) !== undefined,
 };
-
-const LIST_KINDS = ['tools', 'resources', 'templates', 'prompts', 'skills'] as const satisfies readonly PagedKind[];
 
 export interface AskOptions {
   readonly signal: AbortSignal;
@@ -54,7 +52,7 @@ export async function discover(
   const hints: Partial<Record<PagedKind, CacheHint>> = {};
   const failures: BackendError[] = [];
   const { capabilities } = channel.facts;
-  const declared = LIST_KINDS.filter((kind) => DECLARES[kind](capabilities));
+  const declared = PAGED_KINDS.filter((kind) => DECLARES[kind](capabilities));
   const read = async (kind: PagedKind): Promise<void> => {
     const { method } = WIRE[kind];
     try {

@@ -1,7 +1,13 @@
 import type { ListedItem, Policy, Viewer } from '../../policy/policy.ts';
 import { advertisedList } from '../aggregation/pages.ts';
 import { skillServerOf } from '../aggregation/resources/skills.ts';
-import type { AdvertisedItem, AdvertisedList, PagedKind, View } from '../aggregation/view.ts';
+import {
+  PAGED_KINDS,
+  type AdvertisedItem,
+  type AdvertisedList,
+  type PagedKind,
+  type View,
+} from '../aggregation/view.ts';
 
 /** Key of anonymous viewers, which have no identity. */
 const ANYONE = {};
@@ -51,12 +57,12 @@ interface FilteredViews {
 }
 
 function listedView(view: View, viewer: Viewer, policies: readonly Policy[], shared: FilteredViews['shared']): View {
-  const omitted = KINDS.map((kind) => omittedOf(view, kind, viewer, policies));
+  const omitted = PAGED_KINDS.map((kind) => omittedOf(view, kind, viewer, policies));
   const key = omitted.map((indexes) => [...indexes].join(' ')).join(',');
   const known = shared.get(key)?.deref();
   if (known) return known;
   const filter = (kind: PagedKind): AdvertisedList => {
-    const indexes = omitted[KINDS.indexOf(kind)];
+    const indexes = omitted[PAGED_KINDS.indexOf(kind)];
     const list = view.lists[kind];
     if (!indexes || indexes.size === 0) return list;
     const items = list.items.filter((_item, index) => !indexes.has(index));
@@ -74,8 +80,6 @@ function listedView(view: View, viewer: Viewer, policies: readonly Policy[], sha
   shared.set(key, new WeakRef(listed));
   return listed;
 }
-
-const KINDS = ['tools', 'resources', 'templates', 'prompts', 'skills'] as const satisfies readonly PagedKind[];
 
 /** Returns the indexes of the items that a policy hides from `viewer`. */
 function omittedOf(view: View, kind: PagedKind, viewer: Viewer, policies: readonly Policy[]): ReadonlySet<number> {
