@@ -9,6 +9,7 @@ const needRedis = [
   'gateway/authserver/endpoints/{assertion,browser/replicas,replicas}.test.ts',
   'gateway/authserver/sessions/{upstream-tokens-conformance,embedded-boundary,two-processes}.test.ts',
   'gateway/kvstore/open.test.ts',
+  'gateway/session-storage.test.ts',
   'gateway/policy/rate-limit/store-buckets.test.ts',
 ];
 /** They start load generators: `make bench` runs them before it measures. */
@@ -19,6 +20,7 @@ const waiting = [
   'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
   'e2e/workloads/engine-outage.test.ts',
   'e2e/charts/gateway-alerts.test.ts',
+  'e2e/replicas/**/*.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];
@@ -37,6 +39,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2, // with 3 on two cores, short timeouts of probes and handshakes fail in tests that check other things
+    isolate: false, // files share the processes: one for each took a tenth to a fifth of the CPU time
+    setupFiles: ['./e2e/harness/run/each-file.ts'],
     maxConcurrency: 3, // tests of one file with `describe.concurrent`: scenarios that mostly wait
     restoreMocks: true,
     unstubEnvs: true,
@@ -50,7 +54,6 @@ export default defineConfig({
           include: pure,
           exclude: outside,
           pool: 'threads',
-          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -59,7 +62,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          isolate: false, // files share the processes: a process for each took a fifth of the CPU time
           include: ['**/*.test.ts'],
           exclude: [...outside, 'e2e/**', ...(isUnitAlone ? [] : pure), ...(hasRedis ? [] : needRedis)],
           testTimeout: 60_000,
@@ -90,6 +92,7 @@ export default defineConfig({
           name: 'e2e-beside',
           include: ofTheSecondLane,
           exclude: [...outside, ...waiting, ...pure],
+          maxWorkers: 1, // --maxWorkers does not override the number of `extends`
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },
@@ -101,7 +104,7 @@ export default defineConfig({
           name: 'e2e-waiting',
           include: waiting,
           exclude: [...outside, ...pure],
-          maxWorkers: 1, // --maxWorkers does not override the number of `extends`
+          maxWorkers: 1,
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },

@@ -32,7 +32,9 @@ export interface Listener {
   readonly address: string;
   /** Number of requests without a complete response, except GET, which may be an endless stream. */
   readonly unanswered: () => number;
-  /** Rejects new connections; responses that start from now on close theirs. */
+  /** Lets each connection end with its next response. */
+  endConnections(): void;
+  /** Rejects new connections. */
   refuseConnections(): void;
   /** Closes the remaining connections. */
   close(): Promise<void>;
@@ -82,10 +84,12 @@ export async function listen(
     port: boundPort,
     address: `${ip.includes(':') ? `[${ip}]` : ip}:${String(boundPort)}`,
     unanswered,
-    refuseConnections: () => {
+    endConnections: () => {
       server.prependListener('request', (_req, res) => {
         res.shouldKeepAlive = false;
       });
+    },
+    refuseConnections: () => {
       stopListening(server);
     },
     close: () =>

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startGateway, type Gateway, type ServerSpec } from './main.ts';
-import type { Aggregation, Backend, GatewayConfig } from './contract/gateway-config.ts';
+import type { Aggregation } from './contract/aggregation/aggregation.ts';
+import type { Backend, GatewayConfig } from './contract/gateway-config.ts';
 import { VMCP } from './contract/testdata/vmcp-config.ts';
 import { createLog } from './telemetry/log.ts';
 

@@ -70,8 +70,6 @@ export interface GatewayOptions {
   readonly stdout?: Writable | undefined;
   /** Interval of comments on idle streams, at which their tokens are checked; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
-  /** Key of the task ids that clients get, 32 bytes; each virtual server has one of its own when absent. */
-  readonly taskKey?: Buffer | undefined;
   /** Time after a stop request in which connections are still accepted, because load balancers learn of it later. */
   readonly routesMs?: number | undefined;
 }
@@ -320,7 +318,7 @@ export class Gateway {
   }
 
   async #startServer(spec: ServerSpec, own: Partial<PublicServerDeps> = {}): Promise<PublicServer> {
-    const { log, version, upstreamTokens, heartbeatMs, taskKey, launchState, leftOut } = this.#options;
+    const { log, version, upstreamTokens, heartbeatMs, launchState, leftOut } = this.#options;
     const namespace = spec.config.vmcp.namespace;
     const server = await PublicServer.start(spec, {
       log,
@@ -336,7 +334,6 @@ export class Gateway {
       apiServer: apiServerOf(process.env),
       rootAlias: () => this.#isAloneAtItsOrigin(key(spec)),
       heartbeatMs,
-      taskKey,
       createTransport: (backend, operational) => this.#createTransport(backend, operational, namespace),
       unserved: {
         launchState: (backend) => launchState?.(namespace ?? '', backend),

@@ -14,10 +14,12 @@ import type { Boundary } from './incoming/boundary.ts';
 import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
 import type { Authenticator, StrategyDeps } from './outgoing/authenticator.ts';
+import { clientRulesOf } from './client-rules.ts';
 import { policiesOf } from './policies-of.ts';
 import type { PolicyDeps } from './policy/policy.ts';
 import type { RateLimitObserver } from './policy/rate-limit/buckets.ts';
 import { RateBuckets } from './rate-buckets.ts';
+import { SessionStorage } from './session-storage.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { auditTo } from './telemetry/audit-log.ts';
 import type { CallObserver } from './telemetry/call-observer.ts';
@@ -25,7 +27,8 @@ import type { CurrentExport } from './telemetry/current-export.ts';
 import type { ExportedMetrics } from './telemetry/server-metrics.ts';
 import type { Budgets, OnBudgetRefusal } from './vmcp/budgets/account.ts';
 import type { Transport } from './vmcp/transport/channel.ts';
-import { VirtualServer, type VirtualServerDeps } from './vmcp/virtual-server.ts';
+import { VirtualServer } from './vmcp/virtual-server.ts';
+import type { VirtualServerDeps } from './vmcp/virtual-server-deps.ts';
 import { withFields, type Logger } from './contract/logger.ts';
 
 export interface PublicServerDeps {
@@ -59,8 +62,6 @@ export interface PublicServerDeps {
   readonly unserved: Pick<VirtualServerDeps, 'launchState' | 'leftOut'>;
   /** Interval of comments on idle streams; 30 s when absent. */
   readonly heartbeatMs?: number | undefined;
-  /** Key of the task ids that clients get, 32 bytes; each virtual server has one of its own when absent. */
-  readonly taskKey?: Buffer | undefined;
   /** Credential of every backend, in place of the strategies of the configuration. */
   readonly authenticator?: Authenticator | undefined;
   /** Dependencies of strategies except their backend. */
@@ -118,6 +119,22 @@ export async function openBuckets(
   const buckets = new RateBuckets({ log: withFields(log, { server: config.name }), env, observer: rateLimits });
   (await buckets.prepare(config).catch(impossible)).apply();
   return buckets;
+}
+
+/** Rejects with `BoundaryImpossible`. */
+export async function openSessionStorage(
+  config: GatewayConfig,
+  { log, env }: PublicServerDeps,
+  virtual: VirtualServer,
+): Promise<SessionStorage> {
+  const storage = new SessionStorage({ log: withFields(log, { server: config.name }), env });
+  const prepared = await storage
+    .prepare(config, (store) => {
+      virtual.useStore(store);
+    })
+    .catch(impossible);
+  prepared.apply();
+  return storage;
 }
 
 /** Without its audit log a server does not start. */
@@ -184,6 +201,7 @@ export function createVirtualServer(
         buckets: buckets.current,
         rateLimits,
       }),
+    rulesOf: clientRulesOf,
     budgets,
     onOverBudget,
     onForeignSession: () => {

@@ -4,12 +4,14 @@ import type { AuditLog } from './audit/audit-log.ts';
 import { createPublicApp, type AppOptions } from './app.ts';
 import type { AuthServer } from './authserver/auth-server.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
+import { clientRulesOf } from './client-rules.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
 import { boundaryOf } from './incoming/boundary-of.ts';
 import type { Boundary } from './incoming/boundary.ts';
 import { listen, type Listener } from './listener.ts';
 import { originsOf } from './origins-of.ts';
 import type { RateBuckets } from './rate-buckets.ts';
+import type { SessionStorage } from './session-storage.ts';
 import { CurrentExport } from './telemetry/current-export.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
@@ -23,6 +25,7 @@ import {
   openAudit,
   openAuthServer,
   openBuckets,
+  openSessionStorage,
   type CurrentGate,
   type PublicServerDeps,
 } from './public-server-parts.ts';
@@ -39,9 +42,11 @@ export interface ServerSpec {
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** About 30 KiB each: twice as many would not fit into a pod of 768 MiB. */
 const PUBLIC_CONNECTIONS = 12_000;
-/** Time for which clients may keep using open connections before they are closed. */
-const IDLE_GRACE_MS = 500;
+/** Time for which clients with sessions, and their load balancers, may still connect after a stop request. */
+const ACCEPT_MS = 500;
 const LOOK_EVERY_MS = 20;
+/** Longest wait for clients to open their streams at other replicas: SDKs connect again after a second. */
+const HAND_OVER_MS = 3_000;
 
 /** One virtual server with its public listener and its boundary 1. */
 export class PublicServer {
@@ -51,6 +56,7 @@ export class PublicServer {
   readonly #origins: { current: OriginGuardOptions };
   readonly #gate: CurrentGate;
   readonly #buckets: RateBuckets;
+  readonly #storage: SessionStorage;
   readonly #listener: Listener;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #telemetry: CurrentExport;
@@ -82,8 +88,12 @@ export class PublicServer {
       requestIdPrefix: deps.requestIdPrefix,
       refusals: deps.refusals,
     };
-    const { version, taskKey } = deps;
-    const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version, taskKey }, gate, options);
+    const storage = await openSessionStorage(spec.config, deps, virtual).catch(async (error: unknown) => {
+      buckets.close();
+      await Promise.all([virtual.close(), gate.authServer.current?.close(), telemetry.close(0), gate.audit.close()]);
+      throw error;
+    });
+    const app = createPublicApp(virtual, { maxBodyBytes: MAX_BODY_BYTES, version: deps.version }, gate, options);
     let listener: Listener | undefined;
     try {
       listener = await listen(app, spec.host, spec.port, {
@@ -92,9 +102,10 @@ export class PublicServer {
           deps.onOverBudget('connections');
         },
       });
-      return new PublicServer(spec, deps, { virtual, origins, gate, buckets, listener, telemetry });
+      return new PublicServer(spec, deps, { virtual, origins, gate, buckets, storage, listener, telemetry });
     } catch (error) {
       buckets.close();
+      storage.close();
       await Promise.all([listener?.close(), virtual.close(), gate.authServer.current?.close(), telemetry.close(0)]);
       await gate.audit.close();
       throw error;
@@ -109,6 +120,7 @@ export class PublicServer {
       origins: { current: OriginGuardOptions };
       gate: CurrentGate;
       buckets: RateBuckets;
+      storage: SessionStorage;
       listener: Listener;
       telemetry: CurrentExport;
     },
@@ -119,12 +131,19 @@ export class PublicServer {
     this.#origins = parts.origins;
     this.#gate = parts.gate;
     this.#buckets = parts.buckets;
+    this.#storage = parts.storage;
     this.#listener = parts.listener;
     this.#telemetry = parts.telemetry;
     this.#gate.boundary.current = this.#newBoundary(spec.config, parts.gate.authServer.current);
     this.#gate.onLoginEnded = (tsid) => {
       endStreamsOf(parts.virtual, tsid);
+      parts.virtual.replica?.mailbox.broadcast('login', { tsid });
     };
+    parts.virtual.onReplica(({ mailbox }) => {
+      mailbox.on('login', ({ tsid }) => {
+        endStreamsOf(parts.virtual, tsid);
+      });
+    });
     const isHere = spec.local ?? isLoopback(spec.host); // elsewhere clients need another URL than `mcpUrl`
     this.#gate.clientUrl = () => this.virtual.config.oidc_config?.resourceURL ?? (isHere ? this.mcpUrl : undefined);
     this.#heartbeat = startHeartbeat(parts.virtual, deps.heartbeatMs);
@@ -166,38 +185,54 @@ export class PublicServer {
     const before = this.virtual.config;
     const { config } = spec;
     const buckets = await this.#buckets.prepare(config).catch(impossible);
+    const storage = await this.#storage
+      .prepare(config, (store) => {
+        this.virtual.useStore(store);
+      })
+      .catch((error: unknown) => {
+        buckets.discard();
+        return impossible(error);
+      });
     const isNew = !isDeepStrictEqual(incomingOf(before), incomingOf(config));
     await this.#gate.audit
       .swap(config, () => this.#swapGate(config, isNew))
       .catch((error: unknown) => {
         buckets.discard();
+        storage.discard();
         return auditFault(error);
       });
     buckets.apply();
+    storage.apply();
     this.#origins.current = originsOf({ ...spec, host: this.spec.host });
     // the new rules may reject clients that the old rules accepted
-    if (!isDeepStrictEqual(admissionOf(before), admissionOf(config))) this.virtual.endSessions();
+    if (clientRulesOf(before) !== clientRulesOf(config)) this.virtual.endSessions();
     this.virtual.swap(config);
     await this.#telemetry.apply(config);
   }
 
   /**
-   * Drains: reports not ready and rejects new sessions; after `routesMs` rejects new connections. Running calls finish
-   * within the grace period, then everything closes.
+   * Drains: reports not ready, rejects new sessions, and closes each connection with its next response; after `routesMs`,
+   * or a short time while there are sessions, rejects new connections, as load balancers learn late that it is not ready.
+   * Running calls finish within the grace period, while streams move to other replicas, then everything closes.
    */
   async stop(graceMs: number, routesMs = 0): Promise<void> {
     const end = performance.now() + graceMs;
     this.virtual.refuseSessions();
-    if (routesMs > 0) await sleep(Math.min(routesMs, graceMs));
+    this.#listener.endConnections();
+    const acceptMs = Math.max(routesMs, this.virtual.sessions.size > 0 ? ACCEPT_MS : 0);
+    if (acceptMs > 0) await sleep(Math.min(acceptMs, graceMs));
     this.#listener.refuseConnections();
-    if (this.virtual.sessions.size > 0) await sleep(Math.min(IDLE_GRACE_MS, graceMs));
-    while (this.#isBusy() && performance.now() < end) await sleep(LOOK_EVERY_MS);
+    const isMoving = this.virtual.replica?.handOver();
+    const moved = performance.now() + HAND_OVER_MS;
+    const isBusy = (): boolean => this.#isBusy() || (performance.now() < moved && isMoving?.() === true);
+    while (isBusy() && performance.now() < end) await sleep(LOOK_EVERY_MS);
     clearInterval(this.#heartbeat);
     await this.virtual.close();
     await this.#listener.close();
     this.#gate.boundary.current.close();
     await this.#gate.authServer.current?.close();
     this.#buckets.close();
+    this.#storage.close();
     await this.#telemetry.close(end - performance.now());
     await this.#gate.audit.close();
   }
@@ -263,17 +298,6 @@ const incomingOf = ({
   incoming,
   embedded: embedded_auth_server_config !== undefined,
   claimsOf: authz_config?.cedar?.primary_upstream_provider,
-});
-
-/** Returns the members that decide which clients are accepted. */
-const admissionOf = ({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): unknown => ({
-  issuer: oidc?.issuer,
-  audience: oidc?.audience,
-  clientId: oidc?.clientID,
-  keys: oidc?.jwksurl,
-  ...incoming,
-  allowed_hosts: undefined,
-  allowed_origins: undefined,
 });
 
 /** Rejects every request until the first boundary is ready. */

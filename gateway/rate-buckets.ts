@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Logger } from './contract/logger.ts';
@@ -6,13 +5,10 @@ import type { KeyValueStore } from './kvstore/key-value-store.ts';
 import type { Buckets, RateLimitObserver } from './policy/rate-limit/buckets.ts';
 import { MemoryBuckets } from './policy/rate-limit/memory-buckets.ts';
 import { StoreBuckets } from './policy/rate-limit/store-buckets.ts';
-import { openSharedStore, sharedStoreOf } from './shared-store.ts';
+import { keySection, openSharedStore, reachStore, sharedStoreOf } from './shared-store.ts';
 
 /** Longest wait for the store. A slower store counts as unavailable. */
 const REPLY_TIMEOUT_MS = 500;
-/** Longest wait for the connection at the start. */
-const REACH_MS = 500;
-const REACH_STEP_MS = 10;
 
 export interface RateBucketsDeps {
   readonly log: Logger;
@@ -73,20 +69,8 @@ export class RateBuckets {
   async #open(place: NonNullable<ReturnType<typeof placeOf>>): Promise<Opened> {
     const { log, observer, env } = this.#deps;
     const store = await openSharedStore(place.shared, place.section, { log, env, replyTimeoutMs: REPLY_TIMEOUT_MS });
-    await waitFor(store);
+    await reachStore(store);
     return { place, store, buckets: new StoreBuckets({ store, observer, log, clock: () => performance.now() }) };
-  }
-}
-
-/** Waits for the connection, so that the first calls find the store. A store that is down does not prevent the start. */
-async function waitFor(store: KeyValueStore): Promise<void> {
-  for (let waitedMs = 0; waitedMs < REACH_MS; waitedMs += REACH_STEP_MS) {
-    const isReached = await store.command('EXISTS', store.key('shared')).then(
-      () => true,
-      () => false,
-    );
-    if (isReached) return;
-    await sleep(REACH_STEP_MS);
   }
 }
 
@@ -99,8 +83,5 @@ function closeStore({ buckets, store }: Opened): void {
 function placeOf(config: GatewayConfig) {
   const shared = config.rate_limit_config && sharedStoreOf(config);
   if (!shared) return undefined;
-  const namespace = config.rate_limit_namespace ?? config.vmcp.namespace ?? 'default';
-  // names of a configuration that no operator has written may contain braces, which would be another hash tag
-  const tag = [namespace, config.name ?? 'vmcp'].map(encodeURIComponent).join(':');
-  return { shared, section: `rl:{${tag}}:` };
+  return { shared, section: keySection('rl', config.rate_limit_namespace ?? config.vmcp.namespace, config.name) };
 }

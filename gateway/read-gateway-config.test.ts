@@ -80,6 +80,7 @@ describe('a member of the Run configuration', () => {
     'debug',
     'endpoint_prefix',
     'stateless',
+    'scaling_config',
     'telemetry_config',
     'trust_proxy_headers',
     'mutating_webhooks',

@@ -32,9 +32,17 @@ export function withDiscoveredBackends(base: GatewayConfig, text: string): Read 
   if ('problems' in document) {
     return { problems: document.problems.map((problem) => ({ ...problem, path: placeOf(problem.path) })) };
   }
-  const { backends, outgoing_auth: credentials } = document.config;
+  const { backends, outgoing_auth: credentials, backend_tools: rules } = document.config;
   const { cluster, ...vmcp } = base.vmcp;
-  const whole = { ...base, vmcp: { ...vmcp, backends, ...(credentials && { outgoing_auth: credentials }) } };
+  const whole = {
+    ...base,
+    vmcp: {
+      ...vmcp,
+      backends,
+      ...(credentials && { outgoing_auth: credentials }),
+      aggregation: { ...vmcp.aggregation, ...(rules && { backend_tools: rules }) },
+    },
+  };
   const read = checkGatewayConfig(whole);
   if ('problems' in read || !cluster) return read;
   const config = { ...read.config, vmcp: { ...read.config.vmcp, cluster } };
@@ -42,7 +50,10 @@ export function withDiscoveredBackends(base: GatewayConfig, text: string): Read 
   return problems.length > 0 ? { problems } : { config };
 }
 
-const placeOf = (path: string): string => (/^(?:backends|outgoing_auth)/u.test(path) ? `vmcp.${path}` : path);
+function placeOf(path: string): string {
+  if (path.startsWith('backend_tools')) return `vmcp.aggregation.${path}`;
+  return /^(?:backends|outgoing_auth)/u.test(path) ? `vmcp.${path}` : path;
+}
 
 function parse(text: string, what: string): { readonly json: unknown } | { readonly problems: Problem[] } {
   try {

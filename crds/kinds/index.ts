@@ -5,6 +5,7 @@ import { MCPOIDCConfig } from './mcp-oidc-config.ts';
 import { MCPServer } from './mcp-server.ts';
 import { MCPServerEntry } from './mcp-server-entry.ts';
 import { MCPTelemetryConfig } from './mcp-telemetry-config.ts';
+import { MCPToolConfig } from './mcp-tool-config.ts';
 import { MCPWebhookConfig } from './mcp-webhook-config.ts';
 import { VirtualMCPServer } from './virtual-mcp-server.ts';
 
@@ -19,4 +20,5 @@ export const KINDS = [
   MCPAuthzConfig,
   MCPTelemetryConfig,
   MCPWebhookConfig,
+  MCPToolConfig,
 ] as const;

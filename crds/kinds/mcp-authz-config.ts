@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Closed } from '../../gateway/contract/fields.ts';
 import { text } from '../../gateway/contract/optional.ts';
 import { cedarFields, groupFields } from '../../gateway/policy/authorization/config.ts';
-import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 
 /** Policies shared by several servers. */
 export const MCPAuthzConfig = defineKind({
@@ -22,13 +22,8 @@ export const MCPAuthzConfig = defineKind({
   status: Closed({ ...statusFields, configHash: text('Digest of the spec.') }, { description: 'Observed state.' }),
   columns: [
     { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Kind of policy.' },
-    {
-      name: 'Valid',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Valid")].status',
-      description: 'Status of condition Valid.',
-    },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+    conditionColumn('Valid'),
+    AGE,
   ],
 });
 export type MCPAuthzConfig = ObjectOf<typeof MCPAuthzConfig>;

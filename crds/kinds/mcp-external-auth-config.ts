@@ -3,7 +3,7 @@ import { Closed, HOST_AND_PORT_PATTERN } from '../../gateway/contract/fields.ts'
 import { ATOMIC, text, texts } from '../../gateway/contract/optional.ts';
 import { union } from '../../gateway/contract/rule.ts';
 import { STRATEGIES } from '../../gateway/outgoing/index.ts';
-import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 import { variantMembers, variantRules } from './fields/variants.ts';
 
 const described = STRATEGIES.map(({ type, description }) => `\`${type}\`: ${description}`).join(' ');
@@ -42,13 +42,8 @@ export const MCPExternalAuthConfig = defineKind({
   ],
   columns: [
     { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Authentication strategy.' },
-    {
-      name: 'Valid',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Valid")].status',
-      description: 'Status of condition Valid.',
-    },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+    conditionColumn('Valid'),
+    AGE,
   ],
 });
 export type MCPExternalAuthConfig = ObjectOf<typeof MCPExternalAuthConfig>;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Closed } from '../../gateway/contract/fields.ts';
 import { block, text, whole } from '../../gateway/contract/optional.ts';
-import { defineKind, statusFields, statusNames, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, statusNames, type ObjectOf } from './schema/kind.ts';
 
 const count = (description: string) => whole(description, { format: 'int32' });
 
@@ -34,13 +34,8 @@ export const MCPGroup = defineKind({
     { name: 'Servers', type: 'integer', jsonPath: '.status.serverCount', description: 'Number of MCPServers.' },
     { name: 'Entries', type: 'integer', jsonPath: '.status.entryCount', description: 'Number of MCPServerEntries.' },
     { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
-    {
-      name: 'Checked',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="MCPServersChecked")].status',
-      description: 'Status of condition MCPServersChecked.',
-    },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+    conditionColumn('MCPServersChecked', 'Checked'),
+    AGE,
   ],
 });
 export type MCPGroup = ObjectOf<typeof MCPGroup>;

@@ -4,7 +4,7 @@ import { block, text } from '../../gateway/contract/optional.ts';
 import { at, atMostOne, rule, union } from '../../gateway/contract/rule.ts';
 import { issuerFields, issuerRules } from '../../gateway/incoming/sources/inline.ts';
 import { serviceAccountFields, serviceAccountRules } from '../../gateway/incoming/sources/kubernetes.ts';
-import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 
 const CLUSTER = ['kubernetes', 'kubernetesServiceAccount'] as const;
 
@@ -52,13 +52,8 @@ export const MCPOIDCConfig = defineKind({
   ],
   columns: [
     { name: 'Source', type: 'string', jsonPath: '.spec.type', description: 'Source of the tokens.' },
-    {
-      name: 'Valid',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Valid")].status',
-      description: 'Status of condition Valid.',
-    },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+    conditionColumn('Valid'),
+    AGE,
   ],
 });
 export type MCPOIDCConfig = ObjectOf<typeof MCPOIDCConfig>;

@@ -4,7 +4,7 @@ import { flag, text } from '../../gateway/contract/optional.ts';
 import { caBundleRef, NameRef, nameRef } from '../../gateway/contract/references.ts';
 import { safeUrl } from '../../gateway/contract/rule.ts';
 import { headerForward, headerForwardRules } from './fields/header-fields.ts';
-import { defineKind, labelName, statusFields, type ObjectOf } from './schema/kind.ts';
+import { AGE, defineKind, labelName, statusFields, type ObjectOf } from './schema/kind.ts';
 
 /** Remote MCP server that already runs. */
 export const MCPServerEntry = defineKind({
@@ -44,7 +44,7 @@ export const MCPServerEntry = defineKind({
     { name: 'Transport', type: 'string', jsonPath: '.spec.transport', description: 'Transport of the server.' },
     { name: 'Remote URL', type: 'string', jsonPath: '.spec.remoteUrl', description: 'MCP endpoint.' },
     { name: 'Group', type: 'string', jsonPath: '.spec.groupRef.name', description: 'Group of the server.' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+    AGE,
   ],
 });
 export type MCPServerEntry = ObjectOf<typeof MCPServerEntry>;

@@ -4,7 +4,7 @@ import { block, flag, text, whole } from '../../gateway/contract/optional.ts';
 import { nameRef, RefName } from '../../gateway/contract/references.ts';
 import { rule, type Rule } from '../../gateway/contract/rule.ts';
 import { authzFields, authzRules, telemetryConfigRef } from './fields/authz.ts';
-import { defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
 import { workloadFields, workloadRules } from './mcp-server-workload.ts';
 import { oidcConfigRef } from './fields/oidc.ts';
 import { limitsUsers, limitsUsersCel, rateLimitRules, rateLimitSpec } from '../../gateway/policy/rate-limit/spec.ts';
@@ -72,7 +72,7 @@ const mcpServerStatus = Closed(
     message: text('Reason for the phase.'),
     url: text('MCP endpoint inside the cluster.'),
     readyReplicas: whole('Number of ready pods.', { format: 'int32' }),
-    toolConfigHash: digest('tool configuration'),
+    toolConfigHash: digest('MCPToolConfig'),
     externalAuthConfigHash: digest('MCPExternalAuthConfig'),
     authServerConfigHash: digest('authorization server configuration'),
     authzConfigHash: digest('policies'),
@@ -103,9 +103,11 @@ export const MCPServer = defineKind({
         enabled: flag('Write audit events.', { default: false }),
       }),
       rateLimiting: Type.Optional(rateLimitSpec),
-      sessionStorage: sessionStorage(),
+      sessionStorage: sessionStorage('Storage of MCP sessions. Set it on the VirtualMCPServer.'),
       telemetryConfigRef: telemetryConfigRef(),
-      toolConfigRef: nameRef('Shared tool configuration.'),
+      toolConfigRef: nameRef(
+        'MCPToolConfig for the tools of this server, in every virtual server. `config.aggregation.tools` there precedes it.',
+      ),
       webhookConfigRef: nameRef('MCPWebhookConfig. Set it on the VirtualMCPServer.'),
     },
     { description: 'Desired state.' },
@@ -121,15 +123,10 @@ export const MCPServer = defineKind({
   objectRules: [...workloadName(), stdioName],
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
-    {
-      name: 'Ready',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: 'Status of condition Ready.',
-    },
+    conditionColumn('Ready'),
     { name: 'Replicas', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Number of ready pods.' },
     { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'MCP endpoint.' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+    AGE,
   ],
 });
 export type MCPServer = ObjectOf<typeof MCPServer>;

@@ -5,7 +5,7 @@ import { caBundleRef, SecretKeyRef } from '../../gateway/contract/references.ts'
 import { at, OWN_CREDENTIAL, rule, safeHeaders, safeUrl } from '../../gateway/contract/rule.ts';
 import { DEFAULT_SAMPLING_RATE, SAMPLING_RATE_PATTERN } from '../../gateway/contract/run-config/telemetry.ts';
 import { HEADER_NAME, headerValues, namedHeaders } from './fields/header-fields.ts';
-import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 
 interface OpenTelemetry {
   readonly enabled?: boolean;
@@ -102,15 +102,10 @@ export const MCPTelemetryConfig = defineKind({
   ]),
   columns: [
     { name: 'Endpoint', type: 'string', jsonPath: '.spec.openTelemetry.endpoint', description: 'OTLP endpoint.' },
-    {
-      name: 'Valid',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Valid")].status',
-      description: 'Status of condition Valid.',
-    },
+    conditionColumn('Valid'),
     { name: 'Tracing', type: 'string', jsonPath: '.spec.openTelemetry.tracing.enabled', description: 'Send traces.' },
     { name: 'Metrics', type: 'string', jsonPath: '.spec.openTelemetry.metrics.enabled', description: 'Send metrics.' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
+    AGE,
   ],
 });
 export type MCPTelemetryConfig = ObjectOf<typeof MCPTelemetryConfig>;

@@ -4,7 +4,7 @@ import { text } from '../../gateway/contract/optional.ts';
 import { at, rule } from '../../gateway/contract/rule.ts';
 import { mutatingWebhooks } from '../../gateway/policy/webhook/mutating.ts';
 import { validatingWebhooks } from '../../gateway/policy/webhook/validating.ts';
-import { defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 
 interface Spec {
   readonly mutating?: unknown;
@@ -36,14 +36,6 @@ export const MCPWebhookConfig = defineKind({
     }),
     ...[mutatingWebhooks, validatingWebhooks].flatMap(({ type, rules = [] }) => at(type, rules)),
   ],
-  columns: [
-    {
-      name: 'Valid',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Valid")].status',
-      description: 'Status of condition Valid.',
-    },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
-  ],
+  columns: [conditionColumn('Valid'), AGE],
 });
 export type MCPWebhookConfig = ObjectOf<typeof MCPWebhookConfig>;

@@ -121,7 +121,6 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-auth-server-clients', `${AUTH}.cimd.cacheFallbackTtl`, '999ms'],
   ['vmcp-session-storage', 'sessionStorage.tls.insecureSkipVerify', true],
   ['vmcp-smallest', 'config', { sessionStorage: { provider: 'memory' } }, 'config.sessionStorage'],
-  ['vmcp-aggregation-manual', 'config.aggregation.tools.0.toolConfigRef', REF],
   ['vmcp-operational', 'config.operational.timeouts.backendInit', '0s'],
   ['vmcp-operational', `${FAILURE}.healthCheckInterval`, '99ms'],
   ['vmcp-operational', `${FAILURE}.healthCheckTimeout`, '0s'],

@@ -17,7 +17,7 @@ import { authServerConfig } from './fields/auth-server-config.ts';
 import { authzFields, telemetryConfigRef } from './fields/authz.ts';
 import { headerNames } from './fields/header-fields.ts';
 import { variantMembers } from './fields/variants.ts';
-import { defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
+import { AGE, conditionColumn, defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
 import { oidcConfig, oidcConfigRef } from './fields/oidc.ts';
 import { sessionStorage } from './fields/session-storage.ts';
 import { virtualMCPServerObjectRules, virtualMCPServerRules } from './virtual-mcp-server-rules.ts';
@@ -229,7 +229,9 @@ export const VirtualMCPServer = defineKind({
       authServerUpstreamFilter,
       config: vmcpConfig(),
       passthroughHeaders: headerNames('Headers of client requests to copy to every backend request.'),
-      sessionStorage: sessionStorage(),
+      sessionStorage: sessionStorage(
+        'Storage of MCP sessions and rate limits. Defaults to the store of `authServerConfig.storage` if replicas share that, else to the memory of each replica. `memory` is for sessions only.',
+      ),
       telemetryConfigRef: telemetryConfigRef(),
       webhookConfigRef: nameRef('MCPWebhookConfig whose webhooks decide on calls.'),
       embeddingServerRef: nameRef('Embedding server of the optimizer.'),
@@ -249,13 +251,8 @@ export const VirtualMCPServer = defineKind({
       jsonPath: '.status.backendCount',
       description: 'Number of backends that receive calls.',
     },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation.' },
-    {
-      name: 'Ready',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: 'Status of condition Ready.',
-    },
+    AGE,
+    conditionColumn('Ready'),
   ],
 });
 export type VirtualMCPServer = ObjectOf<typeof VirtualMCPServer>;

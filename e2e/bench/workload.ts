@@ -8,7 +8,7 @@ export interface Bench {
   readonly engine: Engine;
   /** Scratch folder, removed after the run. */
   readonly folder: string;
-  /** Repository root. */
+  /** Root of the repository with the gateway. */
   readonly root: string;
   readonly log: (line: string) => void;
 }

@@ -28,7 +28,11 @@ const SKIPPED = [
 
 const scope = blockScope();
 
-describe.concurrent('the gateway as a client', () => {
+/**
+ * The gateway sends `initialize`, too, to a server that does not answer `server/discover` within 250 ms, and these
+ * scenarios reject it. On a busy machine that happens to the servers of the runner, so a scenario has further runs.
+ */
+describe.concurrent('the gateway as a client', { retry: 5 }, () => {
   it('passes sse-retry of 2025-11-25', async () => {
     const run = await runClientConformance(scope, 'sse-retry', { command, revision: '2025-11-25' });
     expect(findings(run), run.output).toEqual([]);

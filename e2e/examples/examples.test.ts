@@ -139,6 +139,17 @@ describe('examples', () => {
     await expect(call(client, 'get-sum', { a: 2, b: 3 })).rejects.toMatchObject({ code: -32602 });
   });
 
+  it('tool-config: shared filters and overrides apply, and the override of the virtual server wins', async () => {
+    const client = await (await startExample(testScope(), 'tool-config')).client();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['add', 'echo', 'find', 'graph', 'open_nodes']);
+    expect(tools[0]).toMatchObject({ annotations: { title: 'Add', readOnlyHint: true, openWorldHint: false } });
+    expect(textOf(await call(client, 'add', { a: 2, b: 3 }))).toBe('The sum of 2 and 3 is 5.');
+    expect(textOf(await call(client, 'graph'))).toContain('entities');
+    for (const hidden of ['get-sum', 'get-env', 'create_entities', 'search'])
+      await expect(call(client, hidden, { a: 2, b: 3 })).rejects.toMatchObject({ code: -32602 });
+  });
+
   it('visibility: only the named server shows its tools', async () => {
     const client = await (await startExample(testScope(), 'visibility')).client();
     expect(await toolNames(client)).toEqual(prefixed('everything_', EVERYTHING));
@@ -342,6 +353,20 @@ describe('examples', () => {
   });
 
   it.runIf(hasPython)('python-uvx: a server from PyPI answers', { timeout: 300_000 }, pythonUvx);
+});
+
+it('kubernetes-replicas: the gateway gets the store of the sessions, with its password in a file', async () => {
+  const { code, stdout } = await vmcpResult(testScope(), ['render', join(root, 'examples/kubernetes-replicas')]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    scaling_config: {
+      session_kvstore: {
+        address: 'redis.example.com:6379',
+        password_file: expect.stringMatching(/redis\/password$/u) as string,
+        tls: { ca_cert_file: expect.stringMatching(/redis\/ca\.crt$/u) as string },
+      },
+    },
+  });
 });
 
 /** Warnings about ephemeral keys of login examples, and about settings that only a cluster uses. */

@@ -22,6 +22,8 @@ export interface GatewayParts {
   readonly cedar?: NonNullable<GatewayConfig['authz_config']>['cedar'];
   readonly audit?: GatewayConfig['audit_config'];
   readonly rateLimits?: GatewayConfig['rate_limit_config'];
+  readonly scaling?: GatewayConfig['scaling_config'];
+  readonly sessionTtl?: string;
 }
 
 /** Returns a configuration that accepts tokens of `issuer` for the audience `vmcp`. */
@@ -37,17 +39,21 @@ export const configOver = ({
   cedar,
   audit,
   rateLimits,
+  scaling,
+  sessionTtl,
 }: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
   ...(audit && { audit_config: audit }),
   ...(rateLimits && { rate_limit_config: rateLimits }),
+  ...(scaling && { scaling_config: scaling }),
   ...(issuer && { oidc_config: { issuer: issuer.url, audience: 'vmcp', ...oidc } }),
   ...(cedar && { authz_config: { type: 'cedarv1', version: '1.0', cedar } }),
   vmcp: {
     incoming: { type: issuer ? 'oidc' : 'anonymous', ...incoming },
     backends,
     ...(outgoing && { outgoing_auth: outgoing }),
+    ...(sessionTtl !== undefined && { session_ttl: sessionTtl }),
     aggregation: {
       conflict_resolution: 'prefix',
       prefix_format: '{workload}_',
@@ -76,7 +82,7 @@ export interface AuthenticatedGateway {
 export async function startGatewayOver(
   scope: Scope,
   parts: GatewayParts,
-  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs' | 'stdout' | 'taskKey'> = {},
+  seams: Pick<GatewayOptions, 'upstreamTokens' | 'heartbeatMs' | 'stdout'> = {},
 ): Promise<AuthenticatedGateway> {
   const spec = { host: '127.0.0.1', port: 0 };
   const gateway = await startGateway({

@@ -18,13 +18,13 @@ const canBind = (port: number): Promise<boolean> =>
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 
-/** Returns the first of `count` adjacent loopback ports that are free and that this process has not returned before. */
+/** Returns the first of `count` adjacent loopback ports that are free and that this process has not tried before. */
 export async function freePort(count = 1): Promise<number> {
   for (;;) {
     const first = LOWEST + lane * COUNT + Math.floor(Math.random() * (COUNT - count));
     const ports = Array.from({ length: count }, (_, index) => first + index);
-    if (ports.some((port) => given.has(port)) || (await Promise.all(ports.map(canBind))).includes(false)) continue;
-    for (const port of ports) given.add(port);
-    return first;
+    if (ports.some((port) => given.has(port))) continue;
+    for (const port of ports) given.add(port); // before any pause: calls may run at the same time
+    if (!(await Promise.all(ports.map(canBind))).includes(false)) return first;
   }
 }

@@ -36,11 +36,15 @@ it('the loopback registry has no other package', async () => {
   await expect(install).rejects.toThrow('E404');
 });
 
-it.runIf(hasPython)('pip installs the Python fixture package, and its script is an MCP server', async () => {
-  const [env, cwd] = [await pythonIndex(testScope()), await temporaryFolder(testScope())];
-  await run('python3', ['-m', 'venv', join(cwd, 'venv')]);
-  const pip = join(cwd, 'venv', 'bin', 'pip');
-  await run(pip, ['install', '--quiet', PYTHON_PACKAGE], { env: { ...process.env, ...env } });
-  const command = join(cwd, 'venv', 'bin', PYTHON_PACKAGE);
-  expectTour(await sdkV1({ transport: 'stdio', command, args: ['alpha'] }, tourSteps(tour)), tour);
-});
+it.runIf(hasPython)(
+  'pip installs the Python fixture package, and its script is an MCP server',
+  { timeout: 240_000 },
+  async () => {
+    const [env, cwd] = [await pythonIndex(testScope()), await temporaryFolder(testScope())];
+    await run('python3', ['-m', 'venv', join(cwd, 'venv')]);
+    const pip = join(cwd, 'venv', 'bin', 'pip');
+    await run(pip, ['install', '--quiet', PYTHON_PACKAGE], { env: { ...process.env, ...env } });
+    const command = join(cwd, 'venv', 'bin', PYTHON_PACKAGE);
+    expectTour(await sdkV1({ transport: 'stdio', command, args: ['alpha'] }, tourSteps(tour)), tour);
+  },
+);

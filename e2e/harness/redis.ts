@@ -36,8 +36,7 @@ export interface RedisOptions {
 
 /** Starts a server that runs until the scope ends. */
 export async function startRedis(scope: Scope, options: RedisOptions = {}): Promise<RedisServer> {
-  const { config = [], host = '127.0.0.1', sentinel = false, tls } = options;
-  const port = options.port ?? (await freePort());
+  const { config = [], host = '127.0.0.1', sentinel = false, tls, port = await freePort() } = options;
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-redis-'));
   scope.defer(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'redis.conf');
@@ -60,10 +59,15 @@ export async function startRedis(scope: Scope, options: RedisOptions = {}): Prom
   const flags = ['-h', host, '-p', String(port), ...(tls ? ['--tls', '--cacert', tls.ca] : [])];
   const cli = async (...command: readonly string[]): Promise<string> =>
     (await promisify(execFile)('redis-cli', [...flags, ...command])).stdout.trim();
-  await eventually('redis-server answers', async () => {
-    if (child.pid === undefined || child.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
-    return /PONG|NOAUTH|NOPERM/u.test(await cli('PING'));
+  const state = await eventually('redis-server answers', async () => {
+    if (child.pid === undefined || child.exitCode !== null) return 'ended';
+    return /PONG|NOAUTH|NOPERM/u.test(await cli('PING')) && 'answers';
   });
+  if (state === 'ended') {
+    // another process has taken the port in the meantime
+    if (options.port === undefined && output.includes('Address already in use')) return startRedis(scope, options);
+    throw new Error(`redis-server ended: ${output}`);
+  }
   return { port, cli, kill, pause: () => void child.kill('SIGSTOP'), resume: () => void child.kill('SIGCONT') };
 }
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterAll, aroundEach, beforeAll, onTestFailed, onTestFinished, type TestContext } from 'vitest';
+import { afterAll, beforeAll, onTestFailed, onTestFinished, type TestContext } from 'vitest';
 
 /** Stop functions of a test or a block, called in reverse order at its end. */
 export interface Scope {
@@ -7,9 +7,8 @@ export interface Scope {
 }
 
 /** The test that runs the calling code: those of `describe.concurrent` run at the same time, which vitest's own does not know. */
-const running = new AsyncLocalStorage<Pick<TestContext, 'onTestFailed' | 'onTestFinished'>>();
-aroundEach((runTest, context) => running.run(context, runTest));
-const test = () => running.getStore() ?? { onTestFailed, onTestFinished };
+export const runningTest = new AsyncLocalStorage<Pick<TestContext, 'onTestFailed' | 'onTestFinished'>>();
+const test = () => runningTest.getStore() ?? { onTestFailed, onTestFinished };
 
 /** Returns a scope that ends with the running test. */
 export const testScope = (): Scope => ({

@@ -148,12 +148,16 @@ export async function startVmcp(scope: Scope, options: StartOptions): Promise<Vm
   return ready({ run, port, managementPort, state, folder }, options.readyTimeoutMs);
 }
 
-/** Starts `vmcp gateway --config` on free ports and waits until it is ready. */
-export async function startGateway(scope: Scope, config: string, options: RunOptions = {}): Promise<Vmcp> {
+/** Starts `vmcp gateway --config` on `port`, or a free one, and waits until it is ready. */
+export async function startGateway(
+  scope: Scope,
+  config: string,
+  options: RunOptions & { readonly port?: number } = {},
+): Promise<Vmcp> {
   const folder = await temporaryFolder(scope);
   const file = join(folder, 'gateway.json');
   await writeFile(file, config);
-  const [port, managementPort] = [await freePort(), await freePort()];
+  const [port, managementPort] = [options.port ?? (await freePort()), await freePort()];
   const listen = ['--host', '127.0.0.1', '--port', String(port), '--management-port', String(managementPort)];
   const run = await runVmcp(scope, ['gateway', '--config', file, ...listen], options);
   return ready({ run, port, managementPort, state: folder, folder });

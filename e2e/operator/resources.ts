@@ -33,6 +33,10 @@ export const oidcConfig = (name: string, inline: Readonly<Record<string, unknown
 export const authzConfig = (name: string): Manifest =>
   custom('MCPAuthzConfig', name, { type: 'cedarv1', config: { policies: ['permit(principal, action, resource);'] } });
 
+/** An MCPToolConfig that keeps one tool. */
+export const toolConfig = (name: string, fields: Readonly<Record<string, unknown>> = {}): Manifest =>
+  custom('MCPToolConfig', name, { toolsFilter: ['search'], ...fields });
+
 /** A signed webhook whose key is in the Secret `hooks`. */
 export const webhookConfig = (name = 'checks', fields: Readonly<Record<string, unknown>> = {}): Manifest =>
   custom('MCPWebhookConfig', name, {

@@ -21,7 +21,7 @@ async function brokenTools(scope: Scope): Promise<string> {
 
 it.runIf(hasPython)(
   'answers as its OpenAPI document says, whatever schemathesis sends',
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async () => {
     const scope = testScope();
     const schemathesis = join(dirname(await python()), 'schemathesis');

@@ -23,15 +23,19 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('%s of vmcp', (signal) => {
     first.signal(signal);
     await first.exited;
     const second = await serveWorkloads(scope, state, env);
-    const gone = async () => (await stillRunning(before)).length === 0;
-    await eventually('nothing of the first process runs', gone, { timeoutMs: 20_000 });
+    const gone = async () => {
+      const left = await stillRunning(before);
+      if (left.length > 0) throw new Error(left.map(({ command }) => command).join('\n'));
+      return true;
+    };
+    await eventually('nothing of the first process runs', gone, { timeoutMs: 60_000 });
     const servers = async () => (await readdir(join(state, 'processes'))).length;
     const ports = async () =>
       Object.keys(JSON.parse(await readFile(join(state, 'server-ports.json'), 'utf8')) as Record<string, number>);
     return { ...second, state, servers, ports };
   }
 
-  it('in an edit keeps the new settings, and one server', { timeout: 90_000 }, async () => {
+  it('in an edit keeps the new settings, and one server', { timeout: 180_000 }, async () => {
     const port = await freePort();
     const serve = await interrupt(async ({ send, reaches, descendants }) => {
       expect((await send('POST', '/workloads', { name: 'box', ...SERVER, proxy_port: port })).status).toBe(201);
@@ -54,7 +58,7 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('%s of vmcp', (signal) => {
     expect(await ports()).toEqual([]);
   });
 
-  it('in a create keeps every acknowledged workload, with one server', { timeout: 90_000 }, async () => {
+  it('in a create keeps every acknowledged workload, with one server', { timeout: 180_000 }, async () => {
     const acknowledged: string[] = [];
     const names = Array.from({ length: 6 }, (_, index) => `w${String(index)}`);
     const serve = await interrupt(async ({ send }) => {

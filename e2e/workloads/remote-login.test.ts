@@ -140,7 +140,7 @@ it.each<[string, Readonly<Record<string, string>>, boolean]>([
   expect(await urls()).toEqual([]);
 });
 
-it('follows the edit of a remote URL to a server with a slow login', { timeout: 60_000 }, async () => {
+it('follows the edit of a remote URL to a server with a slow login of a slow user', { timeout: 60_000 }, async () => {
   const scope = testScope();
   const { remote, server } = await startGuarded();
   // longer than the failed probes that end an edit
@@ -156,11 +156,13 @@ it('follows the edit of a remote URL to a server with a slow login', { timeout: 
   await serve.reaches('docs', 'running');
   expect((await serve.send('POST', '/workloads/docs/edit', { url: remote.url })).status).toBe(200);
   const loginUrl = loginUrlIn(await serve.reaches('docs', 'unauthenticated'));
+  await new Promise((resolve) => setTimeout(resolve, 2_000)); // longer than the failed probes that end an edit
+  expect(loginUrlIn(await serve.reaches('docs', 'unauthenticated'))).toBe(loginUrl);
   remote.delayMs = 500; // tools are listed some time after the login
   expect(await answer(loginUrl)).toBe(200);
   await serve.reaches('docs', 'running');
   const { url } = await serve.find('docs');
-  expect(await toolsAt(url)).toContain('echo');
+  await eventually('the tools are listed', async () => (await toolsAt(url)).includes('echo'));
   expect(await callTool(url, 'echo', { text: 'one' })).toBe('one');
 });
 
@@ -239,11 +241,10 @@ it(
     const url = `http://127.0.0.1:${String(await freePort())}/mcp`;
     expect((await serve.send('POST', '/workloads', { name: 'down', url })).status).toBe(201);
     await serve.reaches('down', 'unhealthy');
-    const line = serve
-      .output()
-      .split('\n')
-      .find((text) => text.includes('login at remote server not started'));
-    expect(JSON.parse(line ?? '{}')).toMatchObject({ workload: 'down' });
+    const lineIn = (output: string) =>
+      output.split('\n').find((text) => text.includes('login at remote server not started'));
+    const line = await eventually('the line is logged', () => lineIn(serve.output()));
+    expect(JSON.parse(line)).toMatchObject({ workload: 'down' });
     const secrets = [{ name: 'token', target: 'TOKEN' }];
     expect(await serve.send('POST', '/workloads', { name: 'other', image: 'npx://other', secrets })).toMatchObject({
       status: 400,

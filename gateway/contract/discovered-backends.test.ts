@@ -29,6 +29,9 @@ describe('a configuration whose backends come from the cluster', () => {
     expect(startedWith({})).toEqual([]);
     expect(startedWith({ backends: [alpha] })).toEqual(['RuleViolated vmcp.backends']);
     expect(startedWith({ outgoing_auth: {} })).toEqual(['RuleViolated vmcp.outgoing_auth']);
+    expect(startedWith({ aggregation: { ...VMCP.aggregation, backend_tools: {} } })).toEqual([
+      'RuleViolated vmcp.aggregation.backend_tools',
+    ]);
   });
 
   it('requires a namespace, a virtual server and a positive reporting interval', () => {
@@ -49,6 +52,13 @@ describe('a configuration whose backends come from the cluster', () => {
     expect(together({ schema_version: 'v0.1.0', backends: [alpha], outgoing_auth })).toEqual({
       config: { ...base, vmcp: { ...base.vmcp, backends: [alpha], outgoing_auth } },
     });
+    const backend_tools = { alpha: { filter: ['search'] } };
+    expect(together({ schema_version: 'v0.1.0', backends: [alpha], backend_tools })).toEqual({
+      config: {
+        ...base,
+        vmcp: { ...base.vmcp, backends: [alpha], aggregation: { ...base.vmcp.aggregation, backend_tools } },
+      },
+    });
     expect(together({ schema_version: 'v0.1.0', backends: [] })).toEqual({ config: base });
   });
 
@@ -56,6 +66,10 @@ describe('a configuration whose backends come from the cluster', () => {
     [{ backends: [] }, 'MissingField schema_version'],
     [{ schema_version: 'v9', backends: [] }, 'UnknownSchemaVersion schema_version'],
     [{ schema_version: 'v0.1.0' }, 'MissingField vmcp.backends'],
+    [
+      { schema_version: 'v0.1.0', backends: [], backend_tools: { a: { filters: [] } } },
+      'UnknownField vmcp.aggregation.backend_tools.a.filters',
+    ],
     [{ schema_version: 'v0.1.0', backends: [{ ...alpha, port: 1 }] }, 'UnknownField vmcp.backends[0].port'],
     [{ schema_version: 'v0.1.0', backends: [alpha, alpha] }, 'BackendNameConflict vmcp.backends[1].name'],
     [

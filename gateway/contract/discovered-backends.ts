@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from './fields.ts';
+import { Aggregation } from './aggregation/aggregation.ts';
 import { Vmcp } from './gateway-config.ts';
 import { SCHEMA_VERSION } from './run-config/run-config.ts';
 
@@ -12,8 +13,12 @@ export const DiscoveredBackends = Closed(
     schema_version: Type.Enum([SCHEMA_VERSION], { description: 'Version of this document.' }),
     backends: Vmcp.properties.backends,
     outgoing_auth: Vmcp.properties.outgoing_auth,
+    backend_tools: Aggregation.properties.backend_tools,
   },
-  { description: 'Stands for `vmcp.backends` and `vmcp.outgoing_auth` of a configuration with `vmcp.cluster`.' },
+  {
+    description:
+      'Stands for `vmcp.backends`, `vmcp.outgoing_auth` and `vmcp.aggregation.backend_tools` of a configuration with `vmcp.cluster`.',
+  },
 );
 
 export type DiscoveredBackends = Static<typeof DiscoveredBackends>;

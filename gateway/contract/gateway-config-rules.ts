@@ -25,6 +25,7 @@ const BUILT: ReadonlySet<string> = new Set<keyof GatewayConfig>([
   'stateless',
   'telemetry_config',
   'oidc_config',
+  'scaling_config',
   'embedded_auth_server_config',
   'trust_proxy_headers',
   'vmcp',
@@ -149,6 +150,8 @@ function clusterProblems({ vmcp }: GatewayConfig): Problem[] {
   const message = `with vmcp.cluster this is read from ConfigMap ${cluster.backends_config_map}: remove it here`;
   if (backends.length > 0) problems.push({ reason: 'RuleViolated', path: 'vmcp.backends', message });
   if (credentials !== undefined) problems.push({ reason: 'RuleViolated', path: 'vmcp.outgoing_auth', message });
+  if (vmcp.aggregation.backend_tools !== undefined)
+    problems.push({ reason: 'RuleViolated', path: 'vmcp.aggregation.backend_tools', message });
   return problems;
 }
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Aggregation } from './aggregation/aggregation.ts';
 import { ContainerOptions } from './container/options.ts';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
 import { LOG_LEVELS } from './logger.ts';
@@ -66,44 +67,6 @@ export const Backend = Closed({
   ),
   allow_private_ips: Bool('Allow private addresses for this backend.'),
   insecure_allow_http: Bool('Allow an http URL for this backend.'),
-});
-
-const ToolOverride = Closed({
-  name: Type.Optional(Type.String({ minLength: 1, description: 'Advertised name of the tool.' })),
-  description: Type.Optional(Type.String({ description: 'Advertised description of the tool.' })),
-  annotations: Type.Optional(
-    Closed(
-      {
-        title: Type.Optional(Type.String({ description: 'Title of the tool.' })),
-        readOnlyHint: Bool('readOnlyHint.'),
-        destructiveHint: Bool('destructiveHint.'),
-        idempotentHint: Bool('idempotentHint.'),
-        openWorldHint: Bool('openWorldHint.'),
-      },
-      { description: 'Annotations that replace those of the backend, member by member.' },
-    ),
-  ),
-});
-
-const WorkloadTools = Closed({
-  workload: Type.String({ minLength: 1, description: 'Backend the entry applies to.' }),
-  exclude_all: Bool('Hide every tool of this backend.'),
-  filter: Type.Optional(Strings('Advertise these tools only, by their original names.')),
-  overrides: Type.Optional(Type.Record(Type.String(), ToolOverride, { description: 'By original tool name.' })),
-});
-
-export const Aggregation = Closed({
-  conflict_resolution: Type.Enum(['prefix', 'priority', 'manual', 'none'], {
-    description: 'Strategy for tools of different backends with the same name.',
-  }),
-  prefix_format: Type.String({ description: 'Prefix of the name; `{workload}` stands for the name of the backend.' }),
-  priority_order: Type.Optional(Strings('Names of backends by priority. The first one owns a conflicting name.')),
-  default_tool_visibility: Type.Enum(['allow', 'deny'], {
-    description: 'deny hides tools of backends without a `tools` entry.',
-  }),
-  exclude_all_tools: Bool('Hide all tools of backends.'),
-  max_tool_name_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Longer names end in a hash.' })),
-  tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Settings for each backend.' })),
 });
 
 export const Operational = Closed({
@@ -242,6 +205,11 @@ export const Vmcp = Closed({
   ),
   metadata: Type.Optional(StringMap('Arbitrary text values by name, shown in `/status`.')),
   session_ttl: Type.Optional(Duration('Idle time after which a session ends.')),
+  session_storage: Type.Optional(
+    Type.Enum(['memory'], {
+      description: 'Keeps sessions in the memory of this process although there is a store that replicas share.',
+    }),
+  ),
   cluster: Type.Optional(Cluster),
 });
 
@@ -262,8 +230,6 @@ export type Backend = Static<typeof Backend>;
 export type BackendAttach = Static<typeof BackendAttach>;
 export type BackendProcess = Static<typeof BackendProcess>;
 export type Cluster = Static<typeof Cluster>;
-export type Aggregation = Static<typeof Aggregation>;
 export type Incoming = Static<typeof Incoming>;
 export type Operational = Static<typeof Operational>;
-export type ToolOverride = Static<typeof ToolOverride>;
 export type GatewayConfig = Static<typeof GatewayConfig>;

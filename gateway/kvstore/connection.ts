@@ -1,6 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ConnectionOptions } from 'node:tls';
 import { TrustedRoots } from '../outbound/trusted-roots.ts';
+import type { OnMessage } from './key-value-store.ts';
 import type { KeyValueCredentials, KeyValueSettings, KeyValueTls } from './settings.ts';
 
 import type { Logger } from '../contract/logger.ts';
@@ -13,6 +14,40 @@ export function connect(settings: KeyValueSettings, log: Pick<Logger, 'warn' | '
   const client = settings.servers.kind === 'cluster' ? cluster(settings, log) : single(settings, log);
   return logged(client, log);
 }
+
+/** Interval of a command on a connection that only receives, so that a dead one is noticed. */
+const PING_EVERY_MS = 5_000;
+
+/** Receives the error that a command failed with. */
+export type OnFault = (error: Error) => void;
+
+/**
+ * Opens a second connection that receives the messages of `channels`, and subscribes again after each reconnect. The
+ * returned function closes it.
+ */
+export function subscribe(
+  settings: KeyValueSettings,
+  channels: readonly string[],
+  { onMessage, onFault }: { readonly onMessage: OnMessage; readonly onFault: OnFault },
+): () => void {
+  const client = settings.servers.kind === 'cluster' ? cluster(settings, SILENT) : single(settings, SILENT);
+  client.on('error', () => undefined); // the log has the same errors of the first connection
+  client.on('ready', () => {
+    client.subscribe(...channels).catch(onFault); // a connection that has failed will be opened again
+  });
+  client.on('messageBuffer', (channel: Buffer, message: Buffer) => {
+    onMessage(channel.toString(), message);
+  });
+  const pings = setInterval(() => {
+    client.ping().catch(() => undefined);
+  }, PING_EVERY_MS).unref();
+  return () => {
+    clearInterval(pings);
+    client.disconnect();
+  };
+}
+
+const SILENT = { warn: () => undefined, info: () => undefined };
 
 /**
  * Options of every connection. `maxRetriesPerRequest` is 0: a running command fails when its connection breaks. A

@@ -13,7 +13,10 @@ export interface Script {
   readonly lua: string;
 }
 
-export type Argument = string | number;
+export type Argument = string | number | Buffer;
+
+/** Receives a message that was published to a channel. */
+export type OnMessage = (channel: string, message: Buffer) => void;
 
 /**
  * Redis or a compatible server. A failing call rejects with `KeyValueStoreUnavailable`: at once without a connection,
@@ -25,6 +28,15 @@ export interface KeyValueStore {
   key(name: string): string;
   /** Sends one command. `args[0]` is a key. */
   command(name: string, ...args: readonly Argument[]): Promise<unknown>;
+  /** Like `command`, with replies as bytes. */
+  bytes(name: string, ...args: readonly Argument[]): Promise<unknown>;
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
+  /** Like `run`, with replies as bytes. */
+  runBytes(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
+  /**
+   * Subscribes to channels on a connection of its own, and again after each reconnect. Messages that are published
+   * while it is not connected are lost.
+   */
+  subscribe(channels: readonly string[], onMessage: OnMessage): void;
   close(): void;
 }

@@ -218,3 +218,26 @@ it('rejects a prefix without a hash tag', () => {
   const servers = single(1);
   expect(() => open({ defer: () => undefined }, { servers, keyPrefix: 'vmcp:' })).toThrow('exactly one hash tag');
 });
+
+describe('subscriptions', () => {
+  it('receive the messages of their channels, also after the server has started again', async () => {
+    const scope = testScope();
+    const first = await startRedis(scope);
+    const { store } = open(scope, { servers: single(first.port) });
+    const received: string[] = [];
+    store.subscribe([store.key('one'), store.key('two')], (channel, message) => {
+      received.push(`${channel} ${message.toString('hex')}`);
+    });
+    const publishes = (text: string) =>
+      eventually('the message arrives', async () => {
+        await store.command('PUBLISH', store.key('two'), Buffer.from(text, 'hex'));
+        await store.command('PUBLISH', store.key('three'), 'x');
+        return received.includes(`vmcp:{test}:two ${text}`);
+      });
+    await publishes('00ff0a');
+    await first.kill();
+    await startRedis(scope, { port: first.port });
+    await publishes('c328');
+    expect(received.filter((each) => !each.startsWith('vmcp:{test}:two '))).toEqual([]);
+  });
+});

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import type { Cluster, Redis } from 'ioredis';
-import { connect } from './connection.ts';
+import { connect, subscribe, type OnFault } from './connection.ts';
 import { KeyValueStoreUnavailable, type Argument, type KeyValueStore, type Script } from './key-value-store.ts';
-import { keyPrefixProblem, type KeyValueSettings } from './settings.ts';
+import { keyPrefixProblem, type KeyValueSettings, type OnDenied } from './settings.ts';
 import type { Logger } from '../contract/logger.ts';
 
 type Runner = (keyCount: number, ...keysAndArguments: readonly Argument[]) => Promise<unknown>;
@@ -15,20 +15,35 @@ export function openKeyValueStore(settings: KeyValueSettings, log: Pick<Logger, 
   const problem = keyPrefixProblem(settings.keyPrefix);
   if (problem !== undefined) throw new Error(`key prefix ${problem}`);
   const client = connect(settings, log);
-  const run = scriptRunner(client);
-  const bounded = timeLimit(settings.replyTimeoutMs);
+  const run = scriptRunner(client, '');
+  const runBytes = scriptRunner(client, 'Buffer');
+  const onFault = firstDenial(settings.onDenied);
+  const bounded = timeLimit(settings.replyTimeoutMs, onFault);
   const gather = gatherWrites(client);
+  const subscriptions: (() => void)[] = [];
   return {
     key: (name) => `${settings.keyPrefix}${name}`,
     command: (name, ...args) => {
       gather();
       return bounded(client.call(name, ...args));
     },
+    bytes: (name, ...args) => {
+      gather();
+      return bounded(client.callBuffer(name, ...args));
+    },
     run: (script, keys, args) => {
       gather();
       return bounded(run(script)(keys.length, ...keys, ...args));
     },
+    runBytes: (script, keys, args) => {
+      gather();
+      return bounded(runBytes(script)(keys.length, ...keys, ...args));
+    },
+    subscribe: (channels, onMessage) => {
+      subscriptions.push(subscribe(settings, channels, { onMessage, onFault }));
+    },
     close: () => {
+      for (const end of subscriptions) end();
       client.disconnect();
     },
   };
@@ -49,14 +64,17 @@ function gatherWrites(client: Redis | Cluster): () => void {
   };
 }
 
-/** Runs scripts by their hash; ioredis sends the source when the server does not have it. */
-function scriptRunner(client: Redis | Cluster): (script: Script) => Runner {
+/**
+ * Runs scripts by their hash; ioredis sends the source when the server does not have it. The client has a second
+ * command with the suffix `Buffer` for each script.
+ */
+function scriptRunner(client: Redis | Cluster, suffix: '' | 'Buffer'): (script: Script) => Runner {
   const runners = new Map<Script, Runner>();
   return (script) => {
     let runner = runners.get(script);
     if (!runner) {
       client.defineCommand(script.name, { lua: script.lua });
-      const defined = (client as unknown as Readonly<Record<string, Runner>>)[script.name];
+      const defined = (client as unknown as Readonly<Record<string, Runner>>)[script.name + suffix];
       if (!defined) throw new Error(`the client has no command ${script.name}`);
       runner = defined.bind(client);
       runners.set(script, runner);
@@ -65,8 +83,21 @@ function scriptRunner(client: Redis | Cluster): (script: Script) => Runner {
   };
 }
 
+/** Replies about missing rights. For commands of scripts Redis 7.0 has no code, and newer versions say "ACL failure". */
+const DENIED = /\b(?:NOPERM|user executing the script|ACL failure)\b/u;
+
+/** Returns a function that passes the first reply about missing rights to `onDenied`. */
+function firstDenial(onDenied: OnDenied | undefined): OnFault {
+  let isReported = onDenied === undefined;
+  return ({ message }) => {
+    if (isReported || !DENIED.test(message)) return;
+    isReported = true;
+    onDenied?.(message);
+  };
+}
+
 /** Rejects after `limitMs`. Replaces errors of ioredis by their message, because they contain the command's arguments. */
-function timeLimit(limitMs: number): <T>(answer: Promise<T>) => Promise<T> {
+function timeLimit(limitMs: number, onFault: OnFault): <T>(answer: Promise<T>) => Promise<T> {
   return (answer) =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -79,6 +110,7 @@ function timeLimit(limitMs: number): <T>(answer: Promise<T>) => Promise<T> {
         },
         (error: unknown) => {
           clearTimeout(timer);
+          if (error instanceof Error) onFault(error);
           reject(new KeyValueStoreUnavailable(error instanceof Error ? error.message : 'no answer'));
         },
       );

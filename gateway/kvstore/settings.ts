@@ -29,6 +29,9 @@ export interface KeyValueCredentials {
   readonly password: string;
 }
 
+/** `fault` is the reply of the store. It contains no key, value or password. */
+export type OnDenied = (fault: string) => void;
+
 export interface KeyValueSettings {
   readonly servers: KeyValueServers;
   /** Database number; a cluster has only 0. */
@@ -41,6 +44,8 @@ export interface KeyValueSettings {
   readonly connectTimeoutMs: number;
   /** Longest wait for the answer to a command. */
   readonly replyTimeoutMs: number;
+  /** Called once, when the user of the store lacks the rights for a command or a channel. */
+  readonly onDenied?: OnDenied | undefined;
 }
 
 /** Parses `host:port`: IPv6 hosts in brackets, port optional. Returns undefined for any other text. */

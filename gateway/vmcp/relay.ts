@@ -6,7 +6,7 @@ import { errorMessage, resultMessage } from './message.ts';
 import { CODE } from './error-codes.ts';
 import { passesLogLevel } from './log-level.ts';
 import { capabilityFor, type PausableCall } from './server-requests.ts';
-import type { Session } from './session.ts';
+import { remoteConnectionOf, type Session } from './session.ts';
 import type { Channel } from './transport/channel.ts';
 
 /** A message from a backend to one client, during a call or outside of calls. */
@@ -50,7 +50,8 @@ function relayRequest(from: BackendMessage): void {
     if (capability !== undefined) from.answer?.lacks?.(capability);
     return;
   }
-  const isReachable = from.answer !== undefined || session.streams.main.connected;
+  const isReachable =
+    from.answer !== undefined || session.streams.main.connected || remoteConnectionOf(session) !== undefined;
   const request = isReachable ? session.requests.forward(channel, message, envelope, call) : undefined;
   if (request) deliver(from, request);
   else channel.send(errorMessage(backendId, CODE.internal, 'the client cannot be reached: it has no stream open'));

@@ -32,7 +32,13 @@ const MAX_ID_BYTES = 1_024;
 /** Requests of backends that one session has received and not answered yet. */
 export class ServerRequests {
   readonly #waiting = new Map<string, Waiting>();
+  readonly #prefix: string;
   #last = 0;
+
+  /** `replica` is a part of the ids, so that the response of a client finds the replica with the request. */
+  constructor(replica?: string) {
+    this.#prefix = replica === undefined ? 'vmcp-' : `vmcp-${replica}-`;
+  }
 
   /**
    * Returns the backend's request with an id of the gateway. Undefined when too many requests wait or the backend's id
@@ -45,7 +51,7 @@ export class ServerRequests {
     const progressToken = requestToken(message, envelope);
     if (backendId.length > MAX_ID_BYTES || (progressToken?.length ?? 0) > MAX_ID_BYTES) return undefined;
     this.#last += 1;
-    const ownId = `"vmcp-${String(this.#last)}"`;
+    const ownId = `"${this.#prefix}${String(this.#last)}"`;
     this.#waiting.set(ownId, { channel, backendId, progressToken, call });
     call?.pauseTimeout();
     return splice(message, { start: 0, end: message.length }, id, ownId);
@@ -62,11 +68,16 @@ export class ServerRequests {
     return true;
   }
 
-  /** Sends the client's progress notification to the backend whose request it names. */
-  progress(body: Buffer, { params }: Envelope): void {
+  /** Sends the client's progress notification to the backend whose request it names. Returns false without one. */
+  progress(body: Buffer, { params }: Envelope): boolean {
     const token = memberText(body, params, 'progressToken');
-    if (token === undefined) return;
-    for (const { channel, progressToken } of this.#waiting.values()) if (progressToken === token) channel.send(body);
+    let isFound = false;
+    for (const { channel, progressToken } of this.#waiting.values()) {
+      if (token === undefined || progressToken !== token) continue;
+      isFound = true;
+      channel.send(body);
+    }
+    return isFound;
   }
 
   /**

@@ -1,6 +1,7 @@
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { Account, createBudgets } from './budgets/account.ts';
-import { Sessions } from './session.ts';
+import { closeIdleChannels, Sessions, TooManySessions, type Session } from './session.ts';
 
 const CLIENT = {
   revision: '2025-11-25',
@@ -9,7 +10,7 @@ const CLIENT = {
   client: { name: 'test', version: '1' },
 };
 
-function fixture(limit = 3) {
+function fixture(limit = 3, share?: () => Session['shared']) {
   const state = { now: 1_000_000, ids: 0, ended: [] as string[] };
   const sessions = new Sessions({
     ttlMs: 60_000,
@@ -18,6 +19,7 @@ function fixture(limit = 3) {
     newId: () => `s${String((state.ids += 1))}`,
     accountOf: (principal) => new Account(principal, createBudgets(), () => undefined),
     onForeign: () => undefined,
+    share,
     onEnd: (session) => state.ended.push(session.id),
   });
   return { state, sessions };
@@ -58,15 +60,31 @@ describe('Sessions', () => {
     expect(sessions.size).toBe(2);
   });
 
-  it('ends idle sessions before those that wait for a reply when the limit is exceeded', () => {
+  it('ends idle sessions only when the limit is exceeded, and rejects another one when all wait for a reply', () => {
     const { state, sessions } = fixture(2);
+    const work = (session: Session) => {
+      session.running.add({ id: '1', place: -1, cancel: () => undefined });
+    };
     const busy = sessions.create('a', CLIENT);
-    busy.running.add({ id: '1', place: -1, cancel: () => undefined });
+    work(busy);
     const idle = sessions.create('a', CLIENT);
     const third = sessions.create('a', CLIENT);
     expect(state.ended).toEqual([idle.id]);
-    sessions.create('a', CLIENT);
-    expect(state.ended).toEqual([idle.id, third.id]);
+    work(third);
+    expect(() => sessions.create('a', CLIENT)).toThrow(TooManySessions);
+    expect(state.ended).toEqual([idle.id]);
+    expect(sessions.find(busy.id, 'a')).toBe(busy);
+  });
+
+  it('ends the oldest session of a principal with 1,000 when it uses another one that another replica opened', () => {
+    const { state, sessions } = fixture(2_000);
+    const other = sessions.create('b', CLIENT);
+    for (let count = 0; count < 1_000; count += 1) sessions.restore(`r${String(count)}`, 'a', CLIENT, 0);
+    expect(state.ended).toEqual([]);
+    const { id } = sessions.restore('r1000', 'a', CLIENT, 0);
+    expect(state.ended).toEqual(['r0']);
+    expect(sessions.find(id, 'a')?.id).toBe(id);
+    expect(sessions.find(other.id, 'b')).toBe(other);
   });
 
   it('keeps a session with a running call or an open stream', () => {
@@ -77,4 +95,19 @@ describe('Sessions', () => {
     sessions.sweep();
     expect(sessions.find(session.id, 'a')).toBe(session);
   });
+});
+
+it('the replica with the client stream keeps channels whose session other replicas use', () => {
+  const log = { append: () => undefined, forget: () => undefined };
+  const streams = { replica: 'aaaaaaaa', log, elsewhere: () => false };
+  const shared = { confirmedAt: 0, confirming: undefined, holder: 'aaaaaaaa', turn: 1, connection: undefined, streams };
+  const { sessions } = fixture(3, () => shared);
+  const session = sessions.create('a', CLIENT);
+  session.channels.set('b', { channel: undefined, opening: undefined, lastUsedAt: 0 });
+  session.streams.main.attach(new PassThrough());
+  closeIdleChannels(session, 1);
+  expect(session.channels.has('b')).toBe(true);
+  session.streams.main.detach();
+  closeIdleChannels(session, 1);
+  expect(session.channels.has('b')).toBe(false);
 });

@@ -1,6 +1,6 @@
 import type { Account } from './budgets/account.ts';
 import type { CallCount } from './budgets/calls-in-progress.ts';
-import { SessionStreams } from './edge/session-streams.ts';
+import { SessionStreams, type SharedStreams } from './edge/session-streams.ts';
 import { ServerRequests } from './server-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
@@ -33,6 +33,8 @@ export interface Session {
   identity: Identity | undefined;
   /** Reason for a new login that could not be sent on an open stream. The next request is answered with it. */
   pendingChallenge: string | undefined;
+  /** State of a session that replicas share; undefined for one of this process alone. */
+  readonly shared: SharedState | undefined;
   readonly revision: string;
   readonly client: ClientInfo;
   /** Index of `LOG_LEVELS`: messages below it are not relayed. -1: relay all. */
@@ -56,6 +58,46 @@ export interface Session {
   seen: ListDigests | undefined;
   /** Streams of `subscriptions/listen`; undefined while there are none. */
   listeners: Set<Listener> | undefined;
+}
+
+/** State of a session that replicas share, as this process knows it. */
+export interface SharedState {
+  /** ms since the epoch at which the store last had the session. */
+  confirmedAt: number;
+  /** The question to the store that is under way. */
+  confirming: Promise<boolean> | undefined;
+  /** Replica with the client's stream for messages that belong to no call; undefined: none had it. */
+  holder: string | undefined;
+  /** Number of times that this stream has changed its replica: messages about earlier ones arrive late. */
+  turn: number;
+  /**
+   * Connection with which a session of HTTP+SSE (2024-11-05) ends: in this process, or the way to it. Undefined for a
+   * session of streamable HTTP.
+   */
+  readonly connection: 'here' | RemoteConnection | undefined;
+  readonly streams: SharedStreams;
+}
+
+/** Connection of a client of HTTP+SSE (2024-11-05) to another replica. Requests are named by the JSON text of their id. */
+export interface RemoteConnection {
+  /** Sends a message to the client. `answers` is the request whose reply it is. */
+  send(message: Buffer, answers?: string): void;
+  /** Lets the other replica know of a request that runs here: it answers an error when this process stops. */
+  begin(request: string): void;
+  /** Ends a request without a reply. */
+  drop(request: string): void;
+  /** Ends the session here unless the connection is open. Rejects with `KeyValueStoreUnavailable`. */
+  state(): RemoteState | Promise<RemoteState>;
+  /** Ends the session when the connection is closed, in the background. */
+  check(): void;
+}
+
+/** State of a connection at another replica. `waiting`: it has no session yet. */
+export type RemoteState = 'open' | 'waiting' | 'closed';
+
+/** Returns the connection of a client of HTTP+SSE (2024-11-05) that another replica has. */
+export function remoteConnectionOf({ shared }: Session): RemoteConnection | undefined {
+  return shared?.connection === 'here' ? undefined : shared?.connection;
 }
 
 /** A stream of `subscriptions/listen`. */
@@ -95,6 +137,10 @@ export interface SessionsOptions {
   readonly accountOf: (principal: string) => Account;
   /** Called when a client presents the session id of another principal; the id may be stolen. */
   readonly onForeign: () => void;
+  /** Prepares a session for several replicas; undefined for one of this process alone. */
+  readonly share?: ((id: string) => SharedState | undefined) | undefined;
+  /** Called for an idle session that replicas share: only the store knows whether another replica uses it. */
+  readonly onIdle?: ((session: Session) => void) | undefined;
   /** Called once for every session that ends. */
   readonly onEnd: (session: Session, reason: SessionEnd) => void;
 }
@@ -104,14 +150,28 @@ export type SessionEnd =
   | 'deleted' // by its client
   | 'stream_closed' // the stream of a client of 2024-11-05
   | 'expired'
-  | 'limit' // a newer session took its place
-  | 'closed'; // by the gateway: it stops, or has other rules for clients
+  | 'limit' // a newer session took its place; of one that replicas share maybe only its copy here ends
+  | 'closed' // by the gateway: it stops, or has other rules for clients
+  | 'released'; // only here: other replicas go on with it, or have ended it
+
+/** All sessions of a principal, or of all clients, are busy: another one has no place. */
+export class TooManySessions extends Error {
+  readonly of: 'principal' | 'all';
+  constructor(of: 'principal' | 'all') {
+    super(of === 'principal' ? YOURS : EVERYBODYS);
+    this.name = TooManySessions.name;
+    this.of = of;
+  }
+}
+
+const YOURS = 'your account has too many sessions in use: end some, or try again later';
+const EVERYBODYS = 'too many sessions are in use: try again later';
 
 const NO_SESSIONS: ReadonlySet<Session> = new Set();
 
 /**
- * Most sessions of one principal: its next session ends its own oldest. Not applied to anonymous clients, who are many
- * users.
+ * Most sessions of one principal: its next session ends its own oldest idle one. Not applied to anonymous clients, who
+ * are many users.
  */
 const PER_PRINCIPAL = 1_000;
 
@@ -121,9 +181,17 @@ const TOUCH_EVERY_MS = 10_000;
 export const isListening = ({ streams, listeners }: Session): boolean =>
   streams.main.connected || listeners !== undefined;
 
-const isBusy = (session: Session): boolean => session.running.size > 0 || isListening(session);
+/**
+ * Returns true while messages of backends that belong to no call are received here: the client listens, or other
+ * replicas send it the log of its stream, which this one holds, when it connects.
+ */
+export const receivesMessages = (session: Session): boolean =>
+  isListening(session) || (session.shared !== undefined && session.shared.holder === session.shared.streams.replica);
 
-/** Live sessions of one virtual server. At the limit the least recently used session ends. */
+/** Returns true while a call runs or the client listens. */
+export const isBusy = (session: Session): boolean => session.running.size > 0 || isListening(session);
+
+/** Live sessions of one virtual server. At the limit the least recently used idle session ends. */
 export class Sessions {
   /** Idle time after which a session ends. */
   ttlMs: number;
@@ -148,24 +216,52 @@ export class Sessions {
     return this.#hidden;
   }
 
-  create(principal: string, client: ClientFacts): Session {
+  /**
+   * Throws `TooManySessions` when there is no place for another one because all are busy. `connection` is the id of a
+   * session of HTTP+SSE (2024-11-05) that replicas share.
+   */
+  create(principal: string, client: ClientFacts, connection?: string): Session {
+    const { limit, newId, now, share } = this.#options;
+    if (principal !== ANONYMOUS && !this.#makeRoom(this.ofPrincipal(principal), PER_PRINCIPAL))
+      throw new TooManySessions('principal');
+    if (!this.#makeRoom(this.#live, limit)) throw new TooManySessions('all');
+    const id = connection ?? newId();
+    const shared = isModern(client.revision) ? undefined : share?.(id);
+    return this.#add(id, principal, client, now(), shared);
+  }
+
+  /** Adds a session that the client has opened at another replica. Ends idle ones as `create` does, but never throws. */
+  restore(id: string, principal: string, client: ClientFacts, startedAt: number): Session {
+    if (principal !== ANONYMOUS) this.#makeRoom(this.ofPrincipal(principal), PER_PRINCIPAL);
+    this.#makeRoom(this.#live, this.#options.limit);
+    return this.#add(id, principal, client, startedAt, this.#options.share?.(id));
+  }
+
+  #add(
+    id: string,
+    principal: string,
+    client: ClientFacts,
+    startedAt: number,
+    shared: SharedState | undefined,
+  ): Session {
     const account = this.#options.accountOf(principal);
     const session: Session = {
-      id: this.#options.newId(),
+      id,
       principal,
       account,
       calls: account.calls(),
       identity: undefined,
       pendingChallenge: undefined,
+      shared,
       ...client,
       logLevel: -1,
-      startedAt: this.#options.now(),
+      startedAt,
       lastSeenAt: this.#options.now(),
       ended: false,
       channels: new Map(),
       running: new RunningCalls(),
-      requests: new ServerRequests(),
-      streams: new SessionStreams(account),
+      requests: new ServerRequests(shared?.streams.replica),
+      streams: new SessionStreams(account, shared?.streams),
       subscriptions: new Subscriptions(account.subscriptions()),
       seen: undefined,
       listeners: undefined,
@@ -175,28 +271,23 @@ export class Sessions {
     const own = this.#byPrincipal.get(principal);
     if (own) own.add(session);
     else this.#byPrincipal.set(principal, new Set([session]));
-    const crowd = this.#byPrincipal.get(principal);
-    if (principal !== ANONYMOUS && crowd && crowd.size > PER_PRINCIPAL) this.#endOldest(session, crowd);
-    if (this.#live.size > this.#options.limit) this.#endOldest(session, this.#live.values());
     return session;
   }
 
-  /** Ends the oldest session, busy sessions last: a flood of new sessions must not end those in use. */
-  #endOldest(newest: Session, crowd: Iterable<Session>): void {
-    let oldest: Session | undefined;
-    for (const session of crowd) {
-      if (session === newest) break;
-      oldest ??= session;
+  /** Ends the oldest idle session when `limit` is reached. Returns false when all are busy: those in use stay. */
+  #makeRoom(crowd: Pick<ReadonlySet<Session>, 'size' | 'values'>, limit: number): boolean {
+    if (crowd.size < limit) return true;
+    for (const session of crowd.values()) {
       if (isBusy(session)) continue;
-      this.end(session, 'limit');
-      return;
+      this.end(session, remoteConnectionOf(session) ? 'released' : 'limit');
+      return true;
     }
-    if (oldest) this.end(oldest, 'limit');
+    return false;
   }
 
   /** Returns the session with this id when `principal` owns it; undefined for unknown, ended and foreign ids alike. */
   find(id: string, principal: string): Session | undefined {
-    const session = this.#known(id);
+    const session = this.known(id);
     if (session?.principal !== principal) {
       if (session) this.#options.onForeign();
       return undefined;
@@ -210,7 +301,7 @@ export class Sessions {
     const now = this.#options.now();
     const idleMs = now - session.lastSeenAt;
     if (idleMs <= Math.min(TOUCH_EVERY_MS, this.ttlMs / 4)) return true;
-    if (idleMs > this.ttlMs && !isBusy(session)) {
+    if (idleMs > this.ttlMs && !session.shared && !isBusy(session)) {
       this.end(session, 'expired');
       return false;
     }
@@ -222,10 +313,11 @@ export class Sessions {
 
   /** Returns true for the id of a live session of any principal. */
   has(id: string): boolean {
-    return this.#known(id) !== undefined;
+    return this.known(id) !== undefined;
   }
 
-  #known(id: string): Session | undefined {
+  /** Returns the live session with this id, of any principal. */
+  known(id: string): Session | undefined {
     const session = this.#live.get(id);
     return session && isModern(session.revision) ? undefined : session;
   }
@@ -246,7 +338,9 @@ export class Sessions {
   sweep(): void {
     const oldest = this.#options.now() - this.ttlMs;
     for (const [, session] of this.#live) {
-      if (session.lastSeenAt < oldest && !isBusy(session)) this.end(session, 'expired');
+      if (session.lastSeenAt >= oldest || isBusy(session)) continue;
+      if (session.shared) this.#options.onIdle?.(session);
+      else this.end(session, 'expired');
     }
   }
 
@@ -260,18 +354,22 @@ export class Sessions {
   }
 }
 
-/** Closes the session's channel to one backend. */
-export function closeChannel(session: Session, backend: string): void {
+/** Closes the session's channel to one backend. Other replicas go on with the session there when `released` is true. */
+export function closeChannel(session: Session, backend: string, released = false): void {
   const held = session.channels.get(backend);
   if (!held) return;
   session.channels.delete(backend);
-  void held.channel?.close();
+  if (released && held.channel?.session && held.channel.release) held.channel.release();
+  else void held.channel?.close();
 }
 
-/** Closes channels that were last used before `before` (ms since the epoch) and hold no subscription. */
+/**
+ * Closes channels that were last used before `before` (ms since the epoch) and hold no subscription. The replica with the
+ * client's stream keeps them: it listens there, while the calls are made at others.
+ */
 export function closeIdleChannels(session: Session, before: number): void {
-  if (session.running.size > 0) return;
+  if (session.running.size > 0 || (session.shared && session.streams.main.connected)) return;
   const subscribed = session.subscriptions.backends();
   for (const [name, { lastUsedAt }] of session.channels)
-    if (lastUsedAt < before && !subscribed.has(name)) closeChannel(session, name);
+    if (lastUsedAt < before && !subscribed.has(name)) closeChannel(session, name, session.shared !== undefined);
 }

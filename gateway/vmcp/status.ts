@@ -21,6 +21,7 @@ function statusOf(server: VirtualServer, version: string): object {
     healthy: Object.values(backends).some(({ status }) => status === 'healthy' || status === 'degraded'),
     incoming: { type: server.config.vmcp.incoming.type, ...server.incoming },
     sessions: server.sessions.size,
+    session_storage: server.replica ? 'kvstore' : 'memory',
     backends: server.config.vmcp.backends.map(({ name, transport }) => ({
       name,
       health: backends[name]?.status ?? 'unknown',

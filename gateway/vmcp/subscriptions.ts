@@ -83,6 +83,11 @@ export class Subscriptions {
     return undefined;
   }
 
+  /** Adds a subscription that the backend has accepted at another replica, within the budget. */
+  restore(uri: string, backend: string, name: string): void {
+    if (this.#byUri.has(uri) || this.begin(uri, backend, name) === undefined) this.settle(uri, true);
+  }
+
   /** Records the backend's answer to a request. A subscription that was never accepted is removed. */
   settle(uri: string, accepted: boolean): void {
     const entry = this.#byUri.get(uri);

@@ -2,16 +2,16 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { durationMs } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
-import type { Backend, GatewayConfig, Operational, OutgoingEntry } from '../contract/gateway-config.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { ClientEnvelope } from '../http/json-scan.ts';
-import type { Policy, SessionFacts } from '../policy/policy.ts';
 import type { CallObserver } from '../telemetry/call-observer.ts';
-import type { Tracing } from '../telemetry/tracing.ts';
 import type { Answer } from './answers/answer.ts';
 import { ObservedAnswer } from './answers/observed-answer.ts';
+import { sessionsElsewhere } from './backends/backend-sessions.ts';
 import { Fleet } from './backends/fleet.ts';
 import type { ConfiguredBackend } from './backends/fleet-options.ts';
+import { applyLogLevel, notifier } from './backends/session-channels.ts';
 import { Account, type Budgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
@@ -19,52 +19,27 @@ import { Forwarder } from './calls/forwarder.ts';
 import { isModern } from './era.ts';
 import { beginTrace, type TracedSession } from './calls/trace-propagation.ts';
 import { relay } from './relay.ts';
+import { CurrentReplica } from './replicas/current-replica.ts';
+import type { Replica } from './replicas/replica.ts';
+import type { EndedSession } from './replicas/session-store.ts';
+import type { KeyValueStore } from '../kvstore/key-value-store.ts';
 import type { Boundary } from '../incoming/boundary.ts';
-import type { Authenticator } from '../outgoing/authenticator.ts';
 import {
   closeChannel,
   closeIdleChannels,
+  isBusy,
   isListening,
   Sessions,
   type ClientFacts,
   type Session,
   type SessionEnd,
 } from './session.ts';
-import type { LaunchState } from '../workloads/runner/runner.ts';
-import type { Transport } from './transport/channel.ts';
 import type { ReadableView } from './views/readable-view.ts';
 import { isListed } from './views/listed.ts';
 import { unmatchedTools } from './views/unmatched-tools.ts';
 import { Views } from './views/views.ts';
 import type { Logger } from '../contract/logger.ts';
-
-export interface VirtualServerDeps {
-  readonly log: Logger;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly newId: () => string;
-  readonly createTransport: (backend: Backend, operational: Operational) => Transport;
-  readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
-  readonly metrics: CallObserver;
-  /** Traces of the current configuration; absent where none are exported. */
-  readonly tracing?: { readonly tracing: Tracing | undefined } | undefined;
-  /** Creates the policies that a configuration turns on, in the order in which they decide. */
-  readonly createPolicies: (config: GatewayConfig) => readonly Policy[];
-  readonly budgets: Budgets;
-  /** Called when a request, a reply or a call exceeds a budget. */
-  readonly onOverBudget: (budget: Budget) => void;
-  /** Returns the state of a backend's process, where the gateway does not start it itself. */
-  readonly launchState?: ((backend: string) => LaunchState | undefined) | undefined;
-  /** Returns a problem for each member of the group that is not served. */
-  readonly leftOut?: (() => readonly Problem[]) | undefined;
-  /** Called when a client presents the session id of another principal. */
-  readonly onForeignSession: () => void;
-  /** Called once for each session that has ended. */
-  readonly onSessionEnd?:
-    ((session: SessionFacts & { readonly identity: Identity | undefined }, reason: SessionEnd) => void) | undefined;
-  /** The current authentication boundary. */
-  readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'liveness' | 'status'> };
-}
+import type { VirtualServerDeps } from './virtual-server-deps.ts';
 
 const SESSION_LIMIT = 20_000;
 const SESSION_TTL = '30m';
@@ -95,11 +70,14 @@ export class VirtualServer {
   #passthrough: readonly string[];
   #draining = false;
   readonly #onDrain: (() => void)[] = [];
+  readonly #deps: VirtualServerDeps;
+  readonly #replicas: CurrentReplica;
   #loggedUnmatched: readonly Problem[] = [];
-  readonly #sweeper: NodeJS.Timeout;
+  #sweeper: NodeJS.Timeout;
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
     this.#config = config;
+    this.#deps = deps;
     this.#awaitsBackends = config.vmcp.cluster !== undefined;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
@@ -110,32 +88,69 @@ export class VirtualServer {
     this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
     this.#leftOut = deps.leftOut;
-    this.sessions = new Sessions({
-      ttlMs: durationMs(config.vmcp.session_ttl ?? SESSION_TTL),
+    this.sessions = this.#newSessions(deps);
+    this.#replicas = this.#newReplicas(deps);
+    this.fleet = this.#newFleet(deps);
+    this.#createPolicies = deps.createPolicies;
+    this.calls = new Forwarder({ fleet: this.fleet, observer: deps.metrics, now: deps.now, log: deps.log });
+    this.calls.policies = deps.createPolicies(config);
+    this.views = this.#newViews(deps);
+    this.fleet.replace(configuredBackends(config), config.vmcp.operational);
+    this.#sweeper = this.#startSweeper();
+  }
+
+  #newSessions(deps: VirtualServerDeps): Sessions {
+    return new Sessions({
+      ttlMs: durationMs(this.#config.vmcp.session_ttl ?? SESSION_TTL),
       limit: SESSION_LIMIT,
       now: deps.now,
       newId: deps.newId,
       accountOf: (principal) => this.accountOf(principal),
       onForeign: deps.onForeignSession,
+      share: (id) => this.replica?.sessions.share(id),
+      onIdle: (session) => {
+        this.replica?.sessions.release(session).catch(() => undefined); // the next sweep tries again
+      },
       onEnd: (session, reason) => {
-        this.#release(session);
-        if (!isModern(session.revision)) deps.onSessionEnd?.(session, reason);
+        this.#onEnd(session, reason);
       },
     });
-    this.fleet = new Fleet({
+  }
+
+  #newReplicas({ now, log, rulesOf, onForeignSession }: VirtualServerDeps): CurrentReplica {
+    return new CurrentReplica({
+      sessions: this.sessions,
+      now,
+      log,
+      rules: () => rulesOf(this.#config),
+      onForeign: onForeignSession,
+      openBackend: (session, backend) => this.fleet.open(session, backend),
+      onLevel: (session, level) => {
+        applyLogLevel(this.fleet, session, level, true);
+      },
+      onListsChanged: (backend, principal) => {
+        this.#personalListChanged(backend, principal);
+      },
+    });
+  }
+
+  #newFleet(deps: VirtualServerDeps): Fleet {
+    return new Fleet({
       ...deps,
+      backendSessions: () => this.replica?.backends,
       onMessage: relay,
       onChange: () => {
         this.views.invalidate();
       },
       onPersonalListChanged: (backend, principal) => {
         this.#personalListChanged(backend, principal);
+        if (principal !== undefined) this.replica?.mailbox.broadcast('lists', { backend, principal });
       },
     });
-    this.#createPolicies = deps.createPolicies;
-    this.calls = new Forwarder({ fleet: this.fleet, observer: deps.metrics, now: deps.now, log: deps.log });
-    this.calls.policies = deps.createPolicies(config);
-    this.views = new Views(config, {
+  }
+
+  #newViews(deps: VirtualServerDeps): Views {
+    return new Views(this.#config, {
       policies: () => this.calls.policies,
       fleet: this.fleet,
       log: deps.log,
@@ -147,16 +162,23 @@ export class VirtualServer {
         this.#announce(this.sessions.ofPrincipal(principal));
       },
     });
-    this.fleet.replace(configuredBackends(config), config.vmcp.operational);
-    this.#sweeper = setInterval(
-      () => {
-        this.sessions.sweep();
-        this.views.sweep((principal) => this.sessions.ofPrincipal(principal).size > 0);
-        for (const session of this.sessions.all()) closeIdleChannels(session, deps.now() - CHANNEL_IDLE_MS);
-      },
-      Math.min(SWEEP_EVERY_MS, this.sessions.ttlMs / 2),
-    );
-    this.#sweeper.unref();
+  }
+
+  #startSweeper(): NodeJS.Timeout {
+    const sweep = (): void => {
+      this.#sweep();
+    };
+    return setInterval(sweep, Math.min(SWEEP_EVERY_MS, this.sessions.ttlMs / 2)).unref();
+  }
+
+  #sweep(): void {
+    this.sessions.sweep();
+    this.views.sweep((principal) => this.sessions.ofPrincipal(principal).size > 0);
+    const idleSince = this.now() - CHANNEL_IDLE_MS;
+    for (const session of this.sessions.all()) {
+      closeIdleChannels(session, idleSince);
+      if (isBusy(session)) this.replica?.sessions.keepBusy(session);
+    }
   }
 
   get name(): string {
@@ -247,8 +269,25 @@ export class VirtualServer {
     return new Account(principal, this.#budgets, this.refused);
   }
 
+  /** This process among the replicas that share sessions; undefined while it keeps its own. */
+  get replica(): Replica | undefined {
+    return this.#replicas.current;
+  }
+
+  /** Shares sessions through `store` from now on; undefined: no longer. Sessions so far end here. */
+  useStore(store: KeyValueStore | undefined): void {
+    this.releaseSessions();
+    this.#replicas.use(store);
+  }
+
+  /** Calls back with the replica that this process is, now and whenever it changes. */
+  onReplica(callback: (replica: Replica) => void): void {
+    this.#replicas.onChange(callback);
+  }
+
+  /** Number of calls whose replies this process sends to clients. */
   get runningCalls(): number {
-    let running = 0;
+    let running = this.replica?.connections.running ?? 0;
     for (const session of this.sessions.all()) running += session.running.size;
     return running;
   }
@@ -258,30 +297,42 @@ export class VirtualServer {
     return this.views.of(session);
   }
 
-  openSession(principal: string, identity: Identity | undefined, client: ClientFacts): Session {
-    const session = this.sessions.create(principal, client);
+  /** Throws `TooManySessions`. `connection` is the id of a session of HTTP+SSE (2024-11-05) that replicas share. */
+  openSession(principal: string, identity: Identity | undefined, client: ClientFacts, connection?: string): Session {
+    const session = this.sessions.create(principal, client, connection);
     session.identity = identity;
     session.seen = digestsOf(this.views.listed(session));
     return session;
   }
 
+  /**
+   * Ends a session for all replicas, also at the backends that only other replicas have used. Rejects with
+   * `KeyValueStoreUnavailable`.
+   */
+  async endSession(session: Session): Promise<void> {
+    const ended = session.shared && (await this.replica?.sessions.end(session.id));
+    const others = sessionsElsewhere(session);
+    this.sessions.end(session, ended?.isFirst === false ? 'released' : 'deleted');
+    this.fleet.endSessions(session, others(ended?.record?.backends));
+  }
+
   /** Called when the client opens a stream for notifications: announces changed lists and opens the streams of backends. */
   listen(session: Session): void {
-    announce(session, digestsOf(this.views.listed(session)));
+    this.#announceTo(session);
     for (const { channel } of session.channels.values()) channel?.listen();
     for (const backend of this.fleet.personal) this.#openForPrincipal(session, backend);
   }
 
   setLogLevel(session: Session, level: number): void {
-    session.logLevel = level;
-    for (const [name, { channel }] of session.channels) {
-      if (channel?.alive) this.fleet.runtime(name)?.sendLogLevel(session, channel);
-    }
+    applyLogLevel(this.fleet, session, level);
+    if (session.shared) this.replica?.levelSet(session);
   }
 
-  /** Sends a notification of the client to every backend with an open channel. */
+  /** Sends a notification of the client to every backend that has a channel, at this replica or at another one. */
   notifyBackends(session: Session, message: Buffer): void {
-    for (const { channel } of session.channels.values()) if (channel?.alive) channel.send(message);
+    const send = notifier(session, message);
+    send();
+    if (session.shared) this.replica?.notifyBackends(session, message).then(send, () => undefined);
   }
 
   /** Applies a new configuration. Sessions stay, and so do backends whose configuration is unchanged. */
@@ -292,15 +343,19 @@ export class VirtualServer {
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     const keep = isDeepStrictEqual(before.vmcp.operational, config.vmcp.operational);
     this.sessions.ttlMs = durationMs(config.vmcp.session_ttl ?? SESSION_TTL);
+    clearInterval(this.#sweeper);
+    this.#sweeper = this.#startSweeper();
     for (const gone of this.fleet.replace(configuredBackends(config), config.vmcp.operational, keep)) {
       this.fleet.retire(gone);
       this.views.forget(gone.name);
       const isReplaced = this.fleet.runtime(gone.name) !== undefined;
-      for (const { channels, subscriptions } of this.sessions.all()) {
+      for (const session of this.sessions.all()) {
+        const { channels, subscriptions, shared } = session;
         if (!isReplaced) subscriptions.deleteOf(gone.name);
         const held = channels.get(gone.name);
         if (!held || !channels.delete(gone.name)) continue;
-        if (held.channel) gone.discard(held.channel);
+        if (held.channel) gone.discard(held.channel, shared !== undefined);
+        if (subscriptions.backends().has(gone.name)) void this.fleet.open(session, gone.name);
       }
     }
     this.calls.policies = this.#createPolicies(config);
@@ -322,6 +377,14 @@ export class VirtualServer {
     for (const session of [...this.sessions.all()]) this.sessions.end(session, 'closed');
   }
 
+  /** Ends the sessions here; those that replicas share go on at the others unless their only stream is here. */
+  releaseSessions(): void {
+    for (const session of [...this.sessions.all()]) {
+      const goesOn = session.shared !== undefined && session.shared.connection !== 'here';
+      this.sessions.end(session, goesOn ? 'released' : 'closed');
+    }
+  }
+
   refuseSessions(): void {
     this.#draining = true;
     for (const callback of this.#onDrain) callback();
@@ -334,12 +397,20 @@ export class VirtualServer {
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
-    this.endSessions();
+    this.releaseSessions();
+    this.#replicas.close();
     await this.fleet.close();
   }
 
   #announce(sessions: Iterable<Session>): void {
-    for (const session of sessions) if (isListening(session)) announce(session, digestsOf(this.views.listed(session)));
+    for (const session of sessions) if (isListening(session)) this.#announceTo(session);
+  }
+
+  #announceTo(session: Session): void {
+    const { seen } = session;
+    const lists = digestsOf(this.views.listed(session));
+    announce(session, lists);
+    if (session.shared && session.seen === lists && !isDeepStrictEqual(seen, lists)) this.replica?.saw(session, lists);
   }
 
   /**
@@ -350,7 +421,7 @@ export class VirtualServer {
       const held = other.channels.get(backend);
       if (isListening(other) && (held?.channel?.alive === true || held?.opening)) return;
     }
-    this.fleet.open(session, backend);
+    void this.fleet.open(session, backend);
   }
 
   /**
@@ -364,13 +435,42 @@ export class VirtualServer {
     });
   }
 
-  #release(session: Session): void {
+  /** Frees what a session has here, and in the store unless other replicas go on with it. */
+  #onEnd(session: Session, reason: SessionEnd): void {
+    const shared = session.shared && this.replica?.sessions;
+    const maybeOnlyHere = shared !== undefined && reason === 'limit';
+    const endsAll = reason === 'closed' || reason === 'stream_closed';
+    const others = sessionsElsewhere(maybeOnlyHere || !shared ? undefined : session);
+    const isReleased = maybeOnlyHere || reason === 'released';
+    this.#release(session, isReleased);
+    const ending = maybeOnlyHere ? shared.endIdle(session) : endsAll && shared?.end(session.id);
+    if (isReleased) this.replica?.leave(session);
+    if (!ending) {
+      this.#recordEnd(session, reason);
+      return;
+    }
+    const onEnded = (ended: EndedSession): void => {
+      if (ended.isFirst) this.#recordEnd(session, reason);
+      this.fleet.endSessions(session, others(ended.record?.backends));
+    };
+    ending.then(onEnded, () => {
+      if (reason === 'stream_closed') this.#recordEnd(session, reason);
+    });
+  }
+
+  #recordEnd(session: Session, reason: SessionEnd): void {
     const { revision, startedAt } = session;
-    if (!isModern(revision)) this.#observer.sessionEnded?.({ revision, durationMs: this.now() - startedAt });
+    if (reason === 'released' || isModern(revision)) return;
+    this.#observer.sessionEnded?.({ revision, durationMs: this.now() - startedAt });
+    this.#deps.onSessionEnd?.(session, reason);
+  }
+
+  #release(session: Session, isReleased: boolean): void {
     for (const listener of session.listeners ?? []) listener.end();
     for (const call of session.running) call.cancel('the session ended');
-    for (const name of [...session.channels.keys()]) closeChannel(session, name);
-    session.streams.end();
+    for (const name of [...session.channels.keys()]) closeChannel(session, name, isReleased);
+    if (isReleased) session.streams.release();
+    else session.streams.end();
     session.subscriptions.clear();
   }
 }

@@ -1,7 +1,9 @@
-import type { Aggregation } from '../../gateway/contract/gateway-config.ts';
+import type { Aggregation } from '../../gateway/contract/aggregation/aggregation.ts';
+import { combineToolRules, hasFilter, type ToolRules } from '../../gateway/contract/aggregation/tool-rules.ts';
 import { childPath } from './fields/field-path.ts';
 import type { Report, Scope } from './scope.ts';
 import type { VirtualMCPServer } from './snapshot.ts';
+import { checkCombinedNames, checkToolRules, sharedTools, type ToolSource } from './tool-rules.ts';
 
 type AggregationSpec = NonNullable<NonNullable<VirtualMCPServer['spec']['config']>['aggregation']>;
 type WorkloadSpec = NonNullable<AggregationSpec['tools']>[number];
@@ -9,17 +11,22 @@ type WorkloadTools = NonNullable<Aggregation['tools']>[number];
 
 const PATH = 'spec.config.aggregation';
 const DEFAULT_PREFIX_FORMAT = '{workload}_';
-/** Tool names that the MCP specification recommends. */
-const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/u;
 
-/** Resolves the aggregation of the backends' tools. `backends` are the names of the group's members. */
-export function resolveAggregation(scope: Scope, backends: readonly string[]): Aggregation {
+/**
+ * Resolves the aggregation of the backends' tools. `backends` are the names of the group's members, `own` the tool rules that
+ * members have in every virtual server.
+ */
+export function resolveAggregation(
+  scope: Scope,
+  backends: readonly string[],
+  own: ReadonlyMap<string, ToolRules>,
+): Aggregation {
   const spec = scope.vmcp.spec.config?.aggregation ?? {};
   const report = scope.on(scope.vmcp);
   checkStrategy(spec, backends, report);
   checkWorkloads(spec, backends, report);
   const tools = (spec.tools ?? []).map((entry, index) =>
-    resolveWorkload(entry, `${PATH}.tools[${String(index)}]`, report),
+    resolveWorkload(entry, `${PATH}.tools[${String(index)}]`, scope, own.get(entry.workload)),
   );
   const settings = spec.conflictResolutionConfig;
   return {
@@ -88,47 +95,56 @@ export function unknownBackend(name: string, backends: readonly string[]): strin
   return `"${name}" is not a backend of this group (${known}): correct the name`;
 }
 
-function resolveWorkload(entry: WorkloadSpec, path: string, report: Report): WorkloadTools {
-  const { workload, excludeAll, filter, overrides } = entry;
-  filter?.forEach((name, index) => {
-    if (name.trim() === '') {
-      report.problem(
-        'EmptyName',
-        `${path}.filter[${String(index)}]`,
-        'a tool name is empty: write the name or remove the entry',
-      );
-    }
-  });
-  if (excludeAll === true && filter && filter.length > 0) {
-    report.warning(
-      'NoEffect',
-      `${path}.filter`,
-      'excludeAll hides every tool of this backend: remove the filter or excludeAll',
-    );
+/** Resolves the rules for one backend. `own` are those that its MCPServer refers to. */
+function resolveWorkload(entry: WorkloadSpec, path: string, scope: Scope, own: ToolRules | undefined): WorkloadTools {
+  const { workload, excludeAll, filter, overrides, toolConfigRef: ref } = entry;
+  const report = scope.on(scope.vmcp);
+  const inline = { ...(filter && { filter }), ...(overrides && { overrides }) };
+  checkToolRules(inline, { filter: `${path}.filter`, overrides: `${path}.overrides` }, report);
+  const shared = sharedTools(ref, scope);
+  const rules = shared ? combineToolRules(inline, shared) : inline;
+  if (excludeAll === true && hasFilter(rules)) {
+    const [field, name] = hasFilter(inline) ? ['filter', 'filter'] : ['toolConfigRef', 'reference'];
+    const message = `excludeAll hides every tool of this backend: remove the ${name} or excludeAll`;
+    report.warning('NoEffect', `${path}.${field}`, message);
   }
-  if (overrides) checkOverrides(overrides, `${path}.overrides`, report);
-  return {
-    workload,
-    ...(excludeAll !== undefined && { exclude_all: excludeAll }),
-    ...(filter && { filter }),
-    ...(overrides && { overrides }),
-  };
+  checkCombinedNames(sourcesOf(entry, path, inline, shared, own), report);
+  if (shared && own && !hasFilter(inline)) checkBothReferences(entry, `${path}.toolConfigRef`, shared, own, scope);
+  return { workload, ...(excludeAll !== undefined && { exclude_all: excludeAll }), ...rules };
 }
 
-function checkOverrides(overrides: NonNullable<WorkloadSpec['overrides']>, path: string, report: Report): void {
-  const owners = new Map<string, string>();
-  const namePath = (original: string): string => `${childPath(path, original)}.name`;
-  for (const [original, { name = original }] of Object.entries(overrides)) {
-    const owner = owners.get(name);
-    if (owner !== undefined) {
-      const renamed = overrides[original]?.name === undefined ? owner : original;
-      const message = `"${owner}" and "${original}" would both be called "${name}": give one another name`;
-      report.problem('OverrideNameConflict', namePath(renamed), message);
-    }
-    owners.set(name, original);
-    if (name !== original && !TOOL_NAME.test(name)) {
-      const message = `"${name}" is not 1 to 128 letters, digits, "_", "-" or ".": some clients reject such a name`;
-      report.warning('UnusualToolName', namePath(original), message);
-    }
+/** Lists the places of the rules for one backend by precedence. */
+function sourcesOf(
+  { workload, toolConfigRef: ref }: WorkloadSpec,
+  path: string,
+  inline: ToolRules,
+  shared: ToolRules | undefined,
+  own: ToolRules | undefined,
+): ToolSource[] {
+  const reference = `${path}.toolConfigRef`;
+  const sources: readonly (ToolSource | undefined)[] = [
+    { place: 'this entry', fieldOf: (tool) => `${childPath(`${path}.overrides`, tool)}.name`, rules: inline },
+    shared && { place: `MCPToolConfig "${ref?.name ?? ''}"`, fieldOf: () => reference, rules: shared },
+    own && { place: `the MCPToolConfig of MCPServer "${workload}"`, fieldOf: () => reference, rules: own },
+  ];
+  return sources.filter((source) => source !== undefined);
+}
+
+/** Warns of a reference that repeats the one of the MCPServer, and of one whose filter replaces another filter. */
+function checkBothReferences(
+  { workload, toolConfigRef: ref }: WorkloadSpec,
+  path: string,
+  shared: ToolRules,
+  own: ToolRules,
+  scope: Scope,
+): void {
+  const report = scope.on(scope.vmcp);
+  const other = scope.snapshot.servers.get(workload)?.spec.toolConfigRef?.name ?? '';
+  if (ref?.name === other) {
+    const message = `MCPServer "${workload}" already refers to MCPToolConfig "${other}": remove one of the two references`;
+    report.warning('NoEffect', path, message);
+  } else if (hasFilter(shared) && hasFilter(own)) {
+    const message = `its filter replaces that of MCPToolConfig "${other}", to which MCPServer "${workload}" refers, so tools that are hidden there can be visible here: remove one of the two filters`;
+    report.warning('ToolFilterReplaced', path, message);
   }
 }

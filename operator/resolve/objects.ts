@@ -8,17 +8,9 @@ import { checkReferences } from './references.ts';
 import { resolveEntry } from './backends/remote-backend.ts';
 import { newObjectScope, type ObjectScope, type Platform } from './scope.ts';
 import { resolveServer } from './backends/server-backend.ts';
-import type {
-  MCPAuthzConfig,
-  MCPExternalAuthConfig,
-  MCPOIDCConfig,
-  MCPServer,
-  MCPServerEntry,
-  MCPTelemetryConfig,
-  MCPWebhookConfig,
-  Snapshot,
-} from './snapshot.ts';
+import type { MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
 import { concise } from './vmcp.ts';
+import { checkToolConfig } from './tool-rules.ts';
 import { checkWebhooks } from './webhooks.ts';
 
 /** Result of checking one object independently of the objects that use it. */
@@ -54,46 +46,24 @@ export function checkMCPServerEntry(entry: MCPServerEntry, snapshot: Snapshot, p
   return resultOf(scope);
 }
 
-export function checkMCPOIDCConfig(config: MCPOIDCConfig, snapshot: Snapshot, platform: Platform): CheckResult {
-  const scope = newObjectScope(snapshot, platform);
-  checkTokenSource(config, scope);
-  return resultOf(scope);
-}
+/** Returns the check of a config kind, independent of the objects that use the config. */
+const checkBy =
+  <Config>(check: (config: Config, scope: ObjectScope) => unknown) =>
+  (config: Config, snapshot: Snapshot, platform: Platform): CheckResult => {
+    const scope = newObjectScope(snapshot, platform);
+    check(config, scope);
+    return resultOf(scope);
+  };
 
-export function checkMCPAuthzConfig(config: MCPAuthzConfig, snapshot: Snapshot, platform: Platform): CheckResult {
-  const scope = newObjectScope(snapshot, platform);
-  checkSharedPolicies(config, scope);
-  return resultOf(scope);
-}
-
-export function checkMCPTelemetryConfig(
-  config: MCPTelemetryConfig,
-  snapshot: Snapshot,
-  platform: Platform,
-): CheckResult {
-  const scope = newObjectScope(snapshot, platform);
-  checkTelemetryConfig(config, scope);
-  return resultOf(scope);
-}
-
-export function checkMCPExternalAuthConfig(
-  config: MCPExternalAuthConfig,
-  snapshot: Snapshot,
-  platform: Platform,
-): CheckResult {
-  const scope = newObjectScope(snapshot, platform);
-  checkStrategy(config, scope);
-  return resultOf(scope);
-}
-
-export function checkMCPWebhookConfig(config: MCPWebhookConfig, snapshot: Snapshot, platform: Platform): CheckResult {
-  const scope = newObjectScope(snapshot, platform);
-  checkWebhooks(config, scope);
-  return resultOf(scope);
-}
+export const checkMCPOIDCConfig = checkBy(checkTokenSource);
+export const checkMCPAuthzConfig = checkBy(checkSharedPolicies);
+export const checkMCPTelemetryConfig = checkBy(checkTelemetryConfig);
+export const checkMCPExternalAuthConfig = checkBy(checkStrategy);
+export const checkMCPToolConfig = checkBy(checkToolConfig);
+export const checkMCPWebhookConfig = checkBy(checkWebhooks);
 
 /** Fields of an MCPServer that affect only its clients: its pods can run while these are invalid. */
-const CLIENT_FIELDS = /^spec\.(groupRef|externalAuthConfigRef)\b/u;
+const CLIENT_FIELDS = /^spec\.(groupRef|externalAuthConfigRef|toolConfigRef)\b/u;
 
 /** Returns true when the pods of an MCPServer can be created or updated despite the problems. */
 export const canRun = (server: MCPServer, { problems }: CheckResult): boolean =>

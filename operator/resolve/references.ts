@@ -29,7 +29,14 @@ const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
 ]);
 const SECRET_MEMBER = /SecretRefs?$/u;
 /** Free-form fields, in which nothing is a reference. */
-const FREE_FORM: ReadonlySet<string> = new Set(['podTemplateSpec', 'resourceOverrides', 'compositeTools', 'metadata']);
+const FREE_FORM: ReadonlySet<string> = new Set([
+  'podTemplateSpec',
+  'resourceOverrides',
+  'compositeTools',
+  'metadata',
+  'overrides',
+  'toolsOverride',
+]);
 const DEFAULT_CA_KEY = 'ca.crt';
 
 /** Lists the references of an object in the order of its fields. */
@@ -51,6 +58,7 @@ function collect(node: unknown, path: FieldPath): Reference[] {
 function reference(value: unknown, path: FieldPath, target: ReferenceTarget): Reference[] {
   if (typeof value !== 'object' || value === null) return [];
   const { name, key, optional } = value as { name?: unknown; key?: unknown; optional?: unknown };
+  if (name === undefined) return collect(value, path); // a key of a map, such as a backend `secrets`
   if (typeof name !== 'string' || name === '') return [];
   const inBundle = target === 'ConfigMap' && path.at(-2) === 'caBundleRef';
   const keyName = typeof key === 'string' && key !== '' ? key : inBundle ? DEFAULT_CA_KEY : undefined;

@@ -4,6 +4,7 @@ import type { MCPOIDCConfig } from '../../crds/kinds/mcp-oidc-config.ts';
 import type { MCPServer } from '../../crds/kinds/mcp-server.ts';
 import type { MCPServerEntry } from '../../crds/kinds/mcp-server-entry.ts';
 import type { MCPTelemetryConfig } from '../../crds/kinds/mcp-telemetry-config.ts';
+import type { MCPToolConfig } from '../../crds/kinds/mcp-tool-config.ts';
 import type { MCPWebhookConfig } from '../../crds/kinds/mcp-webhook-config.ts';
 import type { VirtualMCPServer } from '../../crds/kinds/virtual-mcp-server.ts';
 import { KINDS } from '../../crds/kinds/index.ts';
@@ -16,6 +17,7 @@ export type {
   MCPServer,
   MCPServerEntry,
   MCPTelemetryConfig,
+  MCPToolConfig,
   MCPWebhookConfig,
   VirtualMCPServer,
 };

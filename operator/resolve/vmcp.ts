@@ -1,4 +1,5 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import type { ToolRules } from '../../gateway/contract/aggregation/tool-rules.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
 import { resolveAudit } from './audit.ts';
@@ -14,6 +15,7 @@ import { checkUnbuilt } from './fields/not-supported.ts';
 import { resolveOperational } from './operational.ts';
 import { checkOutgoing } from './backends/outgoing.ts';
 import { resolveRateLimits } from './rate-limiting.ts';
+import { resolveMemory, resolveSessionStorage } from './session-storage.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { resolveTelemetry } from './telemetry.ts';
@@ -52,7 +54,7 @@ export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Pl
   const names = [...new Set(members.map(({ name }) => name))];
   checkReferences(vmcp, scope, scope.on(vmcp), (path) => platform.mode === 'local' || !isOutgoing(path));
   checkOutgoing(scope, names);
-  const frame = resolveFrame(scope, names);
+  const frame = resolveFrame(scope, names, toolsOf(members));
   checkUnbuilt(vmcp, platform.mode, scope.on(vmcp));
   if (platform.mode === 'cluster') return concludeInCluster(scope, frame, members);
   reportClusterFields(vmcp, scope.on(vmcp));
@@ -80,8 +82,8 @@ const excludedMembers = (members: readonly CheckedMember[]): ExcludedMember[] =>
 /** Returns true for fields of `outgoingAuth`, whose problems in a cluster belong to the backends. */
 const isOutgoing = (path: string): boolean => path.startsWith('spec.outgoingAuth.');
 
-/** The configuration without its backends. */
-function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
+/** The configuration without its backends. `tools` are the rules that members have in every virtual server. */
+function resolveFrame(scope: Scope, names: readonly string[], tools: ReadonlyMap<string, ToolRules>): GatewayConfig {
   const { vmcp, snapshot } = scope;
   const authServer = resolveAuthServer(scope);
   const headers = resolvePassthrough(scope);
@@ -90,7 +92,6 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
   const authz = resolveAuthorization(scope);
   const telemetry = resolveTelemetry(scope);
   const olderHeaders = vmcp.spec.config?.olderVersionHeaderClients;
-  checkSessions(scope);
   return {
     schema_version: SCHEMA_VERSION,
     name: vmcp.metadata.name,
@@ -99,6 +100,7 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
     ...(authz && { authz_config: authz }),
     ...(audit && { audit_config: audit }),
     ...(authServer && { embedded_auth_server_config: authServer }),
+    ...resolveSessionStorage(scope),
     ...resolveRateLimits(scope),
     ...(telemetry && { telemetry_config: telemetry }),
     ...resolveWebhooks(scope),
@@ -106,26 +108,34 @@ function resolveFrame(scope: Scope, names: readonly string[]): GatewayConfig {
       namespace: snapshot.namespace,
       incoming,
       backends: [],
-      aggregation: resolveAggregation(scope, names),
+      aggregation: resolveAggregation(scope, names, tools),
       operational: resolveOperational(scope, names),
       ...(headers && { passthrough_headers: headers }),
       ...(olderHeaders && { older_version_header_clients: olderHeaders }),
       ...(vmcp.spec.config?.metadata && { metadata: vmcp.spec.config.metadata }),
+      ...resolveMemory(scope),
     },
   };
 }
 
 function withBackends(frame: GatewayConfig, members: readonly CheckedMember[]): GatewayConfig {
   const credentials = members.flatMap(({ name, credential }) => (credential ? [[name, credential] as const] : []));
+  const tools = toolsOf(members);
   return {
     ...frame,
     vmcp: {
       ...frame.vmcp,
       backends: members.flatMap(({ backend }) => backend ?? []),
       ...(credentials.length > 0 && { outgoing_auth: Object.fromEntries(credentials) }),
+      ...(tools.size > 0 && { aggregation: { ...frame.vmcp.aggregation, backend_tools: Object.fromEntries(tools) } }),
     },
   };
 }
+
+const toolsOf = (members: readonly CheckedMember[]): ReadonlyMap<string, ToolRules> =>
+  new Map(
+    members.flatMap(({ name, tools }) => (tools && Object.keys(tools).length > 0 ? [[name, tools] as const] : [])),
+  );
 
 /** Excludes every backend that has a problem, so that none is called without its credential. */
 function concludeInCluster(scope: Scope, frame: GatewayConfig, members: readonly CheckedMember[]): Resolution {
@@ -204,13 +214,4 @@ function resolvePassthrough(scope: Scope): string[] | undefined {
     );
   });
   return headers;
-}
-
-/** Warns when there are several replicas: they do not share sessions. */
-function checkSessions(scope: Scope): void {
-  const { platform, vmcp } = scope;
-  const { replicas = 1 } = vmcp.spec;
-  if (platform.mode === 'local' || replicas <= 1) return;
-  const message = `each of the ${String(replicas)} pods knows only its own sessions, and a client that reaches another pod must start a new one: keep sessionAffinity: ClientIP, or set replicas: 1`;
-  scope.on(vmcp).warning('SessionStorageMissingForReplicas', 'spec.replicas', message);
 }

@@ -5,6 +5,7 @@ import { mcpExternalAuthConfigStatus } from './mcp-external-auth-config.ts';
 import { mcpGroupStatus } from './mcp-group.ts';
 import { mcpOIDCConfigStatus } from './mcp-oidc-config.ts';
 import { mcpTelemetryConfigStatus } from './mcp-telemetry-config.ts';
+import { mcpToolConfigStatus } from './mcp-tool-config.ts';
 import { mcpWebhookConfigStatus } from './mcp-webhook-config.ts';
 
 /** Statuses of the kinds that others refer to. */
@@ -15,6 +16,7 @@ export const SHARED_STATUSES: Readonly<Record<string, (input: SharedObjectInput)
   MCPAuthzConfig: mcpAuthzConfigStatus,
   MCPTelemetryConfig: mcpTelemetryConfigStatus,
   MCPWebhookConfig: mcpWebhookConfigStatus,
+  MCPToolConfig: mcpToolConfigStatus,
 };
 
 export type { ObjectStatus } from './conditions.ts';

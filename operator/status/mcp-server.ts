@@ -17,9 +17,16 @@ import { buildStatus, statusOf, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import { INVALID, REFUSED } from './mcp-external-auth-config.ts';
 import { cut, type Self } from './message.ts';
-import { authConfigProblems, groupCondition, isAboutAuthRef, isAboutGroup } from './references.ts';
+import {
+  authConfigProblems,
+  groupCondition,
+  isAboutAuthRef,
+  isAboutGroup,
+  isAboutToolRef,
+  toolConfigCondition,
+} from './references.ts';
 import { rolloutOf, type Rollout } from './rollout.ts';
-import { sessionStorageCondition } from './session-storage.ts';
+import { serverSessionsCondition } from './session-storage.ts';
 import { readyCondition, type ObservedWorkload } from './workload.ts';
 import type { WorkloadInput } from './input.ts';
 
@@ -46,12 +53,14 @@ export function mcpServerStatus({ object, snapshot, refused = [], observed, now 
   ];
   const auth =
     server?.spec.externalAuthConfigRef && snapshot.externalAuthConfigs.get(server.spec.externalAuthConfigRef.name);
+  const tools = server?.spec.toolConfigRef && snapshot.toolConfigs.get(server.spec.toolConfigRef.name);
   return buildStatus(object, states, now, {
     ready: summary.condition.status === 'True' && problems.length === 0,
     phase: summary.phase,
     message: cut(summary.condition.message, 1024),
     url: server ? serviceUrl(server, snapshot.namespace) : statusOf(object)['url'],
     readyReplicas: rollout?.ready ?? 0,
+    toolConfigHash: tools && digest(tools.spec),
     externalAuthConfigHash: auth && digest(auth.spec),
   });
 }
@@ -93,7 +102,9 @@ function readiness(
 
 /** Builds `Valid` from the object's problems, without those of references that have conditions of their own. */
 function validity(problems: readonly ObjectProblem[], self: Self): ConditionState {
-  const about = problems.filter((problem) => !isAboutGroup(problem) && !isAboutAuthRef(problem));
+  const hasOwnCondition = (problem: ObjectProblem): boolean =>
+    isAboutGroup(problem) || isAboutAuthRef(problem) || isAboutToolRef(problem);
+  const about = problems.filter((problem) => !hasOwnCondition(problem));
   const good = { reason: 'ValidationSucceeded', message: 'the spec is valid' };
   return validityCondition('Valid', good, about, () => REFUSED, self);
 }
@@ -106,11 +117,12 @@ function conditionsFor(
   self: Self,
 ): ConditionState[] {
   const { problems } = found;
-  const { groupRef, externalAuthConfigRef, podTemplateSpec, transport = 'stdio' } = server.spec;
+  const { groupRef, externalAuthConfigRef, toolConfigRef, podTemplateSpec, transport = 'stdio' } = server.spec;
   const isStdio = transport === 'stdio';
   return [
     ...(groupRef ? [groupCondition(groupRef.name, problems, 'GroupRefIsValid', self)] : []),
     ...(externalAuthConfigRef ? [authCondition(externalAuthConfigRef.name, problems, snapshot, self)] : []),
+    ...(toolConfigRef ? [toolConfigCondition(toolConfigRef.name, problems, snapshot, self)] : []),
     ...(podTemplateSpec
       ? [
           podTemplateCondition({
@@ -124,7 +136,7 @@ function conditionsFor(
         ]
       : []),
     ...(isStdio ? [stdioCondition(server.spec.replicas ?? 1)] : []),
-    sessionStorageCondition(server.spec, isStdio),
+    serverSessionsCondition(server.spec, isStdio),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { checkMCPExternalAuthConfig } from '../resolve/objects.ts';
+import { checkMCPExternalAuthConfig, checkMCPToolConfig } from '../resolve/objects.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
 import { warningCondition, validityCondition, type ConditionState } from './condition-state.ts';
@@ -44,4 +44,23 @@ export const isAboutAuthRef = ({ path }: ObjectProblem): boolean => /^spec\.exte
 export function authConfigProblems(name: string | undefined, snapshot: Snapshot): readonly ObjectProblem[] {
   const config = name === undefined ? undefined : snapshot.externalAuthConfigs.get(name);
   return config ? checkMCPExternalAuthConfig(config, snapshot, CLUSTER_PLATFORM).problems : [];
+}
+
+/** Returns true for problems of the reference of an MCPServer to an MCPToolConfig. */
+export const isAboutToolRef = ({ path }: ObjectProblem): boolean => /^spec\.toolConfigRef\b/u.test(path);
+
+/** Builds the condition for the reference of an MCPServer to an MCPToolConfig. */
+export function toolConfigCondition(
+  name: string,
+  problems: readonly ObjectProblem[],
+  snapshot: Snapshot,
+  self: Self,
+): ConditionState {
+  const config = snapshot.toolConfigs.get(name);
+  const ofConfig = config ? checkMCPToolConfig(config, snapshot, CLUSTER_PLATFORM).problems : [];
+  const about = [...problems.filter(isAboutToolRef), ...ofConfig];
+  const good = { reason: 'ToolConfigRefValid', message: `MCPToolConfig "${name}" is used` };
+  const reasonOf = ({ reason }: ObjectProblem): string =>
+    reason === 'ToolConfigRefNotFound' ? reason : 'ToolConfigRefNotValid';
+  return validityCondition('ToolConfigRefValidated', good, about, reasonOf, self);
 }

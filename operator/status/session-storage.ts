@@ -1,15 +1,23 @@
+import { replicasShareSessions, unsharedSessions } from '../resolve/session-storage.ts';
+import type { MCPServer, VirtualMCPServer } from '../resolve/snapshot.ts';
 import { falseCondition, warningCondition, type ConditionState } from './condition-state.ts';
 
-interface Spec {
-  readonly replicas?: number;
+const TYPE = 'SessionStorageWarning';
+const MISSING = 'SessionStorageMissingForReplicas';
+const NOT_APPLICABLE = falseCondition(TYPE, 'SessionStorageWarningNotApplicable', 'at most one pod serves sessions');
+
+/** Builds the warning for several gateways that do not share their sessions. */
+export function sessionStorageCondition(spec: VirtualMCPServer['spec']): ConditionState {
+  const { replicas = 1 } = spec;
+  if (replicas <= 1) return NOT_APPLICABLE;
+  if (replicasShareSessions(spec))
+    return falseCondition(TYPE, 'SessionStorageConfigured', 'all pods share the sessions');
+  return warningCondition(TYPE, MISSING, unsharedSessions(replicas));
 }
 
-/** Builds the warning for several pods: they do not share sessions. */
-export function sessionStorageCondition({ replicas = 1 }: Spec, isStdio = false): ConditionState {
-  const type = 'SessionStorageWarning';
-  if (replicas <= 1 || isStdio) {
-    return falseCondition(type, 'SessionStorageWarningNotApplicable', 'at most one pod serves sessions');
-  }
+/** Builds the warning for several pods of one server: each has its own sessions. */
+export function serverSessionsCondition({ replicas = 1 }: MCPServer['spec'], isStdio: boolean): ConditionState {
+  if (replicas <= 1 || isStdio) return NOT_APPLICABLE;
   const message = `each of the ${String(replicas)} pods knows only its own sessions, and a client that reaches another pod must start a new one: keep sessionAffinity: ClientIP, or set replicas: 1`;
-  return warningCondition(type, 'SessionStorageMissingForReplicas', message);
+  return warningCondition(TYPE, MISSING, message);
 }

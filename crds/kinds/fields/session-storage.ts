@@ -25,8 +25,8 @@ export const storeType = (options: object = {}) =>
   Type.Enum(STORES.flatMap(namesOf), { ...options, description: STORES.map(describe).join(' ') });
 
 /** Store of MCP sessions. */
-export const sessionStorage = () =>
-  block('Storage of MCP sessions. Defaults to memory.', {
+export const sessionStorage = (description: string) =>
+  block(description, {
     provider: storeType(),
     address: text('Address of the store, `host:port`.', { minLength: 1, maxLength: 512 }),
     db: whole('Database number.', { default: 0, minimum: 0, maximum: 2147483647, format: 'int32' }),
@@ -34,7 +34,9 @@ export const sessionStorage = () =>
       maxLength: 253,
       pattern: '^[^{}\\s]*:$',
     }),
-    passwordRef: secretKeyRef('Password of the store.'),
+    passwordRef: secretKeyRef(
+      'Password of the store. Without it the gateway reads the variable `VMCP_SESSION_KVSTORE_PASSWORD` of its environment.',
+    ),
     tls: storeTls('TLS for connections to the store. `{}` trusts the system roots. No TLS when absent.'),
   });
 

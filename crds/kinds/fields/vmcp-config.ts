@@ -16,24 +16,13 @@ import { minimum } from '../../../gateway/contract/duration-rules.ts';
 import { rateLimitRules, rateLimitSpec } from '../../../gateway/policy/rate-limit/spec.ts';
 import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../../gateway/contract/rule.ts';
 import { AUDIT_DEFAULTS, AUDIT_EVENT_TYPES, onOverflow } from '../../../gateway/contract/run-config/audit.ts';
-import { compositeToolRules, compositeTools, toolAnnotations } from './composite-tools.ts';
+import { compositeToolRules, compositeTools } from './composite-tools.ts';
 import { headerNames } from './header-fields.ts';
 import { operational, operationalRules } from './operational.ts';
 import { sessionStorage } from './session-storage.ts';
+import { toolFilter, toolOverrides } from './tool-rules.ts';
 
 const int = (least: number, most = 2147483647) => ({ minimum: least, maximum: most, format: 'int32' });
-
-const toolOverrides = Type.Optional(
-  Type.Record(
-    Type.String(),
-    Closed({
-      name: text('Advertised name of the tool.', { minLength: 1, maxLength: 128 }),
-      description: text('Advertised description of the tool.'),
-      annotations: toolAnnotations(),
-    }),
-    { maxProperties: 512, description: 'Changes to tools, by original name.' },
-  ),
-);
 
 const aggregation = block('Aggregation of the tools of all backends.', {
   conflictResolution: Type.Optional(
@@ -63,9 +52,12 @@ const aggregation = block('Aggregation of the tools of all backends.', {
       Closed({
         workload: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the backend.' }),
         excludeAll: flag('Hide every tool of this backend.'),
-        filter: texts('Original names of the tools to advertise. All tools when absent.', { maxItems: 512, ...ATOMIC }),
-        overrides: toolOverrides,
-        toolConfigRef: nameRef('Shared tool configuration that replaces `filter` and `overrides`.'),
+        filter: toolFilter(ATOMIC),
+        overrides: toolOverrides(),
+        toolConfigRef: nameRef(
+          'MCPToolConfig with more rules. Its filter applies if `filter` is empty, and each of its overrides unless ' +
+            '`overrides` has one for the tool. Both precede those of the MCPToolConfig that the MCPServer refers to.',
+        ),
       }),
       { maxItems: 256, description: 'Settings for each backend.', ...mapBy('workload') },
     ),
@@ -168,18 +160,12 @@ export const vmcpConfig = () =>
     optimizer,
     passthroughHeaders: headerNames('Like `spec.passthroughHeaders`, which takes precedence.'),
     rateLimiting: Type.Optional(rateLimitSpec),
-    sessionStorage: sessionStorage(),
+    sessionStorage: sessionStorage('Rejected: set `spec.sessionStorage`.'),
   });
 
 interface Aggregation {
   readonly conflictResolution?: string;
   readonly conflictResolutionConfig?: { readonly priorityOrder?: readonly string[] };
-}
-
-interface ToolRules {
-  readonly toolConfigRef?: unknown;
-  readonly filter?: unknown;
-  readonly overrides?: unknown;
 }
 
 const aggregationRules: Rule[] = [
@@ -191,12 +177,6 @@ const aggregationRules: Rule[] = [
     message: 'priorityOrder is required when conflictResolution is priority',
     check: (self) =>
       self.conflictResolution !== 'priority' || (self.conflictResolutionConfig?.priorityOrder ?? []).length > 0,
-  }),
-  rule<ToolRules>('aggregation.tools[]', {
-    field: 'toolConfigRef',
-    rule: '!has(self.toolConfigRef) || (!has(self.filter) && !has(self.overrides))',
-    message: 'set toolConfigRef, or filter and overrides, not both',
-    check: (self) => self.toolConfigRef === undefined || (self.filter === undefined && self.overrides === undefined),
   }),
 ];
 

@@ -14,6 +14,21 @@ export interface PrinterColumn {
   readonly description: string;
 }
 
+export const AGE: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since creation.',
+};
+
+/** Returns a column with the status of a condition. */
+export const conditionColumn = (type: string, name = type): PrinterColumn => ({
+  name,
+  type: 'string',
+  jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+  description: `Status of condition ${type}.`,
+});
+
 /**
  * Role of a kind among the others. A `virtualServer` serves a `group` of `member` objects. A `config` is shared by
  * several objects.

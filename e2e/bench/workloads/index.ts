@@ -13,6 +13,7 @@ import { tracedCalls } from './w12-telemetry.ts';
 import { callsWithoutSessions } from './w13-calls-without-sessions.ts';
 import { overloadedAudit } from './w14-audit-overload.ts';
 import { filteredLists } from './w15-filtered-lists.ts';
+import { sharedSessions } from './w16-shared-sessions.ts';
 import { auditedCalls } from './w11-audit.ts';
 import type { Workload } from '../workload.ts';
 
@@ -32,6 +33,7 @@ export const WORKLOADS: readonly Workload[] = [
   callsWithoutSessions,
   overloadedAudit,
   filteredLists,
+  sharedSessions,
   managementApi,
   startup,
 ];

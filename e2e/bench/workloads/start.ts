@@ -5,6 +5,7 @@ import { builtCli, startGateway, until, writeConfig } from '../gateway.ts';
 import { openSession, toolNames } from '../mcp.ts';
 import { freePorts, start, stop } from '../processes.ts';
 import { median } from '../statistics.ts';
+import { inTurn } from '../turns.ts';
 import { atMost, type Bench, type FigureRow, type Report, type Workload } from '../workload.ts';
 
 const READY_CEILING_S = 1;
@@ -22,7 +23,7 @@ async function gatewayStarts(bench: Bench): Promise<FigureRow> {
   const config = writeConfig(bench.folder, backends);
   const seconds: number[] = [];
   for (let round = 0; round < bench.options.rounds; round += 1) {
-    const { child, readyMs } = await startGateway(bench.root, config);
+    const { child, readyMs } = await inTurn(() => startGateway(bench.root, config));
     seconds.push(readyMs / 1_000);
     await stop(child);
   }
@@ -58,7 +59,7 @@ async function run(bench: Bench): Promise<Report> {
     return { rates: [], figures, notes: [`${QUICKSTART} does not exist: its start was left out.`] };
   }
   const seconds: number[] = [];
-  for (let round = 0; round < QUICKSTART_RUNS; round += 1) seconds.push(await quickstart(bench, round));
+  for (let round = 0; round < QUICKSTART_RUNS; round += 1) seconds.push(await inTurn(() => quickstart(bench, round)));
   figures.push(toFigure(`\`vmcp up ${QUICKSTART}\`, exec to first tools/list`, seconds, QUICKSTART_CEILING_S));
   return { rates: [], figures, notes: [] };
 }

@@ -219,12 +219,12 @@ export const OF_GATEWAYS: readonly ConditionCase[] = [
   {
     on: VMCP,
     type: 'SessionStorageWarning',
-    given: tools({ replicas: 1 }),
-    right: ['False', 'SessionStorageWarningNotApplicable'],
-    breaks: spec(VMCP, { replicas: 2 }),
+    given: tools({ replicas: 2, sessionStorage: { provider: 'kvstore', address: 'redis.example.com' } }),
+    right: ['False', 'SessionStorageConfigured'],
+    breaks: spec(VMCP, { sessionStorage: null }),
     wrong: ['True', 'SessionStorageMissingForReplicas'],
-    names: 'replicas',
-    heals: spec(VMCP, { replicas: 1 }),
+    names: 'sessionStorage',
+    heals: spec(VMCP, { sessionStorage: { provider: 'kvstore', address: 'redis.example.com' } }),
   },
   {
     on: VMCP,

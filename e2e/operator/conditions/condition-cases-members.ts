@@ -22,10 +22,10 @@ export const OF_SERVERS: readonly ConditionCase[] = [
     type: 'Valid',
     given: [group(), httpServer('web')],
     right: ['True', 'ValidationSucceeded'],
-    breaks: spec(SERVER, { toolConfigRef: { name: 'rules' } }),
+    breaks: spec(SERVER, { webhookConfigRef: { name: 'rules' } }),
     wrong: ['False', 'ValidationFailed'],
-    names: 'spec.toolConfigRef',
-    heals: spec(SERVER, { toolConfigRef: null }),
+    names: 'spec.webhookConfigRef',
+    heals: spec(SERVER, { webhookConfigRef: null }),
   },
   {
     on: SERVER,

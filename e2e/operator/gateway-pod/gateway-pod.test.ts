@@ -93,6 +93,11 @@ describe.concurrent('a gateway in a pod', () => {
     await eventually('the old backend is not listed', async () => !(await toolsOf(session)).includes('alpha_echo'));
     expect(textOf(await running)).toBe('waited 2000 ms');
     expect(textOf(await session.call('beta_echo', { text: 'still' }))).toBe('still');
+    const rules = { filter: ['echo'], overrides: { echo: { name: 'say' } } };
+    await pod.writeBackends([backendAt('beta', second.url)], { backend_tools: { beta: rules } });
+    await eventually('its rules apply', async () => (await toolsOf(session)) === '["beta_say"]');
+    expect(textOf(await session.call('beta_say', { text: 'renamed' }))).toBe('renamed');
+    expect((await session.call('beta_add', { a: 1, b: 2 })).error).toMatchObject({ code: -32602 });
   });
 
   it.each([

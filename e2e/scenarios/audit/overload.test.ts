@@ -15,7 +15,7 @@ const TEXT = 'x'.repeat(100_000);
 /** Shell commands that read standard input slowly. */
 const READERS = {
   stalled: 'sleep 0.1',
-  throttled: 'head -c 10000 >>"$0.read"; sleep 0.02', // at most 500 kB/s, five events
+  throttled: 'head -c 10000 >>"$0.read"; sleep 0.2', // at most 50 kB/s: an event in 2 s, so that a busy machine is faster, too
 } as const;
 
 /** Starts a gateway whose audit log goes to a reader, which takes everything once `release` is called. */
@@ -52,7 +52,7 @@ describe('an audit log whose reader is too slow', () => {
           made += statuses.length;
           return isOverloaded();
         },
-        { intervalMs: 0, timeoutMs: 20_000 },
+        { intervalMs: 0, timeoutMs: 60_000 },
       );
       release();
       const lost = await dropped('queue_full');
@@ -74,7 +74,7 @@ describe('an audit log whose reader is too slow', () => {
         statuses.push(...(await Promise.all(Array.from({ length: 20 }, () => call(TEXT)))));
         return made(503) > made(200);
       },
-      { intervalMs: 0, timeoutMs: 20_000 },
+      { intervalMs: 0, timeoutMs: 60_000 },
     );
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     const refused = await fetch(`${origin}/mcp`, { method: 'POST' });

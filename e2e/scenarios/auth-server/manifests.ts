@@ -20,6 +20,8 @@ export interface Variant {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Further members of `authServerConfig`. */
   readonly authServer?: Fields;
+  /** `sessionStorage` of the VirtualMCPServer. */
+  readonly sessionStorage?: Fields;
   /** Cedar policies; without them users may call everything. */
   readonly policies?: readonly string[];
   /** Members of `spec.config.operational`. */
@@ -111,7 +113,7 @@ function browserAddress(issuer: string, browserHost: string | undefined): Fields
 
 /** Returns the files of a server with two providers and three backends with a credential each. */
 export function manifestsOf(issuer: string, around: Surroundings, variant: Variant = {}): string {
-  const { kvstore, keys = [], secrets, authServer = {}, operational = {}, audit, policies } = variant;
+  const { kvstore, sessionStorage, keys = [], secrets, authServer = {}, operational = {}, audit, policies } = variant;
   const keyList = 'signing' in keys ? [keys] : keys;
   const { corpClient, chat, exchanger, backends } = around;
   const inject = (providerName: string) => ({ type: 'upstreamInject', upstreamInject: { providerName } });
@@ -135,6 +137,7 @@ export function manifestsOf(issuer: string, around: Surroundings, variant: Varia
           ...(kvstore && { storage: { type: 'kvstore', kvstore } }),
           ...authServer,
         },
+        ...(sessionStorage && { sessionStorage }),
       },
     ),
     resource('MCPExternalAuthConfig', 'for-files', inject('corp')),

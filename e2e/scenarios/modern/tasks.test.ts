@@ -4,7 +4,6 @@ import {
   resultFromTaskOutcome,
   type JsonRpcResponse,
 } from '@modelcontextprotocol/ext-tasks/client';
-import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startModernConformanceServer } from '../../conformance/fixture/modern/host.ts';
 import {
@@ -17,6 +16,7 @@ import { hostBackend, type HttpBackend } from '../../harness/backends/host.ts';
 import { initializeRequest, MCP_HEADERS, raw, REVISION, rpc, rpcReply } from '../../harness/clients/raw.ts';
 import { startIssuer, type Issuer } from '../../harness/issuer.ts';
 import { eventually } from '../../harness/poll.ts';
+import { hasRedis, startRedis } from '../../harness/redis.ts';
 import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
 import { capturedEvents } from '../audit/lines.ts';
 import { FOLLOWS, NEEDS_TASKS, TaskClient } from './testdata/task-client.ts';
@@ -448,13 +448,14 @@ function testScopeOf() {
   };
 }
 
-it('a task is finished by every gateway with the same key, and by no other', async () => {
+it.runIf(hasRedis)('a task is finished by every gateway with the same store, and by no other', async () => {
   const scope = testScope();
-  const key = randomBytes(32);
+  const redis = await startRedis(scope);
   const one = await startModernConformanceServer(scope, { legacy: false });
-  const parts = { backends: [backendAt('one', one.url)] };
+  const backends = [backendAt('one', one.url)];
+  const scaling = { session_kvstore: { address: `127.0.0.1:${String(redis.port)}` } };
   const [made, same, other] = await Promise.all(
-    [key, key, undefined].map((taskKey) => startGatewayOver(scope, parts, { ...(taskKey && { taskKey }) })),
+    [{ backends, scaling }, { backends, scaling }, { backends }].map((parts) => startGatewayOver(scope, parts)),
   );
   const client = (gateway?: AuthenticatedGateway): TaskClient => new TaskClient(gateway?.url ?? '');
   const taskId = await client(made).start('one_confirm_delete');

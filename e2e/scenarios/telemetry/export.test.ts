@@ -74,7 +74,7 @@ const survivesCollectors = beside(async (scope) => {
     await eventually('the tools are there', async () => (await session.tools()).includes('files_echo'));
     const started = performance.now();
     for (let n = 0; n < CALLS; n += 1) expect((await call(session, 'files_echo')).error).toBeUndefined();
-    expect((performance.now() - started) / CALLS).toBeLessThan(50);
+    expect((performance.now() - started) / CALLS).toBeLessThan(200); // an export that hangs takes seconds
     const dropped = async () => {
       const { body } = await raw(`${gateway.management}/metrics`);
       const found = /^vmcp_telemetry_dropped_total\{server="team\/front",signal="traces"\} (\d+)$/mu.exec(body);

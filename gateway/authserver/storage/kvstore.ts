@@ -69,7 +69,6 @@ export const kvstore = defineStore({
   description: 'Redis or a compatible server.',
   isShared: true,
   survivesRestart: true,
-  canHoldSessions: false,
   spec,
   rules,
   config: kvstoreConfig,
@@ -85,11 +84,11 @@ export const kvstore = defineStore({
     ]);
     return kvstoreStore(openKeyValueStore(settings, log), createSealer(secrets), now);
   },
-  async openKeyValues(config, { log, env, keyPrefix, replyTimeoutMs, db }) {
+  async openKeyValues(config, { log, env, keyPrefix, replyTimeoutMs, db, onDenied }) {
     const settings = kvstoreSettings({ ...config, key_prefix: keyPrefix }, { env, keyPrefix });
     const { openKeyValueStore } = await import('../../kvstore/open.ts');
     const limitMs = Math.min(settings.replyTimeoutMs, replyTimeoutMs);
-    return openKeyValueStore({ ...settings, replyTimeoutMs: limitMs, db: db ?? settings.db }, log);
+    return openKeyValueStore({ ...settings, replyTimeoutMs: limitMs, db: db ?? settings.db, onDenied }, log);
   },
 });
 

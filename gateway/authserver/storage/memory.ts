@@ -15,7 +15,6 @@ export const memory = defineStore({
   description: 'Lost on restart, one replica only.',
   isShared: false,
   survivesRestart: false,
-  canHoldSessions: true,
   spec: undefined,
   config: Closed({}),
   resolve: () => ({}),

@@ -2,6 +2,7 @@ import type { Static, TObject } from 'typebox';
 import type { Problem } from '../../contract/problem.ts';
 import type { Variant, VariantScope } from '../../contract/variant.ts';
 import type { KeyValueStore } from '../../kvstore/key-value-store.ts';
+import type { OnDenied } from '../../kvstore/settings.ts';
 import type { Store } from './store.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -24,6 +25,8 @@ export interface KeyValueDeps extends Pick<StoreDeps, 'log' | 'env'> {
   readonly replyTimeoutMs: number;
   /** Database number, in place of that of the configuration. */
   readonly db?: number | undefined;
+  /** Called once, when the user of the store lacks rights. */
+  readonly onDenied?: OnDenied | undefined;
 }
 
 /** Facts about the virtual server that `resolve` may read, and its outlets for files and problems. */
@@ -42,8 +45,6 @@ export interface StoreFacts {
   readonly isShared: boolean;
   /** Records outlive the process that wrote them. */
   readonly survivesRestart: boolean;
-  /** `sessionStorage` may name this store. */
-  readonly canHoldSessions: boolean;
 }
 
 /**

@@ -69,13 +69,16 @@ const endpoint = {
   }),
   scaling_config: block('Replicas and their shared storage.', {
     backend_replicas: whole('Number of pods of the server. Without it an autoscaler sets the number.'),
-    session_kvstore: block('Key-value store of sessions.', {
-      address: text('host:port.'),
-      db: whole('Database number.'),
-      key_prefix: text('Prefix of every key.'),
-      password_file: text('Path of the file that holds the password.'),
-      tls: tls('TLS for connections to the store. `{}` trusts the system roots. No TLS when absent.'),
-    }),
+    session_kvstore: block(
+      'Key-value store of sessions and rate limits. Defaults to that of the authorization server.',
+      {
+        address: text('host:port.'),
+        db: whole('Database number.'),
+        key_prefix: text('Prefix of every key.'),
+        password_file: text('Path of the file that holds the password.'),
+        tls: tls('TLS for connections to the store. `{}` trusts the system roots. No TLS when absent.'),
+      },
+    ),
   }),
 };
 

@@ -152,10 +152,13 @@ describe('a key rotation', () => {
       }
     };
     const users = Array.from({ length: 20 }, (_, i) => user(`u${String(i)}`));
+    const afterVerdicts = async (count: number) => {
+      for (const until = verdicts.length + count; verdicts.length < until;) await sleep(5);
+    };
     for (; rotations < 5; rotations += 1) {
-      await sleep(100);
+      await afterVerdicts(40);
       issuer.rotate({ keep: true });
-      await sleep(50);
+      await afterVerdicts(40);
       elapse(31_000);
     }
     load = false;

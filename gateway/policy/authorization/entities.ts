@@ -35,13 +35,12 @@ export function parseEntities(text: string): Parsed<StaticEntities> {
   }
   if (!Array.isArray(json)) return fault('must be an array of entities, such as []');
   if (json.length > MAX_ENTITIES) return fault(`has more than ${String(MAX_ENTITIES)} entities: remove some`);
+  const deep = deepEntity(json);
+  if (deep) return fault(`${nameOf(deep)} has more than ${String(MAX_ANCESTRY)} generations of parents`);
   const entities = json as EntityJson[];
   const message = checkedByCedar(entities);
   if (message !== undefined) return fault(message);
-  const value = new Map(entities.map((entity) => [keyOf(refOf(entity.uid)), normal(entity)]));
-  const deep = entities.find(({ uid }) => ancestryOf(refOf(uid), value) > MAX_ANCESTRY);
-  if (deep) return fault(`${nameOf(refOf(deep.uid))} has more than ${String(MAX_ANCESTRY)} generations of parents`);
-  return { value };
+  return { value: new Map(entities.map((entity) => [keyOf(refOf(entity.uid)), normal(entity)])) };
 }
 
 function checkedByCedar(entities: EntityJson[]): string | undefined {
@@ -66,16 +65,38 @@ const normal = ({ uid, attrs, parents, tags }: EntityJson): Entity => ({
   ...(tags && { tags }),
 });
 
-/** Returns the number of generations above an entity, counted up to the limit. The graph has no cycles. */
-function ancestryOf(ref: EntityRef, entities: StaticEntities): number {
-  let generation: ReadonlyMap<string, EntityRef> = new Map([[keyOf(ref), ref]]);
-  let count = -1;
-  while (generation.size > 0 && count <= MAX_ANCESTRY) {
-    count += 1;
-    const parents = [...generation.keys()].flatMap((key) => entities.get(key)?.parents ?? []);
-    generation = new Map(parents.map((parent) => [keyOf(parent), parent]));
+/**
+ * Returns an entity with more generations of parents than allowed: Cedar takes minutes for a long line of them. It ignores
+ * items that are no entities, and short cycles: Cedar reports these.
+ */
+function deepEntity(items: readonly unknown[]): EntityRef | undefined {
+  const parents = new Map<string, readonly string[]>();
+  const found: EntityRef[] = [];
+  for (const item of items) {
+    const ref = isObject(item) ? readRef(item['uid']) : undefined;
+    if (!ref || !isObject(item) || !Array.isArray(item['parents'])) continue;
+    found.push(ref);
+    const refs = item['parents'].map(readRef).filter((parent) => parent !== undefined);
+    parents.set(keyOf(ref), refs.map(keyOf));
   }
-  return count;
+  return found.find((ref) => isDeep(keyOf(ref), parents));
+}
+
+function readRef(value: unknown): EntityRef | undefined {
+  const ref = isObject(value) && '__entity' in value ? value['__entity'] : value;
+  return isEntityRef(ref) ? ref : undefined;
+}
+
+/** Returns true for more generations above an entity than allowed, unless so few entities make them that they are a cycle. */
+function isDeep(key: string, parents: ReadonlyMap<string, readonly string[]>): boolean {
+  const seen = new Set<string>();
+  let generation = new Set([key]);
+  for (let count = 0; generation.size > 0; count += 1) {
+    if (count > MAX_ANCESTRY) return seen.size > MAX_ANCESTRY;
+    generation = new Set([...generation].flatMap((each) => parents.get(each) ?? []));
+    for (const each of generation) seen.add(each);
+  }
+  return false;
 }
 
 /** Returns `entity` with the attributes and parents that the configuration gives it. The configuration wins. */

@@ -23,6 +23,20 @@ it('names the field of a workload that hides a tool', () => {
   });
 });
 
+it('names the shared object whose filter hides a tool', () => {
+  const hidden = { ...TOOL, isVisible: false };
+  const filterWith = (aggregation: object) =>
+    explainOne(configWith({ namespace: 'team', aggregation }), {}, hidden)?.filter;
+  const shared = { filter: ['other'], filter_source: 'MCPToolConfig/readers spec.toolsFilter' };
+  const deny = { default_tool_visibility: 'deny', backend_tools: { shop: shared } };
+  expect(filterWith({ tools: [{ workload: 'shop', ...shared }] })).toBe('MCPToolConfig/readers spec.toolsFilter');
+  expect(filterWith({ backend_tools: { shop: shared } })).toBe('MCPToolConfig/readers spec.toolsFilter');
+  expect(filterWith({ tools: [{ workload: 'shop', filter: ['x'] }], backend_tools: { shop: shared } })).toBe(
+    'spec.config.aggregation.tools[0].filter',
+  );
+  expect(filterWith(deny)).toBe('spec.config.aggregation.defaultToolVisibility');
+});
+
 it('takes the claims for those of the upstream provider that the policies read', () => {
   const cedar = {
     policies: ['permit(principal, action, resource) when { context has claim_tier && context.claim_tier == "gold" };'],

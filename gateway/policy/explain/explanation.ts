@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { Secret, type Identity } from '../../contract/identity.ts';
 import { readDocument } from '../../contract/run-config/document.ts';
+import { hasFilter, ownToolRules } from '../../contract/aggregation/tool-rules.ts';
 import { Authorizer, type Verdict } from '../authorization/authorizer.ts';
 import { requirePolicies } from '../authorization/check.ts';
 import { AuthorizationConfig } from '../authorization/config.ts';
@@ -113,8 +114,10 @@ function filterOf({ vmcp: { aggregation, namespace } }: GatewayConfig, backend: 
   const index = (aggregation.tools ?? []).findIndex(({ workload }) => workload === backend);
   const rule = aggregation.tools?.[index];
   if (rule?.exclude_all === true) return `${path}.tools[${String(index)}].excludeAll`;
-  if (rule?.filter) return `${path}.tools[${String(index)}].filter`;
-  return rule ? `${path}.conflictResolution` : `${path}.defaultToolVisibility`;
+  if (!rule && aggregation.default_tool_visibility === 'deny') return `${path}.defaultToolVisibility`;
+  const rules = [rule ?? {}, ownToolRules(aggregation, backend)].find(hasFilter);
+  if (rules) return rules.filter_source ?? `${path}.tools[${String(index)}].filter`;
+  return `${path}.conflictResolution`;
 }
 
 const credentialOf = ({ vmcp }: GatewayConfig, backend = ''): string =>

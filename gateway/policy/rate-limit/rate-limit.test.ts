@@ -4,7 +4,6 @@ import { checkGatewayConfig } from '../../read-gateway-config.ts';
 
 const base = { schema_version: 'v0.1.0', name: 'desk', vmcp: { ...VMCP, backends: [] } };
 const bucket = { maxTokens: 10, refillPeriod: '1m' };
-const stored = { backends: [], session_kvstore: { address: 'redis:6379' } };
 
 function problemsOf(config: object): string[] {
   const read = checkGatewayConfig({ ...base, ...config });
@@ -71,8 +70,11 @@ describe('rate_limit_config', () => {
   });
 });
 
-describe('scaling_config beside rate limits', () => {
-  const store = (session_kvstore: object) => limits({ shared: bucket }, { scaling_config: { session_kvstore } });
+describe.each([
+  ['with rate limits', { rate_limit_config: { shared: bucket } }],
+  ['without rate limits', {}],
+])('scaling_config %s', (_what, config) => {
+  const store = (session_kvstore: object) => problemsOf({ ...config, scaling_config: { session_kvstore } });
   const PLACE = 'scaling_config.session_kvstore';
 
   it.each([
@@ -85,13 +87,19 @@ describe('scaling_config beside rate limits', () => {
     expect(store(sessions)).toEqual([problem]);
   });
 
-  it('is refused without rate limits, and with members that have no effect', () => {
-    expect(problemsOf({ scaling_config: { session_kvstore: stored.session_kvstore } })).toEqual([
-      'NotSupportedYet scaling_config',
-    ]);
-    expect(problemsOf({ rate_limit_namespace: 'a' })).toEqual(['NotSupportedYet rate_limit_namespace']);
-    expect(limits({ shared: bucket }, { scaling_config: { backend_replicas: 2 } })).toEqual([
+  it('is accepted with a store', () => {
+    expect(store({ address: 'redis:6379', key_prefix: 'team:', db: 1, tls: {} })).toEqual([]);
+  });
+
+  it('is refused with a number of pods', () => {
+    expect(problemsOf({ ...config, scaling_config: { backend_replicas: 2 } })).toEqual([
       'NotSupportedYet scaling_config.backend_replicas',
     ]);
+  });
+});
+
+describe('rate_limit_namespace', () => {
+  it('is refused without rate limits', () => {
+    expect(problemsOf({ rate_limit_namespace: 'a' })).toEqual(['NotSupportedYet rate_limit_namespace']);
   });
 });

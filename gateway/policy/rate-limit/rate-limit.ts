@@ -32,7 +32,7 @@ export const rateLimit = definePolicy({
   rules: rateLimitRules(''),
   config,
   member: 'rate_limit_config',
-  alsoReads: ['rate_limit_namespace', 'scaling_config'],
+  alsoReads: ['rate_limit_namespace'],
   resolve: (spec) => spec,
   check: checkConfig,
   create(settings, { buckets, rateLimits }) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Aggregation } from '../../contract/gateway-config.ts';
+import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import { aggregate } from './aggregate.ts';
 import { catalog, names, parse, routes, rules } from './testdata/catalogs.ts';
 import type { Catalog } from './catalog.ts';
@@ -219,6 +219,34 @@ describe('visibility', () => {
       ['three', 'two'],
     ],
     ['an empty filter hides nothing', { tools: hide('a', { filter: [] }) }, ['one', 'three', 'two'], []],
+    ['filter of the backend', { backend_tools: { a: { filter: ['two'] } } }, ['two'], ['one', 'three']],
+    [
+      'filter of an entry in place of that of the backend',
+      { backend_tools: { a: { filter: ['two'] } }, tools: hide('a', { filter: ['one'] }) },
+      ['one'],
+      ['three', 'two'],
+    ],
+    [
+      'an empty filter keeps that of the backend',
+      { backend_tools: { a: { filter: ['two'] } }, tools: hide('a', { filter: [] }) },
+      ['two'],
+      ['one', 'three'],
+    ],
+    [
+      'overrides of an entry before those of the backend, by tool',
+      {
+        backend_tools: { a: { overrides: { one: { name: 'uno' }, two: { name: 'dos' } } } },
+        tools: hide('a', { overrides: { two: { description: 'The original name.' } } }),
+      },
+      ['three', 'two', 'uno'],
+      [],
+    ],
+    [
+      'default deny, without an entry for a backend that has rules',
+      { default_tool_visibility: 'deny', backend_tools: { a: { filter: ['two'] } } },
+      [],
+      ['one', 'three', 'two'],
+    ],
     ['excludeAll', { tools: hide('a', { exclude_all: true, filter: ['one'] }) }, [], ['one', 'three', 'two']],
     ['excludeAllTools', { exclude_all_tools: true }, [], ['one', 'three', 'two']],
     ['default deny', { default_tool_visibility: 'deny' }, [], ['one', 'three', 'two']],
@@ -262,6 +290,11 @@ describe('visibility', () => {
       { workload: 'a', exclude_all: true },
     ];
     expect([...shown({ tools: entries }).view.hiddenTools.keys()].sort()).toEqual(['three', 'two', 'uno']);
+  });
+
+  it('finds no rules for a backend that is named like a member of Object.prototype', () => {
+    const { view } = shown({ backend_tools: { a: { filter: ['two'] } } }, [catalog('constructor', { tools: ['one'] })]);
+    expect(names(view, 'tools')).toEqual(['one']);
   });
 
   it('finds no override for a tool that is named like a member of Object.prototype', () => {

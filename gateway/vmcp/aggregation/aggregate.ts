@@ -1,4 +1,4 @@
-import type { Aggregation } from '../../contract/gateway-config.ts';
+import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import { withAdvertisedApp } from './resources/apps.ts';
 import type { Catalog } from './catalog.ts';
 import { mergedExtensions, unservedCapabilities } from './extensions.ts';

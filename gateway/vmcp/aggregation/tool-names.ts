@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Aggregation } from '../../contract/gateway-config.ts';
+import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import type { Tool } from './tool-rules.ts';
 import type { Conflict } from './view.ts';
 import { quote, type WarningCollector } from './warnings.ts';

@@ -1,5 +1,6 @@
 import { objectMembers, withMember } from '../../http/json-walk.ts';
-import type { Aggregation, ToolOverride } from '../../contract/gateway-config.ts';
+import type { Aggregation, ToolOverride } from '../../contract/aggregation/aggregation.ts';
+import { combineToolRules, ownToolRules } from '../../contract/aggregation/tool-rules.ts';
 import type { Catalog, ListItem } from './catalog.ts';
 import { quote, type WarningCollector } from './warnings.ts';
 
@@ -17,9 +18,9 @@ export interface Tool {
 }
 
 interface WorkloadRules {
-  excludeAll: boolean;
+  readonly excludeAll: boolean;
   readonly filter: string[];
-  readonly overrides: Map<string, ToolOverride>;
+  readonly overrides: Record<string, ToolOverride>;
 }
 
 /**
@@ -29,12 +30,12 @@ interface WorkloadRules {
 export function rulesByWorkload(rules: Aggregation): ReadonlyMap<string, WorkloadRules> {
   const byWorkload = new Map<string, WorkloadRules>();
   for (const { workload, exclude_all, filter, overrides } of rules.tools ?? []) {
-    const entry: WorkloadRules = byWorkload.get(workload) ?? { excludeAll: false, filter: [], overrides: new Map() };
-    byWorkload.set(workload, entry);
-    entry.excludeAll ||= exclude_all === true;
-    entry.filter.push(...(filter ?? []));
-    for (const [tool, override] of Object.entries(overrides ?? {}))
-      if (!entry.overrides.has(tool)) entry.overrides.set(tool, override);
+    const before = byWorkload.get(workload);
+    byWorkload.set(workload, {
+      excludeAll: before?.excludeAll === true || exclude_all === true,
+      filter: [...(before?.filter ?? []), ...(filter ?? [])],
+      overrides: { ...overrides, ...before?.overrides },
+    });
   }
   return byWorkload;
 }
@@ -47,7 +48,8 @@ export function applyToolRules(
   warnings: WarningCollector,
 ): Tool[] {
   const { backend } = catalog;
-  const overrides = workload?.overrides ?? new Map<string, ToolOverride>();
+  const { filter = [], overrides: byTool = {} } = combineToolRules(workload ?? {}, ownToolRules(rules, backend));
+  const overrides = new Map(Object.entries(byTool));
   const originals = new Set(catalog.tools.map((item) => item.key));
   for (const tool of overrides.keys()) {
     if (originals.has(tool)) continue;
@@ -59,7 +61,7 @@ export function applyToolRules(
     );
   }
   const overridden = catalog.tools.map((item) => ({ item, override: overrides.get(item.key) }));
-  const shown = filtered(backend, workload?.filter ?? [], overridden, warnings);
+  const shown = filtered(backend, filter, overridden, warnings);
   const hideAll =
     rules.exclude_all_tools ||
     workload?.excludeAll === true ||

@@ -12,12 +12,13 @@ import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { initTimeoutMs, replyTimeoutMs } from '../timeouts.ts';
 import { LOG_LEVELS } from '../log-level.ts';
 import { answerUnroutable, type BackendMessage } from '../relay.ts';
-import { isListening, type Session, type SessionChannel } from '../session.ts';
+import { receivesMessages, type Session, type SessionChannel } from '../session.ts';
 import { Credentials } from './credentials.ts';
 import {
   BackendError,
   DISCOVERY,
   type BackendFailure,
+  type BackendSession,
   type Channel,
   type ChannelOwner,
   type Transport,
@@ -25,6 +26,8 @@ import {
 import { withinTime } from '../transport/abort.ts';
 import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
+import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
+import type { BackendSessions } from './backend-sessions.ts';
 import { MeasuredChannel } from '../transport/measured-channel.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -43,6 +46,8 @@ export interface BackendRuntimeOptions {
   readonly onUnavailable: () => void;
   /** Called for a message to one client, during a call or outside of calls. */
   readonly onMessage: (message: BackendMessage) => void;
+  /** Sessions that replicas share; undefined while this process keeps its own. */
+  readonly backendSessions: () => BackendSessions | undefined;
   /** Called when the backend announces that one of its lists changed: for one principal, or for all. */
   readonly onListChanged: (principal: string | undefined) => void;
 }
@@ -168,11 +173,11 @@ export class BackendRuntime {
     const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
     session.channels.set(this.name, entry);
     const isHeld = (): boolean => session.channels.get(this.name) === entry;
-    entry.opening = this.#open(session).then(
+    entry.opening = this.#openFor(session, held?.channel?.session).then(
       (channel) => {
         entry.channel = channel;
         entry.opening = undefined;
-        if (session.ended || !isHeld()) this.discard(channel);
+        if (session.ended || !isHeld()) this.discard(channel, session.shared !== undefined);
         else {
           if (session.logLevel >= 0) this.sendLogLevel(session, channel);
           this.#subscribeAgain(session, channel);
@@ -192,13 +197,20 @@ export class BackendRuntime {
     this.#running += 1;
   }
 
+  /** Ends a session at the backend that other replicas have used. Never throws. */
+  async endSession(session: Session, resume: BackendSession): Promise<void> {
+    if (resume.url !== this.#url) return;
+    const channel = await this.#open(session, resume).catch(() => undefined);
+    await channel?.close();
+  }
+
   /**
    * Closes a channel that its session no longer uses. While this backend is being replaced, waits for running calls
-   * first.
+   * first. With `released` the session at the backend goes on at other replicas.
    */
-  discard(channel: Channel): void {
+  discard(channel: Channel, released = false): void {
     const closed = (this.#retiring ? this.#drained.promise : Promise.resolve())
-      .then(() => channel.close())
+      .then(() => (released && channel.session && channel.release ? channel.release() : channel.close()))
       .finally(() => this.#discarded.delete(closed));
     this.#discarded.add(closed);
   }
@@ -214,7 +226,8 @@ export class BackendRuntime {
   }
 
   failureOf(error: unknown): BackendFailure {
-    if (error instanceof BackendError || error instanceof CredentialError) return failureOfError(error);
+    if (error instanceof BackendError || error instanceof CredentialError || error instanceof KeyValueStoreUnavailable)
+      return failureOfError(error);
     this.#options.log.error('unexpected error at a backend', { backend: this.name, error: String(error) });
     return { kind: 'unavailable', detail: String(error) };
   }
@@ -298,7 +311,18 @@ export class BackendRuntime {
     });
   }
 
-  async #open(session: Session | undefined): Promise<Channel> {
+  get #url(): string | undefined {
+    return URL.parse(this.config.url ?? '')?.href;
+  }
+
+  /** Opens a channel for a session: in its session at the backend, where replicas share that. */
+  #openFor(session: Session, lost: BackendSession | undefined): Promise<Channel> {
+    const shared = session.shared && this.#options.backendSessions();
+    if (!shared) return this.#open(session);
+    return shared.open(session, this.name, this.#url, lost, (resume) => this.#open(session, resume));
+  }
+
+  async #open(session: Session | undefined, resume?: BackendSession): Promise<Channel> {
     const { operational, transport } = this.#options;
     const opened: { channel?: Channel } = {};
     const early: [Buffer, Envelope][] = [];
@@ -308,6 +332,8 @@ export class BackendRuntime {
       account: session?.account,
       capabilities: session?.capabilities ?? OWN_CAPABILITIES,
       revision: session?.revision ?? LATEST_REVISION,
+      resume,
+      isShared: session?.shared !== undefined,
       authorize: this.credentials.authorizeFor(session),
       onMessage: (message, envelope) => {
         const { channel } = opened;
@@ -319,7 +345,7 @@ export class BackendRuntime {
     const channel = this.#measured(await withinTime(this.#closed.signal, this.#initTimeoutMs, open));
     opened.channel = channel;
     for (const [message, envelope] of early) this.#onOwnMessage(session, channel, message, envelope);
-    if (session ? isListening(session) : listens(operational, this.name)) channel.listen();
+    if (session ? receivesMessages(session) : listens(operational, this.name)) channel.listen();
     return channel;
   }
 }

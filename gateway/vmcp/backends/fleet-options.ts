@@ -3,6 +3,7 @@ import type { Authenticator } from '../../outgoing/authenticator.ts';
 import type { CallObserver } from '../../telemetry/call-observer.ts';
 import type { BackendMessage } from '../relay.ts';
 import type { Transport } from '../transport/channel.ts';
+import type { BackendRuntimeOptions } from './backend.ts';
 import type { LaunchState } from '../../workloads/runner/runner.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -16,6 +17,7 @@ export interface FleetOptions {
   readonly createAuthenticator: (backend: Backend, auth: OutgoingEntry | undefined) => Authenticator | undefined;
   /** Returns the state of a backend's process, where the gateway does not start it itself. */
   readonly launchState?: ((backend: string) => LaunchState | undefined) | undefined;
+  readonly backendSessions: BackendRuntimeOptions['backendSessions'];
   /** Called for a message of a backend to one client. */
   readonly onMessage: (message: BackendMessage) => void;
   /** Called when the catalogs, or the set of available backends, have changed, and when every backend was probed once. */

@@ -6,7 +6,7 @@ import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import type { Session } from '../session.ts';
 import type { LaunchState, StartPhase } from '../../workloads/runner/runner.ts';
-import { BackendError, type BackendFailure } from '../transport/channel.ts';
+import { BackendError, type BackendFailure, type BackendSession } from '../transport/channel.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { CatalogSource } from './catalog-source.ts';
@@ -152,17 +152,22 @@ export class Fleet implements CatalogSource {
     return this.#monitor?.advertised(name) ?? true;
   }
 
-  /** Opens a backend for a session in the background. Later calls report the error, if any. */
-  open(session: Session, name: string): void {
-    const { runtime } = this.#entries.get(name) ?? {};
-    if (!runtime) return;
-    Promise.resolve(runtime.channelOf(session)).catch((error: unknown) => {
+  /** Opens a backend for a session. Never rejects: later calls report the error, if any. */
+  async open(session: Session, name: string): Promise<void> {
+    try {
+      await this.runtime(name)?.channelOf(session);
+    } catch (error) {
       this.#options.log.debug('cannot open a backend', { backend: name, reason: failureOfError(error).kind });
-    });
+    }
+  }
+
+  /** Ends sessions at backends, by the names of these, in the background. */
+  endSessions(session: Session, sessions: Iterable<readonly [string, BackendSession]>): void {
+    for (const [name, resume] of sessions) void this.runtime(name)?.endSession(session, resume);
   }
 
   #add({ config, auth }: ConfiguredBackend, operational: Operational): void {
-    const { log, now, metrics, createTransport, createAuthenticator, onMessage } = this.#options;
+    const { log, now, metrics, createTransport, createAuthenticator, backendSessions, onMessage } = this.#options;
     const runtime = new BackendRuntime({
       config,
       operational,
@@ -171,6 +176,7 @@ export class Fleet implements CatalogSource {
       metrics,
       log,
       now,
+      backendSessions,
       onUnavailable: () => {
         const last = this.#monitor?.health(config.name)?.lastCheckAt ?? 0;
         if (now() - last > RECHECK_AFTER_MS) this.checkNow(config.name);

@@ -41,6 +41,7 @@ it('names the provider of a login that a backend rejects twice', async () => {
     metrics: { ended: () => undefined },
     log,
     now,
+    backendSessions: () => undefined,
     onUnavailable: () => undefined,
     onMessage: () => undefined,
     onListChanged: () => undefined,

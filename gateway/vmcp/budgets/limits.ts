@@ -79,4 +79,5 @@ export type Budget =
   | 'calls'
   | 'streams'
   | 'processes'
+  | 'sessions'
   | 'connections';

@@ -1,9 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AuditedRequest } from '../../audit/audited-request.ts';
 import type { Identity } from '../../contract/identity.ts';
-import { paramsOf, readString, type ClientEnvelope, type Envelope, type Span } from '../../http/json-scan.ts';
+import {
+  paramsOf,
+  readString,
+  scanEnvelope,
+  type ClientEnvelope,
+  type Envelope,
+  type Span,
+} from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
+import { notifyPrivate } from '../backends/session-channels.ts';
 import { CODE } from '../error-codes.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { TracedSession } from '../calls/trace-propagation.ts';
@@ -11,6 +19,7 @@ import { METHODS } from '../methods/index.ts';
 import type { ObservedMethod } from '../methods/limited.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
+import type { Replica } from '../replicas/replica.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
@@ -74,21 +83,73 @@ export function recordMessage(
 const referenceOf = (body: Buffer, ref: Span | undefined): string | undefined =>
   readString(body, memberOf(body, ref, 'name') ?? memberOf(body, ref, 'uri'));
 
-/** Handles a message without a reply: a notification, or the response to a request of a backend. */
-export function handleMessage(server: VirtualServer, session: Session, body: Buffer, envelope: Envelope): void {
-  const { method } = envelope;
-  if (method === undefined) session.requests.answer(body, envelope);
-  else if (method === 'notifications/cancelled') cancelCall(session, body, envelope);
-  else if (method === 'notifications/progress') session.requests.progress(body, envelope);
-  else if (method === 'notifications/roots/list_changed') server.notifyBackends(session, body);
+const ROOTS_CHANGED = 'notifications/roots/list_changed';
+
+/** Id of a request of a backend: `vmcp-<replica>-<number>` in a session that replicas share. */
+const OWN_ID = /^"vmcp-([0-9a-z]{8})-[0-9]+"$/u;
+
+/**
+ * Handles a message without a reply: a notification, or the response to a request of a backend. A promise waits for the
+ * store that passes it on, and rejects with `KeyValueStoreUnavailable`.
+ */
+export function handleMessage(
+  server: VirtualServer,
+  session: Session,
+  body: Buffer,
+  envelope: Envelope,
+): Promise<void> | undefined {
+  if (envelope.method === ROOTS_CHANGED) server.notifyBackends(session, body);
+  else if (!handleHere(session, body, envelope)) return passOn(server, session, body, envelope);
+  return undefined;
 }
 
-function cancelCall(session: Session, body: Buffer, { params }: Envelope): void {
+/** Returns false when the call or the request that the message names is not in this process. */
+function handleHere(session: Session, body: Buffer, envelope: Envelope): boolean {
+  const { method } = envelope;
+  if (method === undefined) return session.requests.answer(body, envelope);
+  if (method === 'notifications/cancelled') return cancelCall(session, body, envelope);
+  return method !== 'notifications/progress' || session.requests.progress(body, envelope);
+}
+
+/** Passes a message on to the replicas that may have its call or request. */
+function passOn(
+  server: VirtualServer,
+  session: Session,
+  body: Buffer,
+  { method, id }: Envelope,
+): Promise<void> | undefined {
+  const { replica } = server;
+  if (!session.shared || !replica) return undefined;
+  if (method !== undefined) return replica.passOn(session, body, undefined);
+  const owner = id && OWN_ID.exec(body.toString('latin1', id.start, id.end))?.[1];
+  return owner === undefined ? undefined : replica.passOn(session, body, owner);
+}
+
+/** Handles messages of clients that other replicas have passed on. */
+export function handleElsewhere(server: VirtualServer, { mailbox }: Replica): void {
+  mailbox.on('client', ({ session: id }, message) => {
+    const session = server.sessions.known(id);
+    const body = Buffer.from(message);
+    if (!session) return;
+    const envelope = scanEnvelope(body);
+    if (envelope.method === ROOTS_CHANGED) notifyPrivate(session, body);
+    else handleHere(session, body, envelope);
+  });
+}
+
+/** Returns false when no call with this id runs here. */
+function cancelCall(session: Session, body: Buffer, { params }: Envelope): boolean {
   const id = memberOf(body, params, 'requestId');
-  if (!id) return;
+  if (!id) return true;
   const text = body.toString('latin1', id.start, id.end);
   const reason = readString(body, memberOf(body, params, 'reason')) ?? 'cancelled by the client';
-  for (const call of session.running) if (call.id === text) call.cancel(reason.slice(0, 200));
+  let isFound = false;
+  for (const call of session.running) {
+    if (call.id !== text) continue;
+    isFound = true;
+    call.cancel(reason.slice(0, 200));
+  }
+  return isFound;
 }
 
 function passthrough(server: VirtualServer, from: IncomingHttpHeaders): Readonly<Record<string, string>> | undefined {

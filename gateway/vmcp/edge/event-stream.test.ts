@@ -36,7 +36,7 @@ const message = (bytes: number): Buffer => Buffer.from(JSON.stringify({ text: 'x
 describe('EventStream', () => {
   it('closes the connection of a client that reads nothing before its unread bytes fill the memory', async () => {
     const { res } = await connection();
-    const stream = new SessionStreams(account()).open();
+    const stream = new SessionStreams(account()).open('1');
     stream.attach(res);
     for (let count = 0; count < 100; count += 1) stream.send(message(1_000_000));
     expect(res.destroyed).toBe(true);
@@ -46,7 +46,7 @@ describe('EventStream', () => {
 
   it('sends one long reply to a client that reads slowly', async () => {
     const { res, client } = await connection();
-    const stream = new SessionStreams(account()).open();
+    const stream = new SessionStreams(account()).open('1');
     stream.attach(res);
     stream.send(message(30_000_000));
     stream.end();
@@ -59,7 +59,7 @@ describe('EventStream', () => {
 describe('SessionStreams', () => {
   async function ended(streams: SessionStreams, bytes: number): Promise<string> {
     const { res, client } = await connection();
-    const stream = streams.open();
+    const stream = streams.open('1');
     stream.attach(res);
     stream.send(message(bytes));
     stream.end();
@@ -76,7 +76,7 @@ describe('SessionStreams', () => {
 
   it('keeps a stream that is still open while others end', async () => {
     const streams = new SessionStreams(account());
-    const running = streams.open();
+    const running = streams.open('1');
     for (let count = 0; count < 40; count += 1) await ended(streams, 10);
     expect(streams.find(running.id)).toBe(running);
     expect(streams.find('p2')).toBeUndefined();

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import type { Identity } from '../../contract/identity.ts';
 import type { Account } from '../budgets/account.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { WatchingCall } from '../answers/answer.ts';
+import type { LoggedEvent, StreamLog } from '../stream-log.ts';
 import { RESUME_WITHIN_MS, UNCOUNTED_OUTPUT_BYTES } from '../budgets/limits.ts';
 
 /** Most events, and most of their bytes, that one stream keeps for a client that reconnects. */
@@ -18,9 +20,20 @@ interface KeptEvent {
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 
+/** Connection of a stream: the response to a client, or the way to a replica that has the client. */
+export type StreamConnection = Writable & Partial<Pick<ServerResponse, 'writeHead' | 'flushHeaders'>>;
+
 interface EventStreamOptions {
   /** False: events have no id and are not kept, and the stream ends with its connection. */
   readonly resumes?: boolean;
+  /** True for bytes of another replica, which sends comments too: one of this process may interrupt an event. */
+  readonly isCopy?: boolean;
+  /** Log from which other replicas continue the stream. */
+  readonly log?: StreamLog | undefined;
+  /** JSON text of the id of the request that the stream answers. */
+  readonly request?: string | undefined;
+  /** Takes over a message for a stream that another replica holds. Returns false when none does. */
+  readonly elsewhere?: ((message: Buffer) => boolean) | undefined;
   readonly onEnd?: () => void;
 }
 
@@ -35,7 +48,7 @@ export class EventStream {
   #sequence = 0;
   #kept: KeptEvent[] = [];
   #keptBytes = 0;
-  #connection: ServerResponse | undefined;
+  #connection: StreamConnection | undefined;
   #listenedTo = false;
   /** True while a long event is written: no other event may interrupt it. */
   #inPart = false;
@@ -43,6 +56,10 @@ export class EventStream {
   readonly #account: Account;
   readonly #onEnd: (() => void) | undefined;
   readonly #resumes: boolean;
+  readonly #isCopy: boolean;
+  readonly #log: StreamLog | undefined;
+  readonly #request: string;
+  readonly #elsewhere: EventStreamOptions['elsewhere'];
   /** Budget share of `#kept`; undefined while nothing large is kept. */
   #keptHeld: HeldBytes | undefined;
   /** Budget share of the bytes that the connection has not sent yet. */
@@ -51,11 +68,15 @@ export class EventStream {
   #call: WatchingCall | undefined;
   #abandonTimer: NodeJS.Timeout | undefined;
 
-  constructor(id: string, account: Account, { resumes = true, onEnd }: EventStreamOptions = {}) {
+  constructor(id: string, account: Account, options: EventStreamOptions = {}) {
     this.id = id;
     this.#account = account;
-    this.#resumes = resumes;
-    this.#onEnd = onEnd;
+    this.#resumes = options.resumes ?? true;
+    this.#isCopy = options.isCopy ?? false;
+    this.#onEnd = options.onEnd;
+    this.#log = options.log;
+    this.#request = options.request ?? '';
+    this.#elsewhere = options.elsewhere;
   }
 
   /** Bytes kept for a client that reconnects. */
@@ -71,11 +92,16 @@ export class EventStream {
     return this.#connection?.destroyed === false;
   }
 
+  /** True while the client is connected to another replica, which checks its token. */
+  get isPiped(): boolean {
+    return this.#connection !== undefined && this.#connection.writeHead === undefined;
+  }
+
   /**
    * Writes to this connection from now on, starting with the kept events after event `after`. Returns false when these
    * are not kept any more.
    */
-  attach(res: ServerResponse, after?: number, identity?: Identity): boolean {
+  attach(res: StreamConnection, after?: number, identity?: Identity): boolean {
     const first = this.#kept[0]?.sequence ?? this.#sequence + 1;
     if (after !== undefined && (after > this.#sequence || after < first - 1)) return false;
     this.#connection?.end();
@@ -84,8 +110,8 @@ export class EventStream {
     this.#unread = undefined; // the previous connection releases its own share
     this.#listenedTo = true;
     clearTimeout(this.#abandonTimer);
-    res.writeHead(200, SSE_HEADERS);
-    res.flushHeaders();
+    res.writeHead?.(200, SSE_HEADERS);
+    res.flushHeaders?.();
     if (after !== undefined) for (const { sequence, bytes } of this.#kept) if (sequence > after) res.write(bytes);
     if (this.#ended) res.end();
     else {
@@ -134,7 +160,26 @@ export class EventStream {
 
   /** Sends one event. Line breaks, which JSON allows only between tokens, become spaces. */
   send(message: Buffer): void {
-    this.#emit(oneLine(message));
+    if (this.#elsewhere?.(message) !== true) this.#emit(oneLine(message));
+  }
+
+  /**
+   * Continues a stream of another replica, to which the client has connected. `last` is the number of its last event, and
+   * `events` are those that are still kept.
+   */
+  continueFrom(events: readonly LoggedEvent[], last: number): void {
+    this.forget();
+    this.#listenedTo = true;
+    this.#sequence = last;
+    for (const { sequence, bytes } of events) {
+      this.#sequence = sequence;
+      if (bytes) this.#keep({ sequence, bytes });
+    }
+  }
+
+  /** Writes bytes of the same stream at another replica. Returns false when they are still buffered. */
+  pass(bytes: Buffer): boolean {
+    return this.#write(bytes);
   }
 
   /**
@@ -153,7 +198,7 @@ export class EventStream {
   }
 
   comment(text: string): void {
-    if (!this.#inPart) this.#write(`: ${text}\n\n`);
+    if (!this.#inPart && !this.#isCopy) this.#write(`: ${text}\n\n`);
   }
 
   /**
@@ -175,6 +220,7 @@ export class EventStream {
     clearTimeout(this.#abandonTimer);
     this.#connection?.end();
     this.#connection = undefined;
+    this.#logged(this.#sequence + 1, undefined);
     this.#onEnd?.();
   }
 
@@ -201,8 +247,19 @@ export class EventStream {
   #emit(data: Buffer): void {
     if (!this.#listenedTo) return;
     const bytes = Buffer.concat([Buffer.from(this.#eventHead()), data, EVENT_END]);
-    if (this.#resumes) this.#keep({ sequence: this.#sequence, bytes });
+    if (this.#resumes) {
+      this.#keep({ sequence: this.#sequence, bytes });
+      this.#logged(this.#sequence, bytes);
+    }
     this.#write(bytes);
+  }
+
+  /** Lets other replicas know of an event; without `bytes` of the end of the stream. */
+  #logged(sequence: number, bytes: Buffer | undefined): void {
+    if (!this.#log || !this.#resumes || !this.#listenedTo) return;
+    const [first] = this.#kept;
+    if (bytes && !first) return; // too long to be kept
+    this.#log.append(this.id, first?.sequence ?? sequence, { sequence, bytes, request: this.#request });
   }
 
   /** Returns false when the bytes are still buffered. */
@@ -220,7 +277,7 @@ export class EventStream {
   /**
    * Counts the buffered bytes of the connection until they are sent. Returns false when `more` bytes exceed the budget.
    */
-  #holdUnread(res: ServerResponse, more: number): boolean {
+  #holdUnread(res: StreamConnection, more: number): boolean {
     const unread = res.writableLength + more;
     if (unread <= UNCOUNTED_OUTPUT_BYTES) return true;
     const isHeld = this.#unread !== undefined;
@@ -253,7 +310,7 @@ export class EventStream {
 }
 
 /** Calls back once when the buffered bytes are sent or the connection is closed. */
-export function onceDrained(res: ServerResponse, callback: () => void): void {
+export function onceDrained(res: Writable, callback: () => void): void {
   const done = (): void => {
     res.off('drain', done).off('close', done);
     callback();

@@ -19,7 +19,7 @@ export function startHeartbeat(server: VirtualServer, everyMs = HEARTBEAT_MS): N
     const checks: TokenCheck[] = [];
     for (const session of server.sessions.all()) {
       session.streams.forConnected((stream) => {
-        const liveness = server.liveness(proofOf(session, stream));
+        const liveness = stream.isPiped || server.liveness(proofOf(session, stream));
         if (liveness === false) endConnection(server, stream);
         else stream.comment('keep-alive');
         if (typeof liveness === 'function' && !checking) checks.push([stream, liveness]);

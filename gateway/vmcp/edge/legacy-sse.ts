@@ -3,30 +3,23 @@ import type { Request, RequestHandler, Response } from 'express';
 import { auditOf } from '../../audit/audited-request.ts';
 import { readBody } from '../../http/read-body.ts';
 import { refuseTooLarge } from '../../http/refuse-too-large.ts';
-import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
+import { scanEnvelope, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
-import type { Session } from '../session.ts';
+import { replicaOfConnection } from '../replicas/connection-id.ts';
+import type { ConnectionState } from '../replicas/connection-state.ts';
+import type { Replica } from '../replicas/replica.ts';
+import { remoteConnectionOf, type Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import { errorMessage } from '../message.ts';
 import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
 import { endpointPrefix } from './endpoint-prefix.ts';
-import { initializeResult, readClientFacts } from './initialize.ts';
 import { identityOf, principalOf } from './caller.ts';
-import { answerBug, answerPendingChallenge, LONGEST_INITIALIZE, refuseType, type EdgeOptions } from './post.ts';
+import { ConnectionElsewhere, LocalConnection, type ClientConnection, type Initialized } from './legacy-connection.ts';
+import { answerError, answerPendingChallenge, LONGEST_INITIALIZE, refuseType, type EdgeOptions } from './post.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { StreamAnswer } from './stream-answer.ts';
 
-/** Time that a client has for `initialize` before its stream is closed. */
-const INITIALIZE_WITHIN_MS = 30_000;
-
 const SEND_INITIALIZE = 'send initialize first';
-
-interface Connection {
-  readonly res: Response;
-  readonly principal: string;
-  session: Session | undefined;
-}
 
 export interface LegacySse {
   readonly get: RequestHandler;
@@ -38,55 +31,105 @@ export interface LegacySse {
  * and notifications are sent on the stream. The session ends with the stream.
  */
 export function legacySse(server: VirtualServer, options: EdgeOptions, messagesPath: string): LegacySse {
-  const connections = new Map<string, Connection>();
+  const connections = new Map<string, LocalConnection>();
+  server.onReplica((replica) => {
+    for (const connection of connections.values()) connection.closeUnused(); // other replicas cannot find these ids
+    serveOthers(connections, replica);
+  });
   return {
     get: (req, res) => {
       if (!/text\/event-stream|\*\/\*/.test(req.headers.accept ?? '*/*')) {
         refuse(res, 406, CODE.invalidRequest, 'Accept must name text/event-stream');
         return;
       }
-      const id = randomUUID();
+      const id = server.replica?.connections.newId() ?? randomUUID();
       const messagesUrl = `${endpointPrefix(server.config, req)}${messagesPath}?sessionId=${id}`;
-      connections.set(id, openStream(server, res, messagesUrl));
+      connections.set(id, new LocalConnection(server, options, id, res, messagesUrl));
       auditOf(res)?.opened();
       res.on('close', () => connections.delete(id));
     },
     post: (req, res) => {
       const id = new URLSearchParams(req.url.split('?')[1]).get('sessionId') ?? '';
       const connection = connections.get(id);
-      if (connection?.principal === principalOf(res)) readMessage(server, options, connection, req, res);
-      else {
-        if (connection) auditOf(res)?.foreignSession(id);
-        refuseSession(res);
-      }
+      const { replica } = server;
+      const owner = replica && !connection ? replicaOfConnection(id) : undefined;
+      if (replica && owner !== undefined && owner !== replica.name)
+        postElsewhere(server, options, replica, id, req, res);
+      else if (connection?.principal === principalOf(res)) readMessage(server, options, connection, req, res);
+      else refuseConnection(id, res, connection ? 'foreign' : 'unknown');
     },
   };
 }
 
-/** Starts the event stream of a client. It ends its session when it closes, and closes when no session begins in time. */
-function openStream(server: VirtualServer, res: Response, messagesUrl: string): Connection {
-  const connection: Connection = { res, principal: principalOf(res), session: undefined };
-  res.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
+/** Lets other replicas use the connections of this process. */
+function serveOthers(connections: ReadonlyMap<string, LocalConnection>, replica: Replica): void {
+  replica.connections.serve({
+    state: (id, principal) => {
+      const connection = connections.get(id);
+      if (!connection) return { kind: 'unknown' };
+      if (connection.principal !== principal) return { kind: 'foreign' };
+      if (!connection.session) return { kind: 'waiting' };
+      return { kind: connection.session.ended ? 'unknown' : 'open' };
+    },
+    initialize: async (id, body): Promise<ConnectionState> => {
+      const connection = connections.get(id);
+      if (!connection) return { kind: 'unknown' };
+      const { identity } = connection;
+      const done = await connection.initialize({ body, envelope: scanEnvelope(body), headers: {}, identity });
+      return done.kind === 'created' ? { kind: 'created' } : done;
+    },
   });
-  res.write(`event: endpoint\ndata: ${messagesUrl}\n\n`);
-  const unused = setTimeout(() => {
-    if (!connection.session) res.end();
-  }, INITIALIZE_WITHIN_MS);
-  res.on('close', () => {
-    clearTimeout(unused);
-    if (connection.session) server.sessions.end(connection.session, 'stream_closed');
-  });
-  return connection;
+}
+
+/** Serves a message of a client whose connection another replica has. */
+function postElsewhere(
+  server: VirtualServer,
+  options: EdgeOptions,
+  replica: Replica,
+  id: string,
+  req: Request,
+  res: Response,
+): void {
+  findElsewhere(replica, id, principalOf(res))
+    .then((found) => {
+      if (typeof found === 'string') refuseConnection(id, res, found);
+      else readMessage(server, options, found, req, res);
+    })
+    .catch((error: unknown) => {
+      answerError(server, res, error);
+    });
+}
+
+/** Returns the connection, or the reason why there is none for this principal. */
+async function findElsewhere(
+  replica: Replica,
+  id: string,
+  principal: string,
+): Promise<ClientConnection | 'foreign' | 'unknown'> {
+  for (const isLast of [false, true]) {
+    const session = await replica.sessions.find(id, principal);
+    const remote = session && remoteConnectionOf(session);
+    const state = remote ? await remote.state() : (await replica.connections.state(id, principal)).kind;
+    if (state === 'foreign') return state;
+    if (state === 'waiting') return new ConnectionElsewhere(replica, id, principal, undefined);
+    if (state !== 'open') return 'unknown';
+    if (session) return new ConnectionElsewhere(replica, id, principal, session);
+    if (isLast) break; // else the session began in the meantime
+  }
+  return 'unknown';
+}
+
+/** Answers 404 for unknown, closed and foreign connections alike. */
+function refuseConnection(id: string, res: Response, kind: 'foreign' | 'unknown'): void {
+  if (kind === 'foreign') auditOf(res)?.foreignSession(id);
+  refuseSession(res);
 }
 
 /** Reads the body of a message within the budgets, and handles the message. */
 function readMessage(
   server: VirtualServer,
   options: EdgeOptions,
-  connection: Connection,
+  connection: ClientConnection,
   req: Request,
   res: Response,
 ): void {
@@ -101,7 +144,7 @@ function readMessage(
     req,
     { limit: options.maxBodyBytes, kept: connection.session ? undefined : LONGEST_INITIALIZE, hold },
     (body) => {
-      onMessage(server, options, connection, req, res, body, held);
+      onMessage(server, connection, req, res, body, held);
       held?.release();
     },
     (reason) => {
@@ -118,72 +161,101 @@ function readMessage(
 
 function onMessage(
   server: VirtualServer,
-  options: EdgeOptions,
-  connection: Connection,
+  connection: ClientConnection,
   req: Request,
   res: Response,
   body: Buffer,
   held: HeldBytes | undefined,
 ): void {
+  const { session } = connection;
   try {
     const envelope = scanEnvelope(body);
-    const audit = auditOf(res);
-    recordMessage(audit, body, envelope, connection.session);
-    if (envelope.method === 'initialize' && envelope.id) {
-      if (connection.session || connection.res.writableEnded) {
-        refuse(res, 400, CODE.invalidRequest, 'this stream is initialized already: open another one');
-        return;
-      }
-      initialize(server, options, connection, req, res, body, envelope);
-    } else if (!connection.session) {
-      refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
-      return;
-    } else if (envelope.id !== undefined && answerPendingChallenge(server, connection.session, res)) return;
+    recordMessage(auditOf(res), body, envelope, session);
+    if (envelope.method === 'initialize' && envelope.id) initialize(server, connection, req, res, body, envelope);
+    else if (!session) refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
+    else if (session.ended) refuseSession(res);
+    else if (envelope.id !== undefined && answerPendingChallenge(server, session, res)) return;
     else if (envelope.method === undefined || envelope.id === undefined)
-      handleMessage(server, connection.session, body, envelope);
+      acceptAfter(server, res, handleMessage(server, session, body, envelope));
     else {
-      const answer = new StreamAnswer(connection.session, body.subarray(envelope.id.start, envelope.id.end));
-      connection.session.identity = identityOf(res);
-      serveRequest(server, connection.session, identityOf(res), req.headers, body, envelope, answer, held, audit);
+      answerOnStream(server, session, req, res, body, envelope, held);
+      accept(res);
     }
-    res.writeHead(202, { 'content-length': 0 });
-    res.end();
   } catch (error) {
-    if (!(error instanceof ScanError)) {
-      answerBug(server, res, error);
-      return;
-    }
-    refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
+    answerError(server, res, error);
   }
 }
 
-function initialize(
+function answerOnStream(
   server: VirtualServer,
-  options: EdgeOptions,
-  connection: Connection,
+  session: Session,
   req: Request,
   res: Response,
   body: Buffer,
   envelope: ClientEnvelope,
+  held: HeldBytes | undefined,
 ): void {
-  const id = body.subarray(envelope.id?.start, envelope.id?.end);
-  const client = readClientFacts(body, envelope);
-  if (!client || server.draining) {
-    const message = client
-      ? errorMessage(id, CODE.internal, 'the gateway is shutting down: try again')
-      : errorMessage(id, CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
-    connection.res.write(`event: message\ndata: ${message.toString()}\n\n`);
-    const errorCode = client ? CODE.internal : CODE.invalidParams;
-    auditOf(res)?.answered({ outcome: 'application_error', status: 200, errorCode });
+  const answer = new StreamAnswer(session, body.subarray(envelope.id?.start, envelope.id?.end));
+  const identity = identityOf(res);
+  session.identity = identity;
+  try {
+    serveRequest(server, session, identity, req.headers, body, envelope, answer, held, auditOf(res));
+  } catch (error) {
+    answer.drop();
+    throw error;
+  }
+}
+
+function accept(res: Response): void {
+  res.writeHead(202, { 'content-length': 0 });
+  res.end();
+}
+
+function acceptAfter(server: VirtualServer, res: Response, handled: Promise<void> | undefined): void {
+  if (!handled) accept(res);
+  else
+    handled
+      .then(() => {
+        accept(res);
+      })
+      .catch((error: unknown) => {
+        answerError(server, res, error);
+      });
+}
+
+function initialize(
+  server: VirtualServer,
+  connection: ClientConnection,
+  { headers }: Request,
+  res: Response,
+  body: Buffer,
+  envelope: ClientEnvelope,
+): void {
+  const initialized = connection.initialize({ body, envelope, headers, identity: identityOf(res) });
+  if (!(initialized instanceof Promise)) {
+    answerInitialize(res, initialized);
     return;
   }
-  const session = server.openSession(connection.principal, identityOf(res), client);
-  connection.session = session;
-  auditOf(res)?.sessionCreated(session);
-  const { capabilities } = server.view(session).current;
-  session.streams.main.adopt(connection.res, identityOf(connection.res));
-  server
-    .observe(new StreamAnswer(session, id), 'initialize', session, body, envelope, req.headers)
-    .result(initializeResult(client.revision, options.version, capabilities));
-  server.listen(session);
+  initialized
+    .then((outcome) => {
+      answerInitialize(res, outcome);
+    })
+    .catch((error: unknown) => {
+      answerError(server, res, error);
+    });
+}
+
+function answerInitialize(res: Response, initialized: Initialized): void {
+  const audit = auditOf(res);
+  if (initialized.kind === 'created') audit?.sessionCreated(initialized.session);
+  else if (initialized.kind === 'rejected')
+    audit?.answered({ outcome: 'application_error', status: 200, errorCode: initialized.code });
+  else if (initialized.kind === 'open') {
+    refuse(res, 400, CODE.invalidRequest, 'this stream is initialized already: open another one');
+    return;
+  } else {
+    refuseSession(res);
+    return;
+  }
+  accept(res);
 }

@@ -181,7 +181,7 @@ export class PostAnswer implements Answer, AwaitedReply {
     if (!this.#session) return;
     if (!this.#stream) {
       const { streams, revision } = this.#session;
-      this.#stream = isModern(revision) ? streams.openUnkept() : streams.open();
+      this.#stream = isModern(revision) ? streams.openUnkept() : streams.open(this.id.toString());
       this.#stream.attach(this.#res, undefined, this.#identity);
       this.#res.on('close', () => {
         this.#streamClosed();

@@ -7,14 +7,19 @@ import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
-import type { Session } from '../session.ts';
+import { TooManySessions, type Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { identityOf, ownId, principalOf } from './caller.ts';
 import { classify } from './modern/classify.ts';
 import { ModernPost } from './modern/modern-post.ts';
 import { PostAnswer } from './post-answer.ts';
-import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
+import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
+import { STORE_RETRY_AFTER_SECONDS } from '../answers/answer.ts';
+import { RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
+import { replicaOfConnection } from '../replicas/connection-id.ts';
+import type { SharedSessions } from '../replicas/shared-sessions.ts';
+import { serveRequest, handleElsewhere, handleMessage, recordMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
 import { isModern } from '../era.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
@@ -24,8 +29,6 @@ export interface EdgeOptions {
   readonly maxBodyBytes: number;
   /** Version of the gateway, for `serverInfo`. */
   readonly version: string;
-  /** Key of the task ids that clients get, 32 bytes; each virtual server has one of its own when absent. */
-  readonly taskKey?: Buffer | undefined;
 }
 
 /** Longest body that is read without a session, when only `initialize` needs none. */
@@ -38,7 +41,10 @@ const TOO_LONG = 'the body is longer than the gateway accepts';
  * Server
  */
 export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHandler {
-  const modern = new ModernPost(server, options.version, options.taskKey);
+  const modern = new ModernPost(server, options.version);
+  server.onReplica((replica) => {
+    handleElsewhere(server, replica);
+  });
   return (req, res) => {
     const refusal = refuseHeaders(req);
     if (refusal) {
@@ -46,36 +52,54 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
       return;
     }
     const isModernRequest = isModern(req.headers['mcp-protocol-version'] as string | undefined);
+    const read = (session: Session | undefined): void => {
+      readMessage(server, modern, options, session, isModernRequest, req, res);
+    };
     const session = isModernRequest ? undefined : sessionOf(server, req, res);
-    let held: HeldBytes | undefined;
-    const hold = (bytes: number): boolean =>
-      (held ??= (session?.account ?? server.accountOf(principalOf(res))).request()).resize(bytes);
-    const isKept = session !== undefined || isModernRequest || server.olderVersionHeaderClients.length > 0;
-    readBody(
-      req,
-      { limit: options.maxBodyBytes, kept: isKept ? undefined : LONGEST_INITIALIZE, hold },
-      (body) => {
-        try {
-          onMessage(server, modern, options, session, req, res, body, held);
-        } catch (error) {
-          if (error instanceof ScanError)
-            refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
-          else answerBug(server, res, error);
-        }
-        held?.release();
-      },
-      (reason) => {
-        held?.release();
-        if (reason === 'too_large')
-          refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
-        else if (reason === 'not_kept') admit(req, res, undefined);
-        else if (reason === 'not_held') {
-          server.refused('request_bytes');
-          refuseBody(req, res);
-        }
-      },
-    );
+    if (session instanceof Promise)
+      session.then(read).catch((error: unknown) => {
+        answerError(server, res, error);
+      });
+    else read(session);
   };
+}
+
+/** Reads the body of a request within the budgets, and serves it. */
+function readMessage(
+  server: VirtualServer,
+  modern: ModernPost,
+  options: EdgeOptions,
+  session: Session | undefined,
+  isModernRequest: boolean,
+  req: Request,
+  res: Response,
+): void {
+  let held: HeldBytes | undefined;
+  const hold = (bytes: number): boolean =>
+    (held ??= (session?.account ?? server.accountOf(principalOf(res))).request()).resize(bytes);
+  const isKept = session !== undefined || isModernRequest || server.olderVersionHeaderClients.length > 0;
+  readBody(
+    req,
+    { limit: options.maxBodyBytes, kept: isKept ? undefined : LONGEST_INITIALIZE, hold },
+    (body) => {
+      try {
+        onMessage(server, modern, options, session, req, res, body, held);
+      } catch (error) {
+        answerError(server, res, error);
+      }
+      held?.release();
+    },
+    (reason) => {
+      held?.release();
+      if (reason === 'too_large')
+        refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
+      else if (reason === 'not_kept') admit(req, res, undefined);
+      else if (reason === 'not_held') {
+        server.refused('request_bytes');
+        refuseBody(req, res);
+      }
+    },
+  );
 }
 
 /** Returns the status and message that reject the content type; undefined when it is accepted. */
@@ -118,9 +142,16 @@ function onMessage(
   const session = admit(req, res, found);
   if (!session) return;
   if (envelope.method === undefined || envelope.id === undefined) {
-    handleMessage(server, session, body, envelope);
-    res.writeHead(202, { 'content-length': 0 });
-    res.end();
+    const accept = (): void => {
+      res.writeHead(202, { 'content-length': 0 });
+      res.end();
+    };
+    const passing = handleMessage(server, session, body, envelope);
+    if (!passing) accept();
+    else
+      passing.then(accept).catch((error: unknown) => {
+        answerError(server, res, error);
+      });
     return;
   }
   if (answerPendingChallenge(server, session, res)) return;
@@ -137,15 +168,34 @@ export function answerPendingChallenge(server: VirtualServer, session: Session, 
   return true;
 }
 
-/** Returns the session of the request, or undefined after a rejection. */
-export const findSession = (server: VirtualServer, req: Request, res: Response): Session | undefined =>
-  admit(req, res, sessionOf(server, req, res));
+/** Passes the session of the request to `onFound`, or rejects the request. */
+export function withSession(
+  server: VirtualServer,
+  req: Request,
+  res: Response,
+  onFound: (session: Session) => void | Promise<void>,
+): void {
+  const serve = (found: Session | undefined): void | Promise<void> => {
+    const session = admit(req, res, found);
+    return session && onFound(session);
+  };
+  const onError = (error: unknown): void => {
+    answerError(server, res, error);
+  };
+  const found = sessionOf(server, req, res);
+  const served = found instanceof Promise ? found.then(serve) : serve(found);
+  if (served instanceof Promise) served.catch(onError);
+}
 
-function sessionOf(server: VirtualServer, req: Request, res: Response): Session | undefined {
+/** Returns the session of the request: never one of HTTP+SSE. Rejects with `KeyValueStoreUnavailable`. */
+function sessionOf(server: VirtualServer, req: Request, res: Response): ReturnType<SharedSessions['find']> {
   const id = req.headers['mcp-session-id'];
   if (typeof id !== 'string') return undefined;
-  const session = server.sessions.find(id, principalOf(res));
-  if (!session && server.sessions.has(id)) auditOf(res)?.foreignSession(id);
+  const { replica, sessions } = server;
+  if (replica && replicaOfConnection(id) !== undefined) return undefined;
+  const principal = principalOf(res);
+  const session = replica ? replica.sessions.find(id, principal, auditOf(res)) : sessions.find(id, principal);
+  if (!session && sessions.has(id)) auditOf(res)?.foreignSession(id);
   return session;
 }
 
@@ -198,16 +248,47 @@ function initialize(
     return;
   }
   const session = server.openSession(principalOf(res), identityOf(res), client);
-  res.setHeader('mcp-session-id', session.id);
-  audit?.sessionCreated(session);
-  answer.result(initializeResult(client.revision, options.version, server.view(session).current.capabilities));
+  const created = (): void => {
+    res.setHeader('mcp-session-id', session.id);
+    audit?.sessionCreated(session);
+    answer.result(initializeResult(client.revision, options.version, server.view(session).current.capabilities));
+  };
+  const saved = session.shared && server.replica?.sessions.save(session);
+  if (!saved) {
+    created();
+    return;
+  }
+  saved.then(created).catch((error: unknown) => {
+    server.sessions.end(session, 'released');
+    answer.trace?.answered('unavailable');
+    audit?.answered({ outcome: 'error', status: 503 });
+    answerError(server, res, error);
+  });
 }
 
 const answerOf = (answer: Answer, audit: AuditedRequest | undefined): Answer =>
   audit ? new AuditedAnswer(answer, audit) : answer;
 
+/** Answers a request that failed: it cannot be read, the store is unavailable, there is no place, or a bug. */
+export function answerError(server: VirtualServer, res: Response, error: unknown): void {
+  if (error instanceof ScanError)
+    refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
+  else if (error instanceof KeyValueStoreUnavailable) {
+    server.log.debug('the store of sessions is unavailable', { error: error.message });
+    refuseLater(res, 503, STORE_RETRY_AFTER_SECONDS, 'the session store is unavailable: try again');
+  } else if (error instanceof TooManySessions) {
+    server.refused('sessions');
+    refuseLater(res, error.of === 'principal' ? 429 : 503, RETRY_AFTER_SECONDS, error.message);
+  } else answerBug(server, res, error);
+}
+
+function refuseLater(res: Response, status: number, retryAfterSeconds: number, message: string): void {
+  if (!res.headersSent) res.setHeader('retry-after', String(retryAfterSeconds));
+  refuse(res, status, CODE.internal, message);
+}
+
 /** Answers 500 for a bug of the gateway and logs the stack. */
-export function answerBug(server: VirtualServer, res: Response, error: unknown): void {
+function answerBug(server: VirtualServer, res: Response, error: unknown): void {
   server.log.error('request failed unexpectedly', {
     error: stackOf(error),
   });

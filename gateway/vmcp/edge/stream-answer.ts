@@ -1,19 +1,25 @@
 import type { Answer, CallRefusal } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage } from '../message.ts';
-import type { Session } from '../session.ts';
+import { remoteConnectionOf, type RemoteConnection, type Session } from '../session.ts';
 
-/** Answer on the only stream of a session of 2024-11-05. A long reply is collected first, so that no message interrupts it. */
+/**
+ * Answer on the only stream of a session of 2024-11-05, which another replica may have. A long reply is collected first,
+ * so that no message interrupts it.
+ */
 export class StreamAnswer implements Answer {
   readonly id: Buffer;
   started = false;
   readonly #session: Session;
   readonly collects = true;
+  readonly #elsewhere: RemoteConnection | undefined;
   #parts: Buffer[] = [];
 
   constructor(session: Session, id: Buffer) {
     this.#session = session;
     this.id = Buffer.from(id);
+    this.#elsewhere = remoteConnectionOf(session);
+    this.#elsewhere?.begin(this.id.toString());
   }
 
   result(result: Buffer | string): void {
@@ -26,7 +32,8 @@ export class StreamAnswer implements Answer {
 
   reply(message: Buffer): void {
     this.started = true;
-    this.#session.streams.main.send(message);
+    if (this.#elsewhere) this.#elsewhere.send(message, this.id.toString());
+    else this.#session.streams.main.send(message);
   }
 
   part(piece: Buffer): boolean {
@@ -36,7 +43,7 @@ export class StreamAnswer implements Answer {
 
   end(): void {
     const reply = Buffer.concat(this.#parts);
-    this.drop();
+    this.#parts = [];
     this.reply(reply);
   }
 
@@ -64,10 +71,11 @@ export class StreamAnswer implements Answer {
 
   drop(): void {
     this.#parts = [];
+    this.#elsewhere?.drop(this.id.toString());
   }
 
   cut(): void {
-    this.drop();
+    this.#parts = [];
     this.error(CODE.internal, 'the reply of the backend is incomplete');
   }
 

@@ -5,8 +5,9 @@ import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { readEventId } from './event-stream.ts';
 import { identityOf } from './caller.ts';
-import { findSession } from './post.ts';
-import { refuse } from './refuse.ts';
+import type { Session } from '../session.ts';
+import { withSession } from './post.ts';
+import { refuse, refuseSession } from './refuse.ts';
 
 /**
  * Serves `GET /mcp`: the stream for messages that belong to no call, or with `Last-Event-ID` the rest of any stream of
@@ -28,24 +29,60 @@ export function mcpGet(server: VirtualServer): RequestHandler {
       refuse(res, 400, CODE.invalidRequest, 'a GET has no body');
       return;
     }
-    const session = findSession(server, req, res);
-    if (!session) return;
-    const { main } = session.streams;
-    const last = req.headers['last-event-id'];
-    const event = typeof last === 'string' ? readEventId(last) : { stream: main.id, sequence: undefined };
-    const stream = event && session.streams.find(event.stream);
-    if (event && stream?.attach(res, event.sequence, identityOf(res))) {
-      auditOf(res)?.opened(session);
-      if (stream === main) server.listen(session);
-    } else if (stream === main) {
-      server.log.info('events of a session were dropped', { reason: 'not_kept' });
-      main.attach(res, undefined, identityOf(res));
-      auditOf(res)?.opened(session);
-      server.listen(session);
-    } else
-      refuse(res, 400, CODE.invalidRequest, 'the event of Last-Event-ID is no longer stored: send the request again');
+    withSession(server, req, res, (session) => openStream(server, session, req, res));
   };
 }
+
+/** Connects the client to a stream of its session, which may be one of another replica. */
+async function openStream(server: VirtualServer, session: Session, req: Request, res: Response): Promise<void> {
+  const { main } = session.streams;
+  const last = req.headers['last-event-id'];
+  const event = typeof last === 'string' ? readEventId(last) : { stream: main.id, sequence: undefined };
+  const identity = identityOf(res);
+  if (event?.stream === main.id && session.shared) {
+    if (server.replica?.handsOver === true) {
+      res.setHeader('retry-after', '1');
+      refuse(res, 503, CODE.internal, 'the gateway is shutting down: try again');
+      return;
+    }
+    const hold = await server.replica?.hold(session, session.shared);
+    if (hold === 'ended') {
+      server.sessions.end(session, 'released');
+      refuseSession(res);
+      return;
+    }
+    if (hold === 'moved') {
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).end(); // a later connection replaces this one
+      return;
+    }
+  }
+  const stream = event && session.streams.find(event.stream);
+  if (event && stream?.attach(res, event.sequence, identity)) {
+    auditOf(res)?.opened(session);
+    if (stream === main) server.listen(session);
+  } else if (stream === main) {
+    server.log.info('events of a session were dropped', { reason: 'not_kept' });
+    main.attach(res, undefined, identity);
+    auditOf(res)?.opened(session);
+    server.listen(session);
+  } else if (
+    event?.sequence !== undefined &&
+    (await followElsewhere(server, session, event.stream, event.sequence, res))
+  ) {
+    auditOf(res)?.opened(session);
+  } else
+    refuse(res, 400, CODE.invalidRequest, 'the event of Last-Event-ID is no longer stored: send the request again');
+}
+
+/** Continues a stream of another replica. Returns false when there is none. */
+const followElsewhere = async (
+  server: VirtualServer,
+  session: Session,
+  stream: string,
+  after: number,
+  res: Response,
+): Promise<boolean> =>
+  server.replica !== undefined && server.replica.streams.follow(session, stream, after, res, identityOf(res));
 
 /** Rejects a request of the revision that has only POST. */
 function refuseModern(req: Request, res: Response): boolean {
@@ -59,10 +96,10 @@ function refuseModern(req: Request, res: Response): boolean {
 export function mcpDelete(server: VirtualServer): RequestHandler {
   return (req, res) => {
     if (refuseModern(req, res)) return;
-    const session = findSession(server, req, res);
-    if (!session) return;
-    server.sessions.end(session, 'deleted');
-    res.writeHead(204);
-    res.end();
+    withSession(server, req, res, async (session) => {
+      await server.endSession(session);
+      res.writeHead(204);
+      res.end();
+    });
   };
 }

@@ -57,7 +57,7 @@ function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): b
     return true;
   }
   if (kind !== 'store_unavailable') return false;
-  const message = 'the login store is unavailable: try again later';
+  const message = 'the key-value store is unavailable: try again later';
   if (!answer.unavailable(message))
     answer.error(CODE.internal, message, { retryAfterSeconds: STORE_RETRY_AFTER_SECONDS });
   return true;

@@ -29,7 +29,10 @@ export const subscription =
       return;
     }
     later(server, request, answer, server.view(session).whenSettled(), () => {
-      if (!subscribe) session.subscriptions.delete(uri); // even when the resource or its backend is gone
+      if (!subscribe) {
+        session.subscriptions.delete(uri); // even when the resource or its backend is gone
+        if (session.shared) server.replica?.unsubscribed(session, uri);
+      }
       const route = routeResource(server.view(session).current, uri);
       // updates of a resource have one name only, the advertised one
       if (!route || judgedUri(route, uri) !== uri) {
@@ -78,6 +81,14 @@ function begin(
     });
     return;
   }
+  const replica = session.shared && server.replica;
+  const place = { backend: route.backend, name: route.renamed ? route.name : uri };
+  replica?.subscribing(session, uri, place);
+  const settle = (isAccepted: boolean): void => {
+    subscriptions.settle(uri, isAccepted);
+    if (isAccepted) replica?.subscribed(session, uri, place);
+    else if (!subscriptions.has(uri)) replica?.unsubscribed(session, uri);
+  };
   server.calls.forward(
     session,
     request,
@@ -86,11 +97,11 @@ function begin(
     spanOf(route, request),
     answer,
     (refused, failure, backend) => {
-      subscriptions.settle(uri, false);
+      settle(false);
       failRequest(refused, failure, backend);
     },
     (reply) => {
-      subscriptions.settle(uri, scanBackendEnvelope(reply).error === undefined);
+      settle(scanBackendEnvelope(reply).error === undefined);
     },
   );
 }

@@ -59,6 +59,15 @@ export interface ServerFacts {
   readonly hasSession: boolean;
 }
 
+/** A session at a backend that another replica can continue. */
+export interface BackendSession {
+  readonly id: string;
+  /** MCP endpoint of the backend. */
+  readonly url: string;
+  readonly revision: string;
+  readonly capabilities: ServerFacts['capabilities'];
+}
+
 /** Facts about a client that a backend without sessions receives with each request. */
 export interface RequestClient {
   readonly revision: string;
@@ -139,10 +148,16 @@ export interface Channel {
   send(message: Buffer): void;
   /** Opens the backend's unsolicited stream (GET of streamable HTTP) in the background, unless it is open. */
   listen(): void;
+  /** Closes that stream: another replica opens it. */
+  unlisten?(): void;
+  /** The session at the backend; undefined without one, or when it belongs to the connection. */
+  readonly session?: BackendSession | undefined;
   /** False after the connection or process has ended or the backend has lost the session: open a new channel. */
   readonly alive: boolean;
   /** Ends the session at the backend (DELETE, process stop); never throws. */
   close(): Promise<void>;
+  /** Closes the channel without ending `session`, which other replicas use. */
+  release?(): void;
 }
 
 /** `ChannelOwner.key` of the gateway's own channel. */
@@ -160,6 +175,10 @@ export interface ChannelOwner {
    * Receives notifications and requests of the backend that belong to no running request (list_changed, GET stream).
    */
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
+  /** Session to continue instead of a handshake. Only transports of streamable HTTP read it. */
+  readonly resume?: BackendSession | undefined;
+  /** True when other replicas send requests in the same session. */
+  readonly isShared?: boolean;
   /** Budgets of the principal; absent for the gateway's own channel. */
   readonly account?: Account | undefined;
   /** Returns the credential for messages that the channel sends itself: handshake, notifications, streams, DELETE. */

@@ -1,4 +1,5 @@
 import { CredentialError } from '../../outgoing/authenticator.ts';
+import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
 import { BackendError, type BackendFailure } from './channel.ts';
 
 /** Seconds to wait before a retry while the source of credentials is unavailable. */
@@ -13,6 +14,7 @@ export function failureOfError(thrown: unknown): BackendFailure {
     if (fault !== 'unavailable') return { kind: fault, detail, provider };
     return { kind: 'credential_unavailable', detail, retryAfterSeconds: CREDENTIAL_RETRY_SECONDS };
   }
+  if (error instanceof KeyValueStoreUnavailable) return { kind: 'store_unavailable', detail: error.message };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_'))
     return { kind: 'garbage', detail: `the reply is not HTTP (${code})` };

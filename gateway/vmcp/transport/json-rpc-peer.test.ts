@@ -230,6 +230,25 @@ describe('messages of the backend', () => {
     expect(got).toEqual(['A < notifications/message']);
   });
 
+  it('about a subscription are delivered to the request that they name, with any isolation, and to no other', () => {
+    const { got, lane, call, receive } = connection('shared');
+    const about = (method: string, id: unknown): void => {
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
+      receive(JSON.stringify({ jsonrpc: '2.0', method, params: { _meta } }));
+    };
+    call(lane('A'), 'x');
+    call(lane('B'), 'y', undefined, { method: 'subscriptions/listen' });
+    for (const id of [1, 3, '2', null]) about('notifications/tasks', id);
+    receive('{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}');
+    expect(got).toEqual([]);
+    about('notifications/subscriptions/acknowledged', 2);
+    about('notifications/tasks', 2);
+    expect(got.map((line) => line.split(' {')[0])).toEqual([
+      'y < notifications/subscriptions/acknowledged',
+      'y < notifications/tasks',
+    ]);
+  });
+
   it('about a changed list are delivered to every owner', () => {
     const { got, lane, call, receive } = connection('shared');
     const a = lane('A');

@@ -1,6 +1,7 @@
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
-import { arrayElements, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
+import { arrayElements, memberOf, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
 import { LONGEST_TIMER_MS } from '../clock.ts';
+import { SUBSCRIPTION_ID } from '../era.ts';
 import {
   DISCOVERY,
   LONGEST_HOLD_MS,
@@ -207,10 +208,21 @@ export class JsonRpcPeer {
   }
 
   #onNotification(message: Buffer, envelope: Envelope, method: string): void {
-    if (method === 'notifications/subscriptions/acknowledged') return; // the gateway does not wait for it
     if (method === 'notifications/progress') this.#onProgress(message, envelope);
     else if (ABOUT_BACKEND.has(method)) for (const lane of [...this.#lanes]) lane.onMessage(message, envelope);
-    else if (!this.#deliver(message, envelope)) this.#stray('notification that belongs to no client');
+    else if (this.#onSubscription(message, envelope)) return;
+    else if (method === 'notifications/subscriptions/acknowledged' || !this.#deliver(message, envelope))
+      this.#stray('notification that belongs to no client');
+  }
+
+  /** Passes on a notification of `subscriptions/listen`, which names its request. Returns false for another one. */
+  #onSubscription(message: Buffer, envelope: Envelope): boolean {
+    const id = memberOf(message, memberOf(message, envelope.params, '_meta'), SUBSCRIPTION_ID);
+    if (!id) return false;
+    const call = this.#calls.get(Number(message.toString('latin1', id.start, id.end)));
+    if (call?.request.method === 'subscriptions/listen') call.sink.message(message, envelope);
+    else this.#stray('notification of an unknown subscription');
+    return true;
   }
 
   #onProgress(message: Buffer, { params }: Envelope): void {

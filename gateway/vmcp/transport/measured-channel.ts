@@ -1,4 +1,4 @@
-import type { BackendRequest, Channel, ReplySink, RequestHandle, ServerFacts } from './channel.ts';
+import type { BackendRequest, BackendSession, Channel, ReplySink, RequestHandle, ServerFacts } from './channel.ts';
 
 /** A channel that reports the end of its session once. */
 export class MeasuredChannel implements Channel {
@@ -29,6 +29,20 @@ export class MeasuredChannel implements Channel {
 
   listen(): void {
     this.#channel.listen();
+  }
+
+  unlisten(): void {
+    this.#channel.unlisten?.();
+  }
+
+  get session(): BackendSession | undefined {
+    return this.#channel.session;
+  }
+
+  /** Does not count as the end of the session. */
+  release(): void {
+    if (this.#channel.release) this.#channel.release();
+    else void this.close();
   }
 
   /** Called when a channel that is no longer alive is replaced. */

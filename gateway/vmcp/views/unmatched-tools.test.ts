@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Aggregation } from '../../contract/gateway-config.ts';
+import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import { ALLOW, type Policy } from '../../policy/policy.ts';
 import type { Route } from '../aggregation/view.ts';
 import { unmatchedTools } from './unmatched-tools.ts';

@@ -1,4 +1,4 @@
-import type { Aggregation } from '../../contract/gateway-config.ts';
+import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { prefixOf } from '../aggregation/tool-names.ts';

@@ -72,6 +72,17 @@ describe('vmcp explain', { timeout: 30_000 }, () => {
     });
   });
 
+  it('names the MCPToolConfig of a server that hides a tool, under the name that it gives the tool', async () => {
+    const shared = join(dir, 'shared.yaml');
+    await writeFile(shared, SHARED);
+    const { stdout } = await run([shared], { output: 'json' });
+    const { tools } = JSON.parse(stdout) as { tools: object[] };
+    expect(tools).toContainEqual(expect.objectContaining({ tool: 'files_echo', allowed: true }));
+    expect(tools).toContainEqual(
+      expect.objectContaining({ tool: 'files_sum', filter: 'MCPToolConfig/echo spec.toolsFilter', allowed: false }),
+    );
+  });
+
   it('refuses options and files that it cannot use', async () => {
     expect(await run([file], { as: 'alice' })).toMatchObject({ code: 2, stdout: '' });
     expect(await run([file], { arguments: '[]' })).toMatchObject({ code: 2, stdout: '' });
@@ -84,6 +95,28 @@ describe('vmcp explain', { timeout: 30_000 }, () => {
     ]);
   });
 });
+
+const SHARED = `
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPGroup
+metadata: { name: team }
+spec: {}
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPToolConfig
+metadata: { name: echo }
+spec: { toolsFilter: [echo], toolsOverride: { get-sum: { name: sum } } }
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPServer
+metadata: { name: files }
+spec: { image: "npx://@modelcontextprotocol/server-everything", groupRef: { name: team }, toolConfigRef: { name: echo } }
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: VirtualMCPServer
+metadata: { name: desk }
+spec: { groupRef: { name: team }, incomingAuth: { type: anonymous } }
+`;
 
 const manifests = (url: string): string => `
 apiVersion: vmcp.dev/v1alpha1

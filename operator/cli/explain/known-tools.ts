@@ -65,9 +65,10 @@ const openConfig = (config: GatewayConfig, name: string, backends: readonly Back
 
 /** Returns the configuration with its renamed tools, and without its hidden ones. */
 function withoutFilters(config: GatewayConfig): GatewayConfig {
-  const { exclude_all_tools: _all, tools = [], ...aggregation } = config.vmcp.aggregation;
+  const { exclude_all_tools: _all, tools = [], backend_tools: own = {}, ...aggregation } = config.vmcp.aggregation;
   const renamed = tools.map(({ exclude_all: _hidden, filter: _some, ...rule }) => rule);
-  const open = { ...aggregation, default_tool_visibility: 'allow' as const, tools: renamed };
+  const ownNames = Object.fromEntries(Object.entries(own).map(([name, { filter: _some, ...rule }]) => [name, rule]));
+  const open = { ...aggregation, default_tool_visibility: 'allow' as const, tools: renamed, backend_tools: ownNames };
   return { ...config, vmcp: { ...config.vmcp, aggregation: open } };
 }
 

@@ -44,7 +44,7 @@ describe('the plan after an edit', () => {
   });
 
   it.each([
-    ['a control that is not built', desk(', sessionStorage: {provider: kvstore, address: "a:1"}')],
+    ['a control that is not built', desk(', config: {codeMode: {enabled: true}}')],
     ['a dangling reference', desk().replace('name: tools', 'name: nowhere')],
     ['an unknown field', desk(', nope: 1')],
     ['a misspelt kind', desk('', 'VirtualMCPServr')],

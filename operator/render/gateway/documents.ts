@@ -12,11 +12,13 @@ export function startDocument(
   config: GatewayConfig,
   backendsConfigMap: string,
 ): GatewayConfig {
-  const { outgoing_auth: _moved, ...vmcp } = config.vmcp;
+  const { outgoing_auth: _credentials, ...vmcp } = config.vmcp;
+  const { backend_tools: _rules, ...aggregation } = vmcp.aggregation;
   return {
     ...config,
     vmcp: {
       ...vmcp,
+      aggregation,
       backends: [],
       cluster: {
         backends_config_map: backendsConfigMap,
@@ -33,6 +35,7 @@ export const backendsDocument = ({ schema_version, vmcp }: GatewayConfig): Disco
   schema_version,
   backends: vmcp.backends,
   ...(vmcp.outgoing_auth && { outgoing_auth: vmcp.outgoing_auth }),
+  ...(vmcp.aggregation.backend_tools && { backend_tools: vmcp.aggregation.backend_tools }),
 });
 
 /** Returns the configuration that exposes one stdio server over HTTP. The gateway in front of it authenticates clients. */

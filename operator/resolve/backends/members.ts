@@ -1,4 +1,5 @@
 import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
+import type { ToolRules } from '../../../gateway/contract/aggregation/tool-rules.ts';
 import { reportClusterFields } from '../fields/cluster-only.ts';
 import { checkUnbuilt } from '../fields/not-supported.ts';
 import { checkEntryActs, resolveOutgoing } from './outgoing.ts';
@@ -7,6 +8,7 @@ import { checkReferences } from '../references.ts';
 import { checkHeaderSecrets } from './release.ts';
 import { resolveEntry } from './remote-backend.ts';
 import { newScope, type Scope } from '../scope.ts';
+import { sharedTools } from '../tool-rules.ts';
 import { resolveServer } from './server-backend.ts';
 import { members, type BrokenObject, type MCPServer, type MCPServerEntry } from '../snapshot.ts';
 
@@ -20,6 +22,8 @@ export interface CheckedMember {
   readonly scope: Scope;
   readonly backend?: Backend;
   readonly credential?: OutgoingEntry;
+  /** Rules for its tools in every virtual server. */
+  readonly tools?: ToolRules;
 }
 
 /** Resolves the members of the VirtualMCPServer's group: rejected ones first, then by name. */
@@ -74,10 +78,11 @@ function hasOwnName(object: Member, found: readonly Member[], scope: Scope): boo
   return false;
 }
 
-function resolveMember(object: Member, scope: Scope): Pick<CheckedMember, 'backend' | 'credential'> {
+function resolveMember(object: Member, scope: Scope): Pick<CheckedMember, 'backend' | 'credential' | 'tools'> {
   checkReferences(object, scope, scope.on(object));
   const backend = object.kind === 'MCPServer' ? resolveServer(object, scope) : resolveEntry(object, scope);
   if (object.kind === 'MCPServerEntry') checkHeaderSecrets(object, scope);
   const credential = resolveOutgoing(object, scope);
-  return { backend, ...(credential && { credential }) };
+  const tools = object.kind === 'MCPServer' ? sharedTools(object.spec.toolConfigRef, scope) : undefined;
+  return { backend, ...(credential && { credential }), ...(tools && { tools }) };
 }

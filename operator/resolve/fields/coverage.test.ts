@@ -151,7 +151,7 @@ describe('every accepted field has an effect', () => {
     ({ kind, pattern, isInert }) => {
       expect(FIELDS.some((field) => field.kind === kind && covers(pattern, field.path))).toBe(true);
       const values = ['set', { enabled: true, provider: 'kvstore' }];
-      const value = values.find((candidate) => !isInert?.(candidate, objectWith(kind, pattern, candidate)));
+      const value = values.find((candidate) => !isInert?.(candidate));
       const problems: ObjectProblem[] = [];
       checkUnbuilt(
         objectWith(kind, pattern, value),

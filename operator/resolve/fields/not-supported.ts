@@ -3,7 +3,6 @@ import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
 import { occurrences, type FieldPattern } from './field-pattern.ts';
 import type { Platform, Report } from '../scope.ts';
-import { limitsUseSessionStorage } from '../rate-limiting.ts';
 import type { Resource } from '../snapshot.ts';
 
 /** Field of the schema that the gateway does not support yet. A server that sets it does not start. */
@@ -13,7 +12,7 @@ export interface UnbuiltField {
   /** Name of the missing feature. */
   readonly feature: string;
   /** Returns true for a value that needs no support, such as the default or an explicit "off". */
-  readonly isInert?: (value: unknown, object: Resource) => boolean;
+  readonly isInert?: (value: unknown) => boolean;
   /** Advice for the user; "remove this field" when absent. */
   readonly instead?: string;
   /** Mode in which the field is unsupported; both when absent. */
@@ -25,14 +24,10 @@ const REASON = 'NotSupportedYet';
 const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null)?.[name];
 const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-const canHoldSessions = (value: unknown): boolean => {
+const isMemory = (value: unknown): boolean => {
   const provider = member(value, 'provider');
-  return typeof provider === 'string' && storeFacts(provider).canHoldSessions;
+  return typeof provider === 'string' && !storeFacts(provider).isShared;
 };
-
-/** Returns true where rate limits use `sessionStorage`. */
-const holdsBuckets = (object: Resource): boolean =>
-  object.kind === 'VirtualMCPServer' && limitsUseSessionStorage(object.spec);
 
 /** Returns true for the profile that equals the access of a local process. */
 const isNetworkProfile = (value: unknown): boolean =>
@@ -43,9 +38,8 @@ const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry of a single server';
 const RATE_LIMIT_ADVICE = 'set spec.config.rateLimiting of the VirtualMCPServer';
-const SESSION_STORE = 'session storage in a kvstore';
+const SESSION_ADVICE = 'set spec.sessionStorage of the VirtualMCPServer';
 const SANDBOX = 'isolation of local servers';
-const TOOL_CONFIG = 'shared tool configuration';
 /** Access control in front of one MCPServer instead of a group. */
 const PER_SERVER = 'access control of a single server';
 
@@ -60,9 +54,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
       undefined,
       'register one there and set clientId',
     ],
-    ['spec.sessionStorage', SESSION_STORE, (value, object) => canHoldSessions(value) || holdsBuckets(object)],
     ['spec.embeddingServerRef', OPTIMIZER],
-    ['spec.config.aggregation.tools[].toolConfigRef', TOOL_CONFIG],
     ['spec.config.codeMode', 'code mode', isOff],
     ['spec.config.compositeToolRefs', COMPOSITE],
     ['spec.config.compositeTools', COMPOSITE],
@@ -76,9 +68,8 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.oidcConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.oidcConfigRef on the VirtualMCPServer'],
     ['spec.permissionProfile', SANDBOX, isNetworkProfile],
     ['spec.rateLimiting', 'rate limiting of a single server', undefined, RATE_LIMIT_ADVICE],
-    ['spec.sessionStorage', SESSION_STORE, canHoldSessions],
+    ['spec.sessionStorage', 'a store for the sessions of a single server', isMemory, SESSION_ADVICE],
     ['spec.telemetryConfigRef', TELEMETRY, undefined, 'set telemetryConfigRef of the VirtualMCPServer'],
-    ['spec.toolConfigRef', TOOL_CONFIG],
     [
       'spec.webhookConfigRef',
       'a webhook of a single server',
@@ -111,7 +102,7 @@ export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: R
   for (const { kind, pattern, feature, isInert, only, instead = 'remove this field' } of UNBUILT_FIELDS) {
     if (kind !== object.kind || (only ?? mode) !== mode) continue;
     for (const { path, value } of occurrences(object, pattern)) {
-      if (!isEmptyList(value) && !isInert?.(value, object))
+      if (!isEmptyList(value) && !isInert?.(value))
         report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
     }
   }

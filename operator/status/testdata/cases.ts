@@ -65,6 +65,13 @@ const kept = {
   hmacSecretRefs: [{ name: 'keys', key: 'present' }],
   storage: { type: 'kvstore', kvstore: { addr: 'redis.example.com:6379' } },
 };
+const CLASH = { a: { name: 'b' }, b: { description: 'Keeps its name.' } };
+const toolRules = (toolsOverride: object = {}, more: object = {}): KubeObject =>
+  live('MCPToolConfig', 'rules', { toolsFilter: ['search'], toolsOverride }, more);
+const rejectedRules = live('MCPToolConfig', 'rules', { toolsFilter: 'search' });
+const files = live('MCPServer', 'files', { image: 'a', transport: 'streamable-http', groupRef: { name: 'tools' } });
+const withTools = (name: string): KubeObject =>
+  vmcp({ config: { aggregation: { tools: [{ workload: 'files', toolConfigRef: { name } }] } } });
 const reported = (...backends: readonly (readonly [string, string])[]): object => ({
   discoveredBackends: backends.map(([name, status]) => ({ name, status })),
 });
@@ -165,6 +172,13 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   'missing shared policies': { objects: [withPolicies(sharedPolicies), oidc(), ...two] },
   'shared policies with a mistake': { objects: [withPolicies(sharedPolicies), policies('permit('), oidc(), ...two] },
   'rejected shared policies': { objects: [withPolicies(sharedPolicies), policies(), oidc(), ...two] },
+  'shared tool rules': { objects: [withTools('rules'), toolRules(), group, files], observed: up },
+  'missing shared tool rules': { objects: [withTools('later'), toolRules(), group, files], observed: up },
+  'rejected shared tool rules': { objects: [withTools('rules'), rejectedRules, group, files], observed: up },
+  'shared tool rules with a mistake': {
+    objects: [withTools('rules'), toolRules(CLASH), group, files],
+    observed: up,
+  },
   'authorization server': { objects: [withAuthServer(kept, behindProxy), oidc(), ...two], secrets: keys, observed: up },
   'authorization server with storage in memory': { objects: [withAuthServer(), oidc(), ...two], observed: up },
   'authorization server without user identities': { objects: [withAuthServer(oauthOnly), oidc(), ...two], observed: up },
@@ -172,6 +186,10 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
     objects: [withAuthServer({ issuer: 'https://other.example.com' }), oidc(), ...two],
   },
   'authorization server of two pods': { objects: [withAuthServer({}, { replicas: 2 }), oidc(), ...two] },
+  'authorization server of two pods with sessions in memory': {
+    objects: [withAuthServer(kept, { ...behindProxy, replicas: 2, sessionStorage: { provider: 'memory' } }), oidc(), ...two],
+    secrets: keys,
+  },
   'authorization server without its key': {
     objects: [withAuthServer({ signingKeySecretRefs: [{ name: 'absent', key: 'k' }] }), oidc(), ...two],
   },
@@ -184,14 +202,7 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   },
   'two pods': { objects: [vmcp({ replicas: 2 }), ...two], observed: { workload: workload(2, 2), problems: [] } },
   'two pods and a store': {
-    objects: [
-      vmcp({
-        replicas: 2,
-        sessionStorage: { provider: 'kvstore', address: 'redis:6379' },
-        config: { rateLimiting: { shared: { maxTokens: 10, refillPeriod: '1m' } } },
-      }),
-      ...two,
-    ],
+    objects: [vmcp({ replicas: 2, sessionStorage: { provider: 'kvstore', address: 'redis:6379' } }), ...two],
     observed: up,
   },
   'entry without a backend': { objects: [vmcp({ outgoingAuth: { backends: { nobody: { type: 'discovered' } } } }), ...two], observed: up },
@@ -301,6 +312,7 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
 const server = (spec: object = {}, rest: object = {}): KubeObject =>
   live('MCPServer', 'files', { image: 'ghcr.io/example/files:1', transport: 'streamable-http', ...spec }, rest);
 const member = { groupRef: { name: 'tools' } };
+const toolRef = { toolConfigRef: { name: 'rules' } };
 const authRef = { externalAuthConfigRef: { name: 'config' } };
 
 export const SERVER_CASES: Readonly<Record<string, Case>> = {
@@ -330,6 +342,10 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
   'missing group': { objects: [server(member)], observed: up },
   'group being deleted': { objects: [server(member), goingGroup], observed: up },
   'rejected group': { objects: [server(member), brokenGroup], observed: up },
+  'shared tool rules': { objects: [server(toolRef), toolRules()], observed: up },
+  'missing shared tool rules': { objects: [server(toolRef)], observed: up },
+  'rejected shared tool rules': { objects: [server(toolRef), rejectedRules], observed: up },
+  'shared tool rules with a mistake': { objects: [server(toolRef), toolRules(CLASH)], observed: up },
   'credential': { objects: [server(authRef), auth('config')], secrets: keys, observed: up },
   'credential without its key': { objects: [server(authRef), auth('config', 'absent')], secrets: keys, observed: up },
   'rejected credential': { objects: [server(authRef), refusedAuth('config')], observed: up },
@@ -407,6 +423,10 @@ export const CONFIG_CASES: Readonly<Record<string, Case>> = {
     objects: [live('MCPAuthzConfig', 'rules', { type: 'cedarv1', config: { policies: [OPEN] } }, leaving)],
     referencedBy: ['VirtualMCPServer/a'],
   },
+  'shared tool rules': { objects: [toolRules()] },
+  'shared tool rules with a mistake': { objects: [toolRules(CLASH)] },
+  'shared tool rules without effect': { objects: [live('MCPToolConfig', 'rules', {})] },
+  'shared tool rules in use': { objects: [toolRules({}, leaving)], referencedBy: ['MCPServer/files'] },
   'an auth config': { objects: [auth('config')], secrets: keys },
   'an auth config without its key': { objects: [auth('config', 'absent')], secrets: keys },
   'a rejected auth config': { objects: [refusedAuth('config')] },

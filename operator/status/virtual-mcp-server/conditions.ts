@@ -64,41 +64,21 @@ export function fieldConditions(facts: Facts): ConditionState[] {
 
 /** Builds the conditions of the problem table for the fields that the spec has. */
 function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProblem[], self: Self): ConditionState[] {
-  const { groupRef, incomingAuth, authServerConfig, telemetryConfigRef: telemetry, webhookConfigRef } = vmcp.spec;
+  const { groupRef, authServerConfig } = vmcp.spec;
   const condition = (type: string, reason: string, message: string): ConditionState => {
     const about = problems.filter((problem) => rowsOf(problem).some((row) => row.type === type));
     const reasonOf = (problem: ObjectProblem): string =>
       rowsOf(problem).find((row) => row.type === type)?.reason ?? reason;
     return validityCondition(type, { reason, message }, about, reasonOf, self);
   };
-  const { oidcConfigRef, authzConfigRef } = incomingAuth;
+  const configs = configsOf(vmcp).filter(({ names }) => names.length > 0);
   return [
     condition('GroupRefValidated', 'GroupRefValid', `MCPGroup "${groupRef.name}" exists`),
     condition('AuthConfigured', 'AuthValid', 'every referenced Secret and ConfigMap has its key'),
-    ...(oidcConfigRef
-      ? [condition('OIDCConfigRefValidated', 'OIDCConfigRefValid', `MCPOIDCConfig "${oidcConfigRef.name}" is used`)]
-      : []),
-    ...(authzConfigRef
-      ? [condition('AuthzConfigRefValidated', 'AuthzConfigRefValid', `MCPAuthzConfig "${authzConfigRef.name}" is used`)]
-      : []),
-    ...(telemetry
-      ? [
-          condition(
-            'TelemetryConfigRefValidated',
-            'TelemetryConfigRefValid',
-            `MCPTelemetryConfig "${telemetry.name}" is used`,
-          ),
-        ]
-      : []),
-    ...(webhookConfigRef
-      ? [
-          condition(
-            'WebhookConfigValidated',
-            'WebhookConfigValid',
-            `MCPWebhookConfig "${webhookConfigRef.name}" is used`,
-          ),
-        ]
-      : []),
+    ...configs.map(({ type, good, kind, names }) => {
+      const quoted = names.map((name) => `"${name}"`).join(', ');
+      return condition(type, good, `${kind} ${quoted} ${names.length === 1 ? 'is' : 'are'} used`);
+    }),
     ...(authServerConfig
       ? [
           condition(
@@ -108,6 +88,30 @@ function tableConditions(vmcp: VirtualMCPServer, problems: readonly ObjectProble
           ),
         ]
       : []),
+  ];
+}
+
+/** Condition of the references to objects of one config kind. */
+interface ConfigCondition {
+  readonly type: string;
+  readonly good: string;
+  readonly kind: string;
+  readonly names: readonly string[];
+}
+
+/** Lists the conditions of references, with the names that the spec refers to. */
+function configsOf({ spec }: VirtualMCPServer): ConfigCondition[] {
+  const { incomingAuth, telemetryConfigRef, webhookConfigRef, config } = spec;
+  const namesOf = (...refs: readonly ({ readonly name: string } | undefined)[]): string[] =>
+    [...new Set(refs.flatMap((ref) => ref?.name ?? []))].toSorted();
+  const row = (kind: string, type: string, good: string, names: readonly string[]) => ({ kind, type, good, names });
+  const shared = (config?.aggregation?.tools ?? []).map(({ toolConfigRef }) => toolConfigRef);
+  return [
+    row('MCPOIDCConfig', 'OIDCConfigRefValidated', 'OIDCConfigRefValid', namesOf(incomingAuth.oidcConfigRef)),
+    row('MCPAuthzConfig', 'AuthzConfigRefValidated', 'AuthzConfigRefValid', namesOf(incomingAuth.authzConfigRef)),
+    row('MCPTelemetryConfig', 'TelemetryConfigRefValidated', 'TelemetryConfigRefValid', namesOf(telemetryConfigRef)),
+    row('MCPWebhookConfig', 'WebhookConfigValidated', 'WebhookConfigValid', namesOf(webhookConfigRef)),
+    row('MCPToolConfig', 'ToolConfigRefValidated', 'ToolConfigRefValid', namesOf(...shared)),
   ];
 }
 

@@ -1,11 +1,13 @@
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
 
+type ConfigKind = 'MCPOIDCConfig' | 'MCPAuthzConfig' | 'MCPTelemetryConfig' | 'MCPWebhookConfig' | 'MCPToolConfig';
+
 /** Condition of a VirtualMCPServer that a problem makes false, and its reason. */
 export interface ProblemRow {
   readonly type: string;
   readonly reason: string;
   /** Kind of the object that has the problem. */
-  readonly kind: 'VirtualMCPServer' | 'MCPOIDCConfig' | 'MCPAuthzConfig' | 'MCPTelemetryConfig' | 'MCPWebhookConfig';
+  readonly kind: 'VirtualMCPServer' | ConfigKind;
   /** A problem must match both when both are given. */
   readonly path?: RegExp;
   readonly reasons?: readonly string[];
@@ -25,6 +27,7 @@ const AUTHZ_CONFIG_MAP = /^spec\.incomingAuth\.authzConfig\.configMap\b/u;
 const AUTHZ_CONFIG = /^spec\.incomingAuth\.authzConfig\b/u;
 const TELEMETRY_REF = /^spec\.telemetryConfigRef\.name$/u;
 const WEBHOOK_REF = /^spec\.webhookConfigRef\.name$/u;
+const TOOL_REF = /^spec\.config\.aggregation\.tools\[\d+\]\.toolConfigRef\.name$/u;
 const AUTH_SERVER = /^spec\.authServer(Config|UpstreamFilter)\b/u;
 
 /** The first matching row per type applies. Problems that match no row make `Valid` false. */
@@ -43,36 +46,21 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
     path: GROUP,
     reasons: ['GroupRefNotReady', CONSEQUENCE_REASON],
   },
-  {
+  ...referenceRows({
     type: 'OIDCConfigRefValidated',
-    reason: 'OIDCConfigRefNotFound',
-    kind: 'VirtualMCPServer',
+    kind: 'MCPOIDCConfig',
     path: OIDC_REF,
-    reasons: ['OIDCConfigRefNotFound'],
-  },
-  {
-    type: 'OIDCConfigRefValidated',
-    reason: 'OIDCConfigRefNotValid',
-    kind: 'VirtualMCPServer',
-    path: OIDC_REF,
-    reasons: [CONSEQUENCE_REASON, 'IssuerMismatch'],
-  },
-  { type: 'OIDCConfigRefValidated', reason: 'OIDCConfigRefNotValid', kind: 'MCPOIDCConfig' },
-  {
+    missing: 'OIDCConfigRefNotFound',
+    unusable: 'OIDCConfigRefNotValid',
+    reasons: ['IssuerMismatch'],
+  }),
+  ...referenceRows({
     type: 'AuthzConfigRefValidated',
-    reason: 'AuthzConfigRefNotFound',
-    kind: 'VirtualMCPServer',
+    kind: 'MCPAuthzConfig',
     path: AUTHZ_REF,
-    reasons: ['AuthzConfigRefNotFound'],
-  },
-  {
-    type: 'AuthzConfigRefValidated',
-    reason: 'AuthzConfigRefNotValid',
-    kind: 'VirtualMCPServer',
-    path: AUTHZ_REF,
-    reasons: [CONSEQUENCE_REASON],
-  },
-  { type: 'AuthzConfigRefValidated', reason: 'AuthzConfigRefNotValid', kind: 'MCPAuthzConfig' },
+    missing: 'AuthzConfigRefNotFound',
+    unusable: 'AuthzConfigRefNotValid',
+  }),
   {
     type: 'AuthConfigured',
     reason: 'AuthzConfigMapNotFound',
@@ -88,36 +76,27 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
     reasons: ['AuthzInvalid'],
   },
   { type: 'AuthConfigured', reason: 'AuthzInvalid', kind: 'VirtualMCPServer', reasons: ['AuthzInvalid'] },
-  {
+  ...referenceRows({
     type: 'TelemetryConfigRefValidated',
-    reason: 'TelemetryConfigRefNotFound',
-    kind: 'VirtualMCPServer',
+    kind: 'MCPTelemetryConfig',
     path: TELEMETRY_REF,
-    reasons: ['TelemetryConfigRefNotFound'],
-  },
-  {
-    type: 'TelemetryConfigRefValidated',
-    reason: 'TelemetryConfigRefInvalid',
-    kind: 'VirtualMCPServer',
-    path: TELEMETRY_REF,
-    reasons: [CONSEQUENCE_REASON],
-  },
-  { type: 'TelemetryConfigRefValidated', reason: 'TelemetryConfigRefInvalid', kind: 'MCPTelemetryConfig' },
-  {
+    missing: 'TelemetryConfigRefNotFound',
+    unusable: 'TelemetryConfigRefInvalid',
+  }),
+  ...referenceRows({
     type: 'WebhookConfigValidated',
-    reason: 'WebhookConfigRefNotFound',
-    kind: 'VirtualMCPServer',
+    kind: 'MCPWebhookConfig',
     path: WEBHOOK_REF,
-    reasons: ['WebhookConfigRefNotFound'],
-  },
-  {
-    type: 'WebhookConfigValidated',
-    reason: 'WebhookConfigInvalid',
-    kind: 'VirtualMCPServer',
-    path: WEBHOOK_REF,
-    reasons: [CONSEQUENCE_REASON],
-  },
-  { type: 'WebhookConfigValidated', reason: 'WebhookConfigInvalid', kind: 'MCPWebhookConfig' },
+    missing: 'WebhookConfigRefNotFound',
+    unusable: 'WebhookConfigInvalid',
+  }),
+  ...referenceRows({
+    type: 'ToolConfigRefValidated',
+    kind: 'MCPToolConfig',
+    path: TOOL_REF,
+    missing: 'ToolConfigRefNotFound',
+    unusable: 'ToolConfigRefNotValid',
+  }),
   { type: 'AuthConfigured', reason: 'AuthInvalid', kind: 'VirtualMCPServer', reasons: MISSING },
   {
     type: 'AuthConfigured',
@@ -136,6 +115,28 @@ export const PROBLEM_TABLE: readonly ProblemRow[] = [
     reasons: ['AudienceMismatch', 'IssuerMismatch', 'ReplicasShareNothing'],
   },
 ];
+
+/** Condition of the references to a config kind. */
+interface ConfigReference {
+  readonly type: string;
+  readonly kind: ConfigKind;
+  /** Field that holds the name. */
+  readonly path: RegExp;
+  /** Reason for a name that no object has. */
+  readonly missing: string;
+  /** Reason for an object that cannot be used. */
+  readonly unusable: string;
+  /** Further problems of the field that make the object unusable. */
+  readonly reasons?: readonly string[];
+}
+
+function referenceRows({ type, kind, path, missing, unusable, reasons = [] }: ConfigReference): ProblemRow[] {
+  return [
+    { type, reason: missing, kind: 'VirtualMCPServer', path, reasons: [missing] },
+    { type, reason: unusable, kind: 'VirtualMCPServer', path, reasons: [CONSEQUENCE_REASON, ...reasons] },
+    { type, reason: unusable, kind },
+  ];
+}
 
 /** Returns the rows that a problem matches, at most one per condition. */
 export function rowsOf(problem: ObjectProblem): readonly ProblemRow[] {

@@ -12,7 +12,6 @@ export const toyStore = defineStore({
   description: 'A folder.',
   isShared: false,
   survivesRestart: true,
-  canHoldSessions: false,
   spec: Closed(
     {
       folder: Type.String({ maxLength: 64, description: 'Path of the folder.' }),

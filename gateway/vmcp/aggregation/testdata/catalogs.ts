@@ -1,4 +1,4 @@
-import type { Aggregation } from '../../../contract/gateway-config.ts';
+import type { Aggregation } from '../../../contract/aggregation/aggregation.ts';
 import type { Catalog, ListItem } from '../catalog.ts';
 import { readItems, WIRE } from '../read-catalog.ts';
 import type { AdvertisedItem, ListKind, View } from '../view.ts';

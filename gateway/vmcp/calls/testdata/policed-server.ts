@@ -114,6 +114,7 @@ export async function policedServer(...policies: Policy[]) {
     createAuthenticator: () => undefined,
     createPolicies: () => policies,
     metrics: { ended: (call) => ended.push(observed(call)) },
+    rulesOf: () => '',
     budgets: createBudgets(),
     onOverBudget: () => undefined,
     onForeignSession: () => undefined,

@@ -6,7 +6,7 @@ import { readResource } from '../../methods/read-resource.ts';
 import { limited, type ObservedMethod } from '../../methods/limited.ts';
 import { discover } from './discover.ts';
 import { listen } from './listen.ts';
-import { multiRound } from './multi-round.ts';
+import { multiRound, withSecrets } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
 import { getSkill, listSkills, readDirectory } from './skills.ts';
 import { taskMethod } from './tasks/task-method.ts';
@@ -27,7 +27,10 @@ export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMetho
     ['skills/list', listSkills],
     ['skills/get', limited(multiRound(getSkill, rounds))],
     ['resources/directory/read', limited(multiRound(readDirectory, rounds))],
-    ...TASK_METHODS.map((name): [string, ObservedMethod] => [name, limited(taskMethod(rounds.tasks))]),
+    ...TASK_METHODS.map((name): [string, ObservedMethod] => [
+      name,
+      limited(withSecrets(rounds.keys, taskMethod(rounds.tasks))),
+    ]),
     ['server/discover', discover],
-    ['subscriptions/listen', listen(rounds.tasks)],
+    ['subscriptions/listen', withSecrets(rounds.keys, listen(rounds.tasks))],
   ]);

@@ -18,7 +18,8 @@ import { ModernAnswer, type ResultParts } from './modern-answer.ts';
 import type { RequestMeta } from './request-meta.ts';
 import { RequestSessions } from './request-sessions.ts';
 import { SuspendedCalls } from '../../calls/suspended-calls.ts';
-import type { RoundsAnswer } from './rounds-answer.ts';
+import { ownSealKeys, type SealKeys } from '../../replicas/seal-keys.ts';
+import type { Rounds, RoundsAnswer } from './rounds-answer.ts';
 import { RequestStates } from './request-state.ts';
 import { Stamp } from './stamp.ts';
 import { TaskIds } from './tasks/task-ids.ts';
@@ -36,19 +37,14 @@ export class ModernPost {
   readonly #methods: RequestEra['methods'];
   readonly #warnedOf = new Set<string>();
 
-  /** `taskKey` has 32 bytes: processes with the same key serve the tasks of each other. */
-  constructor(server: VirtualServer, version: string, taskKey?: Buffer) {
+  constructor(server: VirtualServer, version: string) {
     this.#server = server;
     this.#resultParts = {
       stamp: new Stamp(JSON.stringify({ name: 'vmcp', version })),
       hintOf: (method, session) => this.#hintOf(method, session),
     };
     this.#sessions = new RequestSessions(server.sessions);
-    const suspended = new SuspendedCalls<RoundsAnswer>();
-    server.onDrain(() => {
-      suspended.clear();
-    });
-    this.#methods = modernMethods({ states: new RequestStates(server.now), suspended, tasks: new TaskIds(taskKey) });
+    this.#methods = modernMethods(roundsOf(server));
   }
 
   /** Answers one message. Throws `ScanError` before anything is sent. */
@@ -130,6 +126,22 @@ export class ModernPost {
     if (level === -1 || (session.logLevel !== -1 && session.logLevel <= level)) return;
     this.#server.setLogLevel(session, level);
   }
+}
+
+function roundsOf(server: VirtualServer): Rounds {
+  const own = ownSealKeys();
+  const keys = (): SealKeys => server.replica?.keys ?? own;
+  const secrets = (): readonly Buffer[] => keys().current;
+  const suspended = new SuspendedCalls<RoundsAnswer>();
+  server.onDrain(() => {
+    if (!server.replica) suspended.clear(); // clients reach this process through other replicas
+  });
+  server.onReplica(({ calls }) => {
+    calls.serve((handle) => suspended.take(handle));
+  });
+  const useOnce = () => server.replica?.useOnce.bind(server.replica);
+  const states = new RequestStates({ now: server.now, secrets, useOnce });
+  return { states, suspended, tasks: new TaskIds(secrets), keys, replica: () => server.replica?.name };
 }
 
 function send(res: Response, status: number, message: Buffer): void {

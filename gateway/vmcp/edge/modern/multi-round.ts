@@ -3,7 +3,13 @@ import { memberOf, objectMembers, isObjectSpan, type Span } from '../../../http/
 import type { ClientRequest } from '../../client-request.ts';
 import { CODE } from '../../error-codes.ts';
 import type { Method } from '../../methods/method.ts';
-import { bindingOf, type Binding } from './request-state.ts';
+import { KeyValueStoreUnavailable } from '../../../kvstore/key-value-store.ts';
+import type { Answer } from '../../answers/answer.ts';
+import { later } from '../../methods/later.ts';
+import { answerCallEnded } from '../../replicas/resumed-calls.ts';
+import type { SealKeys } from '../../replicas/seal-keys.ts';
+import type { VirtualServer } from '../../virtual-server.ts';
+import { bindingOf, type Binding, type RequestState } from './request-state.ts';
 import { RoundsAnswer, type Rounds } from './rounds-answer.ts';
 
 const STATE = Buffer.from('"requestState"');
@@ -12,36 +18,85 @@ const STATE = Buffer.from('"requestState"');
  * Serves a method whose results may ask the client for input: a repeated request with `requestState` continues an
  * earlier one. @see MCP 2026-07-28, SEP-2322
  */
-export const multiRound =
-  (method: Method, rounds: Rounds): Method =>
-  (server, session, request, answer) => {
+export const multiRound = (method: Method, rounds: Rounds): Method =>
+  withSecrets(rounds.keys, (server, session, request, answer) => {
     const { body, envelope } = request;
     const span = body.includes(STATE) ? memberOf(body, envelope.params, 'requestState') : undefined;
     let binding: Binding | undefined;
     const bound = (): Binding => (binding ??= bindingOf(session.principal, request));
     if (request.held) bound(); // a large body is not kept until the reply
-    let continued = request;
-    if (span) {
-      const sealed = readString(body, span);
-      const state = sealed === undefined ? undefined : rounds.states.open(sealed, bound());
+    const begin = (continued: ClientRequest): void => {
+      method(server, session, continued, new RoundsAnswer(answer, session, rounds, bound));
+    };
+    if (!span) {
+      begin(request);
+      return;
+    }
+    const continueWith = (state: RequestState | undefined): void => {
       if (!state) {
         const message = '"requestState" is not valid for this request: send the request again without it';
         answer.error(CODE.invalidParams, message, { reason: 'invalid_request_state' });
-        return;
-      }
-      if ('handle' in state) {
-        const call = rounds.suspended.take(state.handle);
-        if (call) call.resume(answer, responsesOf(request));
-        else {
-          const message = 'the call does not wait for input any more: send the request again without "requestState"';
-          answer.error(CODE.internal, message, { reason: 'call_ended' });
-        }
-        return;
-      }
-      continued = withState(request, span, state.inner);
-    }
-    method(server, session, continued, new RoundsAnswer(answer, session, rounds, bound));
+      } else if ('handle' in state) resume(server, rounds, state, request, answer);
+      else begin(withState(request, span, state.inner));
+    };
+    const sealed = readString(body, span);
+    const state = sealed === undefined ? undefined : rounds.states.open(sealed, bound());
+    if (state instanceof Promise) stored(server, request, answer, state, continueWith);
+    else continueWith(state);
+  });
+
+/** Continues a call that waits for input: here, or at another replica. */
+function resume(
+  server: VirtualServer,
+  { suspended }: Rounds,
+  { handle, replica }: Extract<RequestState, { readonly handle: string }>,
+  request: ClientRequest,
+  answer: Answer,
+): void {
+  const responses = responsesOf(request);
+  const here = server.replica;
+  if (here && replica !== undefined && replica !== here.name) {
+    stored(server, request, answer, here.calls.resume(replica, handle, responses, answer), () => undefined);
+    return;
+  }
+  const call = suspended.take(handle);
+  if (call) call.resume(answer, responses);
+  else answerCallEnded(answer);
+}
+
+/** Serves requests once there are secrets to seal with. */
+export const withSecrets =
+  (keys: () => SealKeys, method: Method): Method =>
+  (server, session, request, answer) => {
+    const ready = keys().ready();
+    const serve = (): void => {
+      method(server, session, request, answer);
+    };
+    if (ready) stored(server, request, answer, ready, serve);
+    else serve();
   };
+
+/** Continues a request with what the store returns. Answers 503 when the store is unavailable. */
+function stored<T>(
+  server: VirtualServer,
+  request: ClientRequest,
+  answer: Answer,
+  value: Promise<T>,
+  onValue: (value: T) => void,
+): void {
+  const settled = value.then(
+    (result) => ({ result }),
+    (error: unknown) => {
+      if (!(error instanceof KeyValueStoreUnavailable)) throw error;
+      return undefined;
+    },
+  );
+  later(server, request, answer, settled, (found) => {
+    const message = 'the session store is unavailable: try again';
+    if (found) onValue(found.result);
+    else if (!answer.unavailable(message)) answer.error(CODE.internal, message);
+  });
+}
 
 const withState = (request: ClientRequest, span: Span, inner: string): ClientRequest => ({
   ...request,

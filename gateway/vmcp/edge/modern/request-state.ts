@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { ClientRequest } from '../../client-request.ts';
-import { SealedTexts } from './sealed-text.ts';
+import { SealedTexts, type Secrets } from './sealed-text.ts';
 
 const LIFE_MS = 3_600_000;
 /** Most states that are remembered as used. The oldest are forgotten first. */
@@ -8,8 +8,12 @@ const MOST_USED = 100_000;
 /** Longest state of a backend that is sealed, in characters. */
 export const LONGEST_STATE = 65_536;
 
-/** State that a client returns with its answers: that of its backend, or the handle of a call that waits here. */
-export type RequestState = { readonly inner: string } | { readonly handle: string };
+/**
+ * State that a client returns with its answers: that of its backend, or the handle of a call that waits, and its
+ * replica where there are several.
+ */
+export type RequestState =
+  { readonly inner: string } | { readonly handle: string; readonly replica?: string | undefined };
 
 /** Request that a state belongs to: a state of another user, item or of other arguments is rejected. */
 export type Binding = readonly [principal: string, method: string, request: string];
@@ -22,29 +26,43 @@ export function bindingOf(principal: string, { body, params, envelope }: ClientR
   return [principal, envelope.method ?? '', hash.digest('base64url')];
 }
 
-/**
- * Seals states with AES-256-GCM under a key of this process, each for one use within an hour.
- * @see MCP 2026-07-28, SEP-2322
- */
+export interface RequestStatesOptions {
+  readonly now: () => number;
+  readonly secrets: Secrets;
+  /** Records the use of a state for all replicas; undefined while there is only this process. */
+  readonly useOnce: () => ((id: string, lifeMs: number) => Promise<boolean>) | undefined;
+}
+
+/** Seals states with AES-256-GCM, each for one use within an hour. @see MCP 2026-07-28, SEP-2322 */
 export class RequestStates {
-  readonly #texts = new SealedTexts(randomBytes(32));
+  readonly #texts: SealedTexts;
   readonly #now: () => number;
+  readonly #useOnce: RequestStatesOptions['useOnce'];
   readonly #used = new Set<string>();
 
-  constructor(now: () => number) {
+  constructor({ now, secrets, useOnce }: RequestStatesOptions) {
+    this.#texts = new SealedTexts(secrets, 'request state');
     this.#now = now;
+    this.#useOnce = useOnce;
   }
 
   seal(state: RequestState, binding: Binding): string {
     return this.#texts.seal(JSON.stringify({ ...state, until: this.#now() + LIFE_MS }), JSON.stringify(binding));
   }
 
-  /** Returns a state once; undefined for one that is altered, expired, used, or of another request. */
-  open(sealed: string, binding: Binding): RequestState | undefined {
+  /**
+   * Returns a state once; undefined for one that is altered, expired, used, or of another request. Rejects with
+   * `KeyValueStoreUnavailable`.
+   */
+  open(sealed: string, binding: Binding): RequestState | undefined | Promise<RequestState | undefined> {
     const opened = this.#texts.open(sealed, JSON.stringify(binding));
     if (!opened) return undefined;
     const { until, ...state } = JSON.parse(opened.text) as RequestState & { readonly until: number };
-    return until > this.#now() && this.#use(opened.iv.toString('base64url')) ? state : undefined;
+    if (until <= this.#now()) return undefined;
+    const id = opened.iv.toString('base64url');
+    const useOnce = this.#useOnce();
+    if (useOnce) return useOnce(id, LIFE_MS).then((isFirst) => (isFirst ? state : undefined));
+    return this.#use(id) ? state : undefined;
   }
 
   #use(id: string): boolean {

@@ -8,6 +8,7 @@ import { CODE } from '../../error-codes.ts';
 import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
 import { resultTypeOf } from '../../transport/modern/result-text.ts';
+import type { SealKeys } from '../../replicas/seal-keys.ts';
 import { LONGEST_STATE, type Binding, type RequestStates } from './request-state.ts';
 import type { TaskIds } from './tasks/task-ids.ts';
 import { declaresTasks, taskIdIn, TASKS_UNDECLARED, withTaskId } from './tasks/task-text.ts';
@@ -17,6 +18,10 @@ export interface Rounds {
   readonly states: RequestStates;
   readonly suspended: SuspendedCalls<RoundsAnswer>;
   readonly tasks: TaskIds;
+  /** Secrets that states and task ids are sealed with. */
+  readonly keys: () => SealKeys;
+  /** Name of this process among several replicas. */
+  readonly replica: () => string | undefined;
 }
 
 /**
@@ -231,8 +236,8 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     this.#hasAsked = true;
     this.#out = undefined;
     out.unwatchClient();
-    const { states, suspended } = this.#rounds;
-    const state = states.seal({ handle: suspended.add(this) }, this.#binding());
+    const { states, suspended, replica } = this.#rounds;
+    const state = states.seal({ handle: suspended.add(this), replica: replica() }, this.#binding());
     const requests = [...asked].map(([id, request]) => `${id}:${request}`).join(',');
     out.result(`{"resultType":"input_required","inputRequests":{${requests}},"requestState":${JSON.stringify(state)}}`);
   }

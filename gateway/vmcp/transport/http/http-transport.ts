@@ -1,9 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type Dispatcher } from 'undici';
 import { guardedConnector } from '../../../outbound/connector.ts';
 import { policyFor, type OutboundPolicy } from '../../../outbound/policy.ts';
 import type {
   BackendRequest,
+  BackendSession,
   Channel,
   ChannelOwner,
   ReplySink,
@@ -50,6 +52,8 @@ const STREAM_CONNECTIONS = STREAM_LIMITS.total + 1;
 /** Shorter than the 5 s of Node and Python servers: a request on a connection that the server is closing is lost. */
 const KEEP_ALIVE_MS = 4_000;
 const CLOSE_TIMEOUT_MS = 2_000;
+/** Digits before the number of a request in a session that replicas share. With eight more digits it fits a double. */
+const replicaDigits = (): string => String(randomInt(1_000_000, 10_000_000));
 
 /**
  * Connection pools of one backend. Unsolicited streams have their own pool, so that they cannot use up the connections
@@ -115,6 +119,8 @@ class HttpChannel implements Channel, ExchangeHost {
   readonly #owner: ChannelOwner;
   readonly #headers: string[];
   #sessionId: string | undefined;
+  /** Digits that distinguish the ids of this replica. */
+  readonly #idPrefix: string;
   #lastId = 0;
   #listener: StreamListener | undefined;
   /** Notifications and responses that the backend has not answered yet. */
@@ -131,6 +137,7 @@ class HttpChannel implements Channel, ExchangeHost {
     this.path = options.url.pathname + options.url.search;
     this.maxReplyBytes = options.maxReplyBytes;
     this.#owner = owner;
+    this.#idPrefix = owner.isShared ? replicaDigits() : '';
     this.#headers = [
       ...Object.entries(options.headers).flat(),
       'content-type',
@@ -141,6 +148,8 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   async open(signal: AbortSignal): Promise<Channel> {
+    const { resume } = this.#owner;
+    if (resume) return this.#resumed(resume);
     const params = initializeParams(this.#owner, this.#options.clientInfo);
     const credential = await unlessAborted(this.#owner.authorize?.(), signal);
     const reply = await requestReply(
@@ -149,15 +158,33 @@ class HttpChannel implements Channel, ExchangeHost {
       { signal },
     );
     this.facts = readServerFacts(reply, this.#sessionId !== undefined);
-    if (this.#sessionId !== undefined) this.#headers.push('mcp-session-id', this.#sessionId);
-    this.#headers.push('mcp-protocol-version', this.facts.revision);
+    this.#addSessionHeaders();
     await this.#post(INITIALIZED);
     return this;
   }
 
+  /** Continues a session that another replica has opened. */
+  #resumed({ id, revision, capabilities }: BackendSession): Channel {
+    this.#sessionId = id;
+    this.facts = { ...UNKNOWN, revision, capabilities, hasSession: true };
+    this.#addSessionHeaders();
+    return this;
+  }
+
+  #addSessionHeaders(): void {
+    if (this.#sessionId !== undefined) this.#headers.push('mcp-session-id', this.#sessionId);
+    this.#headers.push('mcp-protocol-version', this.facts.revision);
+  }
+
+  get session(): BackendSession | undefined {
+    const { revision, capabilities } = this.facts;
+    const id = this.#sessionId;
+    return id === undefined ? undefined : { id, url: this.#options.url.href, revision, capabilities };
+  }
+
   request(request: BackendRequest, sink: ReplySink): RequestHandle {
     this.#lastId += 1;
-    const ownId = String(this.#lastId);
+    const ownId = this.#idPrefix + String(this.#lastId);
     const extra = request.headers;
     const plain = extra ? [...besideOwn(extra, this.#options.headers), ...this.#headers] : this.#headers;
     const headers = withCredential(plain, request.credential);
@@ -230,9 +257,18 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#sending.add(sent);
   }
 
-  async close(): Promise<void> {
+  unlisten(): void {
+    this.#listener?.close();
+    this.#listener = undefined;
+  }
+
+  release(): void {
     this.alive = false;
     this.#listener?.close();
+  }
+
+  async close(): Promise<void> {
+    this.release();
     if (this.#sessionId === undefined) return;
     // on another connection the DELETE would overtake earlier messages
     if (this.#sending.size > 0)

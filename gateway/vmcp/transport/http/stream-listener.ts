@@ -22,8 +22,8 @@ export interface ListenerOptions {
   readonly log: Logger;
 }
 
-/** Temporary 4xx statuses of a backend with a stream: login required, too slow, too many requests. */
-const PASSING: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+/** Temporary 4xx statuses of a backend with a stream: login required, too slow, still open elsewhere, too many requests. */
+const PASSING: ReadonlySet<number> = new Set([401, 408, 409, 425, 429]);
 
 const FIRST_RETRY_MS = 1_000;
 const SHORTEST_RETRY_MS = 50;

@@ -71,7 +71,8 @@ class Eras {
   }
 
   async open(owner: ChannelOwner, signal: AbortSignal): Promise<Channel> {
-    if (this.#modern === false || this.#now() < this.#assumedUntil) return this.#openLegacy(owner, signal);
+    if (owner.resume || this.#modern === false || this.#now() < this.#assumedUntil)
+      return this.#openLegacy(owner, signal);
     if (this.#modern === undefined) return this.#openUnknown(owner, signal);
     if (this.#isFree(owner)) return this.#modernChannel(owner, this.#modern);
     return this.#orModern(this.#openLegacy(owner, signal), owner, this.#modern);

@@ -169,14 +169,17 @@ export class RunningWorkload {
     await this.#served.probe(); // its tools are listed again when the edit counts as undone
   }
 
-  /** Waits for the first answer to the new settings. A server that rejects the credential does answer. */
+  /**
+   * Waits for the first answer to the new settings. A server that rejects the credential does answer, and one whose login
+   * waits for the user has answered too: the user may take minutes.
+   */
   async #answers(): Promise<void> {
     const end = performance.now() + ANSWER_WITHIN_MS;
     for (;;) {
       await this.#served.probe(); // until then the state is that of the old settings
       const { status, isPermanent, reason, failedProbes, restart } = this.state();
       if (this.#interrupted.signal.aborted) throw new SwapFailed('vmcp is stopping');
-      if (status === 'unauthenticated') return;
+      if (status === 'unauthenticated' || this.login()?.kind === 'login_required') return;
       if (restart && !restart.isOpen) throw new SwapFailed(endSentence(restart));
       if (failedProbes === 0 && (status === 'healthy' || status === 'degraded')) return;
       if (isPermanent || status === 'unhealthy' || performance.now() >= end)

@@ -2,10 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { TaskIds } from './task-ids.ts';
 
+const newIds = (secret = randomBytes(32)): TaskIds => {
+  const secrets = [secret];
+  return new TaskIds(() => secrets);
+};
 const origin = { backend: 'one', tool: 'one_slow', taskId: 'task-1' };
 
 it('opens an id for its owner, and hides what it holds', () => {
-  const ids = new TaskIds();
+  const ids = newIds();
   const sealed = ids.seal(origin, 'ann') ?? '';
   expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('task-1');
   expect(sealed).toMatch(/^[\w-]+$/u);
@@ -13,7 +17,7 @@ it('opens an id for its owner, and hides what it holds', () => {
 });
 
 it('seals equal tasks to equal ids, and others to other ids', () => {
-  const ids = new TaskIds();
+  const ids = newIds();
   const sealed = ids.seal(origin, 'ann');
   expect(ids.seal({ ...origin }, 'ann')).toBe(sealed);
   const others = [
@@ -27,9 +31,9 @@ it('seals equal tasks to equal ids, and others to other ids', () => {
 
 it('opens an id in every process with the same key, and in no other', () => {
   const key = randomBytes(32);
-  const sealed = new TaskIds(key).seal(origin, 'ann') ?? '';
-  expect(new TaskIds(key).open(sealed, 'ann')).toEqual(origin);
-  expect(new TaskIds(randomBytes(32)).open(sealed, 'ann')).toBeUndefined();
+  const sealed = newIds(key).seal(origin, 'ann') ?? '';
+  expect(newIds(key).open(sealed, 'ann')).toEqual(origin);
+  expect(newIds().open(sealed, 'ann')).toBeUndefined();
 });
 
 it.each([
@@ -43,13 +47,13 @@ it.each([
   ['that is empty', () => ['', 'ann']],
   ['of a backend', () => ['task-1', 'ann']],
 ])('refuses an id %s', (_, change) => {
-  const ids = new TaskIds();
+  const ids = newIds();
   const [sealed = '', principal = ''] = change(ids.seal(origin, 'ann') ?? '');
   expect(ids.open(sealed, principal)).toBeUndefined();
 });
 
 it('refuses to seal an id that fits into no header', () => {
-  const ids = new TaskIds();
+  const ids = newIds();
   expect(ids.seal({ ...origin, taskId: 'x'.repeat(2_000) }, 'ann')).toBeDefined();
   expect(ids.seal({ ...origin, taskId: 'é'.repeat(1_100) }, 'ann')).toBeUndefined();
 });

@@ -1,5 +1,5 @@
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { IV_BYTES, SealedTexts } from '../sealed-text.ts';
+import { createHmac } from 'node:crypto';
+import { DerivedKeys, IV_BYTES, SealedTexts, type Secrets } from '../sealed-text.ts';
 
 /** Longest text that is sealed, in bytes: an id must fit into a header. */
 const LONGEST_TEXT = 2_048;
@@ -14,17 +14,16 @@ export interface TaskOrigin {
 }
 
 /**
- * Task ids as clients know them: sealed with backend, tool and owner, so that every process with the key can serve
- * them, and nobody else can use them. Equal tasks have equal ids, as clients compare them. @see MCP SEP-2663
+ * Task ids as clients know them: sealed with backend, tool and owner, so that every process with the secret can
+ * serve them, and nobody else can use them. Equal tasks have equal ids, as clients compare them. @see MCP SEP-2663
  */
 export class TaskIds {
   readonly #texts: SealedTexts;
-  readonly #ivKey: Buffer;
+  readonly #ivKeys: DerivedKeys;
 
-  /** `secret` has 32 bytes. */
-  constructor(secret: Buffer = randomBytes(32)) {
-    this.#texts = new SealedTexts(derived(secret, 'seal'));
-    this.#ivKey = derived(secret, 'iv');
+  constructor(secrets: Secrets) {
+    this.#texts = new SealedTexts(secrets, 'task id seal');
+    this.#ivKeys = new DerivedKeys(secrets, 'task id iv');
   }
 
   /** Returns undefined for an id that is too long. */
@@ -32,7 +31,7 @@ export class TaskIds {
     const text = JSON.stringify([backend, tool, taskId]);
     if (Buffer.byteLength(text) > LONGEST_TEXT) return undefined;
     // derived from all that is sealed, so it repeats only for the same id
-    const iv = createHmac('sha256', this.#ivKey)
+    const iv = createHmac('sha256', this.#ivKeys.newest)
       .update(JSON.stringify([principal, text]))
       .digest();
     return this.#texts.seal(text, principal, iv.subarray(0, IV_BYTES));
@@ -46,7 +45,3 @@ export class TaskIds {
     return { backend, tool, taskId };
   }
 }
-
-/** Derives a key by HKDF (RFC 5869). */
-const derived = (secret: Buffer, use: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, '', `vmcp task id ${use}`, 32));

@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { GatewayConfig } from './contract/gateway-config.ts';
+import type { Logger } from './contract/logger.ts';
+import type { KeyValueStore } from './kvstore/key-value-store.ts';
+import { keySection, openSharedStore, reachStore, sharedStoreOf } from './shared-store.ts';
+
+/** Longest wait for the store. A slower store counts as unavailable. */
+const REPLY_TIMEOUT_MS = 2_000;
+
+const LACKS_RIGHTS =
+  'the user of the key-value store lacks rights for the sessions: see docs/replicas.md, or set sessionStorage to memory';
+
+export interface SessionStorageDeps {
+  readonly log: Logger;
+  /** Value of an environment variable. */
+  readonly env: (name: string) => string | undefined;
+}
+
+/** The store of one virtual server's sessions, and the settings that it was opened with. */
+interface Opened {
+  readonly place: ReturnType<typeof placeOf>;
+  readonly store: KeyValueStore | undefined;
+}
+
+/** Store that the replicas of one virtual server share their sessions in; without one they stay in memory. */
+export class SessionStorage {
+  readonly #deps: SessionStorageDeps;
+  #opened: Opened = { place: undefined, store: undefined };
+
+  constructor(deps: SessionStorageDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Opens the store of `config`, if it is another one. `apply` passes it to `use`, and `discard` closes it. Rejects with
+   * an Error that names an unusable setting.
+   */
+  async prepare(
+    config: GatewayConfig,
+    use: (store: KeyValueStore | undefined) => void,
+  ): Promise<{ apply(): void; discard(): void }> {
+    const before = this.#opened;
+    const place = placeOf(config);
+    if (isDeepStrictEqual(place, before.place)) return { apply: () => undefined, discard: () => undefined };
+    const next: Opened = { place, store: place && (await this.#open(place)) };
+    return {
+      apply: () => {
+        this.#opened = next;
+        use(next.store);
+        closeSoon(before);
+      },
+      discard: () => next.store?.close(),
+    };
+  }
+
+  close(): void {
+    closeSoon(this.#opened);
+  }
+
+  async #open({ shared, section }: NonNullable<ReturnType<typeof placeOf>>): Promise<KeyValueStore> {
+    const { log, env } = this.#deps;
+    const onDenied = (fault: string): void => {
+      log.warn(LACKS_RIGHTS, { fault });
+    };
+    const store = await openSharedStore(shared, section, { log, env, replyTimeoutMs: REPLY_TIMEOUT_MS, onDenied });
+    await reachStore(store);
+    return store;
+  }
+}
+
+/** Messages that are under way get their answer within this time. */
+const closeSoon = ({ store }: Opened): void => {
+  if (store) setTimeout(() => store.close(), REPLY_TIMEOUT_MS).unref();
+};
+
+/** Returns the store of a configuration's sessions and the section of its keys; undefined for the memory. */
+function placeOf(config: GatewayConfig) {
+  const shared = config.vmcp.session_storage === 'memory' ? undefined : sharedStoreOf(config);
+  return shared && { shared, section: keySection('mcp', config.vmcp.namespace, config.name) };
+}

@@ -1,0 +1,288 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { scanBackendEnvelope, type Envelope } from '../../http/json-scan.ts';
+import type { Answer, CallRefusal, WatchingCall } from '../answers/answer.ts';
+import type { Budget } from '../budgets/limits.ts';
+import { CODE } from '../error-codes.ts';
+import type { Mailbox } from './messages.ts';
+
+/** Longest wait for the replica with the call, and the interval at which it is checked. */
+const ANSWER_MS = 2_000;
+const CHECK_EVERY_MS = 2_000;
+/** Longest body of one message: a longer reply is sent in pieces. */
+const PIECE_BYTES = 256 * 1024;
+
+/** A call that waits for the answers of its client. */
+export interface ResumableCall {
+  /** `responses` are JSON texts by the keys of their requests. */
+  resume(out: Answer, responses: ReadonlyMap<string, string>): void;
+}
+
+/** Answers the error for a call that does not wait any more. */
+export const answerCallEnded = (answer: Answer): void => {
+  const message = 'the call does not wait for input any more: send the request again without "requestState"';
+  answer.error(CODE.internal, message, { reason: 'call_ended' });
+};
+
+/** A client of this replica that waits for a call of another one. */
+interface Waiting {
+  readonly answer: Answer;
+  readonly accepted: PromiseWithResolvers<boolean>;
+  /** True when the replica has no answer for the client any more. */
+  isGone: boolean;
+}
+
+/**
+ * Calls that wait for input at one replica while their client answers at another one. The client's answers go to the
+ * replica with the call, and the reply comes back.
+ */
+export class ResumedCalls {
+  readonly #mailbox: Mailbox;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #remote = new Map<string, RemoteAnswer>();
+  #take: ((handle: string) => ResumableCall | undefined) | undefined;
+  #last = 0;
+
+  constructor(mailbox: Mailbox) {
+    this.#mailbox = mailbox;
+    mailbox.on('resume', ({ handle, ticket, id }, body, from) => {
+      const call = this.#take?.(handle);
+      const step = (name: string, args: readonly unknown[] = [], bytes?: Buffer) =>
+        mailbox.send(from, 'answer', { ticket, step: name, args }, bytes);
+      if (!call) {
+        step('gone').catch(() => undefined);
+        return;
+      }
+      step('accepted').catch(() => undefined);
+      const answer = new RemoteAnswer(Buffer.from(id), step, () => this.#remote.delete(ticket));
+      this.#remote.set(ticket, answer);
+      call.resume(answer, new Map(JSON.parse(body.toString()) as [string, string][]));
+    });
+    mailbox.on('waiting', ({ ticket }, _body, from) => {
+      if (!this.#remote.has(ticket)) mailbox.post(from, 'answer', { ticket, step: 'gone', args: [] });
+    });
+    mailbox.on('left', ({ ticket }) => {
+      this.#remote.get(ticket)?.clientLeft();
+    });
+    mailbox.on('answer', ({ ticket, step, args }, body) => {
+      this.#receive(ticket, step, args, Buffer.from(body));
+    });
+  }
+
+  /** `take` removes and returns a waiting call of this process. */
+  serve(take: (handle: string) => ResumableCall | undefined): void {
+    this.#take = take;
+  }
+
+  /** Continues a call that waits at `replica`. */
+  async resume(replica: string, handle: string, responses: ReadonlyMap<string, string>, answer: Answer): Promise<void> {
+    const mailbox = this.#mailbox;
+    const ticket = `${mailbox.replica}${String((this.#last += 1))}`;
+    const waiting: Waiting = { answer, accepted: Promise.withResolvers<boolean>(), isGone: false };
+    this.#waiting.set(ticket, waiting);
+    const body = Buffer.from(JSON.stringify([...responses]));
+    try {
+      await mailbox.send(replica, 'resume', { handle, ticket, id: answer.id.toString() }, body);
+    } catch (error) {
+      // the message may have arrived all the same
+      if (!this.#waiting.delete(ticket)) return;
+      mailbox.post(replica, 'left', { ticket });
+      throw error;
+    }
+    const isAccepted = await Promise.race([waiting.accepted.promise, sleep(ANSWER_MS, false, { ref: false })]);
+    if (!isAccepted) {
+      if (this.#waiting.delete(ticket)) answerCallEnded(answer);
+      return;
+    }
+    if (!this.#waiting.has(ticket)) return;
+    answer.watchClient({
+      clientLeft: () => {
+        if (!this.#waiting.delete(ticket)) return;
+        mailbox.post(replica, 'left', { ticket });
+        answer.drop();
+      },
+    });
+    await this.#watch(ticket, replica, waiting);
+  }
+
+  /** Answers an error when the replica with the call stops, or when its answer was lost. */
+  async #watch(ticket: string, replica: string, waiting: Waiting): Promise<void> {
+    const { answer } = waiting;
+    while (this.#waiting.has(ticket)) {
+      await sleep(CHECK_EVERY_MS, undefined, { ref: false });
+      const isRunning = !waiting.isGone && (await this.#mailbox.isRunning(replica).catch(() => true));
+      if (isRunning) this.#mailbox.post(replica, 'waiting', { ticket });
+      if (isRunning || !this.#waiting.delete(ticket)) continue;
+      answer.unwatchClient();
+      if (answer.started) answer.cut();
+      else answerCallEnded(answer);
+    }
+  }
+
+  #receive(ticket: string, step: string, args: readonly unknown[], body: Buffer): void {
+    const waiting = this.#waiting.get(ticket);
+    if (!waiting) return;
+    if (step === 'accepted' || step === 'gone') {
+      waiting.isGone = step === 'gone';
+      waiting.accepted.resolve(!waiting.isGone);
+      return;
+    }
+    waiting.accepted.resolve(true);
+    const isLast = play(waiting.answer, step, args, body);
+    if (!isLast) return;
+    this.#waiting.delete(ticket);
+    waiting.answer.unwatchClient();
+  }
+}
+
+/** Repeats a step of a `RemoteAnswer` on the client's answer. Returns true for the last one. */
+function play(answer: Answer, step: string, args: readonly unknown[], body: Buffer): boolean {
+  switch (step) {
+    case 'message':
+      answer.message(body, scanBackendEnvelope(body));
+      return false;
+    case 'part':
+      answer.part(body);
+      return false;
+    case 'end':
+      answer.end();
+      return true;
+    case 'reply':
+      answer.reply(body, args[0] as string | undefined);
+      return true;
+    case 'result':
+      answer.result(body, args[0] as string | undefined);
+      return true;
+    case 'error':
+      answer.error(args[0] as number, args[1] as string, args[2]);
+      return true;
+    case 'refuse':
+      answer.refuse(args[0] as CallRefusal);
+      return true;
+    case 'challenge':
+      return answer.challenge(args[0] as string, args[1] as string[] | undefined);
+    case 'unavailable':
+      return answer.unavailable(args[0] as string);
+    case 'busy':
+      return answer.busy(args[0] as string, args[1] as Budget);
+    case 'cut':
+      answer.cut();
+      return true;
+    default:
+      answer.drop();
+      return true;
+  }
+}
+
+type Step = (name: string, args?: readonly unknown[], bytes?: Buffer) => Promise<void>;
+
+/** Answer to a client of another replica. */
+class RemoteAnswer implements Answer {
+  readonly id: Buffer;
+  readonly collects = true;
+  started = false;
+  readonly #step: Step;
+  readonly #onEnd: () => void;
+  #call: WatchingCall | undefined;
+  /** Steps that the store has not passed on yet: they keep their order. */
+  #sent: Promise<void> = Promise.resolve();
+
+  constructor(id: Buffer, step: Step, onEnd: () => void) {
+    this.id = id;
+    this.#step = step;
+    this.#onEnd = onEnd;
+  }
+
+  clientLeft(): void {
+    this.#onEnd();
+    this.#call?.clientLeft();
+  }
+
+  message(message: Buffer, _envelope: Envelope): void {
+    this.started = true;
+    this.#send('message', [], message);
+  }
+
+  reply(message: Buffer, errorType?: string): void {
+    this.#whole('reply', message, errorType);
+  }
+
+  result(result: Buffer | string, errorType?: string): void {
+    this.#last('result', [errorType], Buffer.from(result));
+  }
+
+  error(code: number, message: string, data?: unknown): void {
+    this.#last('error', [code, message, data]);
+  }
+
+  refuse(refusal: CallRefusal): void {
+    this.#last('refuse', [refusal]);
+  }
+
+  challenge(description: string, scopes?: readonly string[]): boolean {
+    if (this.started) return false;
+    this.#last('challenge', [description, scopes]);
+    return true;
+  }
+
+  unavailable(description: string): boolean {
+    if (this.started) return false;
+    this.#last('unavailable', [description]);
+    return true;
+  }
+
+  busy(description: string, budget: Budget): boolean {
+    if (this.started) return false;
+    this.#last('busy', [description, budget]);
+    return true;
+  }
+
+  part(piece: Buffer): boolean {
+    this.started = true;
+    for (let at = 0; at < piece.length; at += PIECE_BYTES) this.#send('part', [], piece.subarray(at, at + PIECE_BYTES));
+    return true;
+  }
+
+  end(): void {
+    this.#last('end');
+  }
+
+  drop(): void {
+    this.#last('drop');
+  }
+
+  cut(): void {
+    this.#last('cut');
+  }
+
+  watchClient(call: WatchingCall): void {
+    this.#call = call;
+  }
+
+  unwatchClient(): void {
+    this.#call = undefined;
+  }
+
+  onDrain(callback: () => void): void {
+    void this.#sent.then(callback);
+  }
+
+  #whole(step: string, message: Buffer, errorType: string | undefined): void {
+    if (message.length <= PIECE_BYTES) {
+      this.#last(step, [errorType], message);
+      return;
+    }
+    this.part(message);
+    this.end();
+  }
+
+  #last(step: string, args: readonly unknown[] = [], bytes?: Buffer): void {
+    this.started = true;
+    this.#send(step, args, bytes);
+    void this.#sent.then(this.#onEnd);
+  }
+
+  #send(step: string, args: readonly unknown[] = [], bytes?: Buffer): void {
+    // a client that the store keeps from its reply notices that its replica has stopped, or leaves
+    this.#sent = this.#sent.then(() => this.#step(step, args, bytes)).catch(() => undefined);
+  }
+}
