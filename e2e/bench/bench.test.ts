@@ -30,6 +30,7 @@ const options: Options = {
   connections: [2],
   only: undefined,
   targets: ['bare-proxy'],
+  checkout: undefined,
   json: '',
 };
 const [engine] = engines();

@@ -68,7 +68,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-const { reports, failures } = await runAll({ options, engine, folder, root, log });
+const { reports, failures } = await runAll({ options, engine, folder, root: resolve(options.checkout ?? root), log });
 rmSync(folder, { recursive: true });
 const head = {
   date: new Date().toISOString(),

@@ -12,12 +12,14 @@ export interface Options {
   /** Ids of the workloads to run, in upper case; undefined for all. */
   readonly only: readonly string[] | undefined;
   readonly targets: readonly Target[];
+  /** Repository whose built gateway is measured; undefined: this one. */
+  readonly checkout: string | undefined;
   readonly json: string;
 }
 
 export const USAGE =
   'usage: node e2e/bench/main.ts [--rounds 7] [--seconds 4] [--connections 1,32,256] [--only W1,W4] ' +
-  '[--targets gateway,bare-proxy] [--json FILE]';
+  '[--targets gateway,bare-proxy] [--checkout DIR] [--json FILE]';
 
 /** A wrong flag; `message` names a valid form. */
 export class UsageError extends Error {}
@@ -56,6 +58,7 @@ export function parseOptions(argv: readonly string[], workloadIds: readonly stri
     connections: list(values.connections).map((value) => count('connections', value)),
     only,
     targets,
+    checkout: values.checkout,
     json: values.json,
   };
 }
@@ -70,6 +73,7 @@ function parse(argv: readonly string[]) {
         connections: { type: 'string', default: '1,32,256' },
         only: { type: 'string' },
         targets: { type: 'string', default: TARGETS.join(',') },
+        checkout: { type: 'string' },
         json: { type: 'string', default: '.cache/bench.json' },
       },
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compare, toPairedMarkdown, type RunReport } from './pairs.ts';
 
-const run = (perSecond: number, seconds?: number): RunReport => ({
+const run = (perSecondByRound: readonly number[], seconds?: number): RunReport => ({
   failures: [],
   reports: [
     {
@@ -10,8 +10,8 @@ const run = (perSecond: number, seconds?: number): RunReport => ({
           workload: 'W1',
           variant: '1 connection',
           server: 'gateway',
-          perSecond,
-          perSecondByRound: [perSecond],
+          perSecond: 0,
+          perSecondByRound,
           p50Ms: 1,
           p99Ms: 2,
           cpuSecondsPerThousand: null,
@@ -30,24 +30,20 @@ const run = (perSecond: number, seconds?: number): RunReport => ({
 });
 
 describe('compare', () => {
-  it('takes the median of the ratios pair by pair, not the ratio of the medians', () => {
-    const pairs = [
-      { head: run(100), base: run(100) },
-      { head: run(50), base: run(40) },
-      { head: run(10), base: run(20) },
-    ];
-    expect(compare(pairs)[0]).toMatchObject({ unit: '/s', head: 50, base: 40, ratio: 1, lowest: 0.5, highest: 1.25 });
+  it('takes the median of the ratios round by round, not the ratio of the medians', () => {
+    const [rate] = compare(run([100, 50, 10]), run([100, 40, 20]));
+    expect(rate).toMatchObject({ unit: '/s', head: 50, base: 40, ratio: 1, lowest: 0.5, highest: 1.25, rounds: 3 });
   });
 
   it('skips a figure that one of the two checkouts does not have', () => {
-    const names = compare([{ head: run(100, 1), base: run(100) }]).map(({ name }) => name);
+    const names = compare(run([100], 1), run([100])).map(({ name }) => name);
     expect(names).not.toContain('start, ready');
   });
 });
 
 describe('toPairedMarkdown', () => {
   it('prints one row for each figure, with as many cells as the header', () => {
-    const lines = toPairedMarkdown(compare([{ head: run(110, 1), base: run(100, 2) }])).split('\n');
+    const lines = toPairedMarkdown(compare(run([110], 1), run([100], 2))).split('\n');
     expect(lines[2]).toBe('| W1, 1 connection, gateway | /s | 100 | 110 | 1.10 | 1.10 to 1.10 | 1 |');
     expect(lines.at(-1)).toBe('| start, ready | s | 2.00 | 1.00 | 0.50 | 0.50 to 0.50 | 1 |');
     expect(new Set(lines.map((line) => line.split('|').length)).size).toBe(1);

@@ -7,13 +7,7 @@ export interface RunReport {
   readonly failures: readonly string[];
 }
 
-/** One run of each checkout, one after the other. */
-export interface Pair {
-  readonly head: RunReport;
-  readonly base: RunReport;
-}
-
-/** A figure of both checkouts; `ratio` is the median of head divided by base, pair by pair. */
+/** A figure of both checkouts; `ratio` is the median of head divided by base, round by round. */
 export interface Comparison {
   readonly name: string;
   readonly unit: string;
@@ -22,46 +16,39 @@ export interface Comparison {
   readonly ratio: number;
   readonly lowest: number;
   readonly highest: number;
-  readonly pairs: number;
+  readonly rounds: number;
 }
 
 interface Figure {
   readonly name: string;
   readonly unit: string;
-  readonly value: number;
+  /** By round; of some figures only the median of all rounds is known. */
+  readonly values: readonly number[];
 }
 
 const figuresOf = ({ reports }: RunReport): Figure[] =>
   reports.flatMap(({ rates, figures }) => [
-    ...rates.flatMap(({ workload, variant, server, perSecond, p99Ms, cpuSecondsPerThousand }) => {
+    ...rates.flatMap(({ workload, variant, server, perSecondByRound, p99Ms, cpuSecondsPerThousand }) => {
       const name = [workload, variant, server].join(', ');
       return [
-        { name, unit: '/s', value: perSecond },
-        { name, unit: 'ms, p99', value: p99Ms },
-        ...(cpuSecondsPerThousand === null ? [] : [{ name, unit: 'CPU s / 1,000', value: cpuSecondsPerThousand }]),
+        { name, unit: '/s', values: perSecondByRound },
+        { name, unit: 'ms, p99', values: [p99Ms] },
+        ...(cpuSecondsPerThousand === null ? [] : [{ name, unit: 'CPU s / 1,000', values: [cpuSecondsPerThousand] }]),
       ];
     }),
-    ...figures.map(({ workload, figure, unit, median: value }) => ({ name: `${workload}, ${figure}`, unit, value })),
+    ...figures.map(({ workload, figure, unit, values }) => ({ name: `${workload}, ${figure}`, unit, values })),
   ]);
 
-/** Compares the figures that both runs of a pair have, in the order of the first pair. */
-export function compare(pairs: readonly Pair[]): Comparison[] {
-  const found = new Map<string, { unit: string; name: string; head: number[]; base: number[] }>();
-  for (const { head, base } of pairs) {
-    const before = new Map(figuresOf(base).map(({ name, unit, value }) => [`${name} ${unit}`, value]));
-    for (const { name, unit, value } of figuresOf(head)) {
-      const old = before.get(`${name} ${unit}`);
-      if (old === undefined || old === 0) continue;
-      const entry = found.get(`${name} ${unit}`) ?? { name, unit, head: [], base: [] };
-      entry.head.push(value);
-      entry.base.push(old);
-      found.set(`${name} ${unit}`, entry);
-    }
-  }
-  return [...found.values()].map(({ name, unit, head, base }) => {
-    const ratios = head.map((value, index) => value / (base[index] ?? NaN));
+/** Compares the figures that the runs of both checkouts have, whose rounds alternated. */
+export function compare(head: RunReport, base: RunReport): Comparison[] {
+  const before = new Map(figuresOf(base).map(({ name, unit, values }) => [`${name} ${unit}`, values]));
+  return figuresOf(head).flatMap(({ name, unit, values }) => {
+    const old = before.get(`${name} ${unit}`);
+    if (old === undefined || old.length === 0 || old.includes(0)) return [];
+    const ratios = values.slice(0, old.length).map((value, round) => value / (old[round] ?? NaN));
     const range = { lowest: Math.min(...ratios), highest: Math.max(...ratios) };
-    return { name, unit, head: median(head), base: median(base), ratio: median(ratios), ...range, pairs: head.length };
+    const medians = { head: median(values), base: median(old), ratio: median(ratios) };
+    return [{ name, unit, ...medians, ...range, rounds: ratios.length }];
   });
 }
 
@@ -69,11 +56,11 @@ const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : val
 
 /** Renders the comparisons as a table: a ratio above 1 is better for rates and worse for other figures. */
 export function toPairedMarkdown(comparisons: readonly Comparison[]): string {
-  const rows = comparisons.map(({ name, unit, head, base, ratio, lowest, highest, pairs }) => {
+  const rows = comparisons.map(({ name, unit, head, base, ratio, lowest, highest, rounds }) => {
     const range = `${lowest.toFixed(2)} to ${highest.toFixed(2)}`;
-    return [name, unit, digits(base), digits(head), ratio.toFixed(2), range, String(pairs)];
+    return [name, unit, digits(base), digits(head), ratio.toFixed(2), range, String(rounds)];
   });
-  const header = ['workload', 'unit', 'base', 'this checkout', 'ratio', 'range', 'pairs'];
+  const header = ['workload', 'unit', 'base', 'this checkout', 'ratio', 'range', 'rounds'];
   return [header, header.map((_, index) => (index < 2 ? '---' : '---:')), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n');

@@ -1,5 +1,6 @@
 import type { Engine, Load, Plan } from './load/load.ts';
 import { median, medianOrNull } from './statistics.ts';
+import { inTurn } from './turns.ts';
 import { usage } from './usage.ts';
 
 /** One slice, or the medians of several, member by member. */
@@ -62,7 +63,7 @@ export async function interleave<C extends { readonly name: string }, S>(
   for (let round = 0; round < rounds; round += 1) {
     for (let turn = 0; turn < contenders.length; turn += 1) {
       const contender = contenders[(round + turn) % contenders.length];
-      if (contender) slices.get(contender.name)?.push(await slice(contender));
+      if (contender) slices.get(contender.name)?.push(await inTurn(() => slice(contender)));
     }
   }
   return slices;
