@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openSession, raw, textOf } from '../harness/clients/raw.ts';
 import { entry } from '../harness/manifests.ts';
@@ -47,7 +48,8 @@ describe.concurrent('a backend that declares resources and prompts and answers',
     const began = performance.now();
     const session = await openSession(vmcp.url);
     expect(performance.now() - began).toBeLessThan(3_000);
-    expect(await session.tools()).toEqual(['one_tool']);
+    // A machine so busy that the first probe takes longer than a second omits the backend from the first list.
+    await eventually('its tools are listed', async () => isDeepStrictEqual(await session.tools(), ['one_tool']));
     expect((await session.request('resources/list')).result).toMatchObject({ resources: [] });
     expect((await session.request('resources/templates/list')).result).toMatchObject({ resourceTemplates: [] });
     expect((await session.request('prompts/list')).result).toMatchObject({ prompts: [] });

@@ -67,11 +67,11 @@ const callLongerThan30s = beside(async (scope) => {
 
 describe.concurrent('a backend that hangs', () => {
   it('does not delay initialize, and its tools are omitted from the list', async () => {
-    const { vmcp } = await setup({ timeouts: { default: '2s' } }, () => 'hang');
+    const { vmcp } = await setup({ timeouts: { default: '4s' } }, () => 'hang');
     const [session, initializeMs] = await timed(() => openSession(vmcp.url));
-    expect(initializeMs).toBeLessThan(1_900);
+    expect(initializeMs).toBeLessThan(3_900);
     const [{ result }, listMs] = await timed(() => session.request('tools/list'));
-    expect(listMs).toBeLessThan(6_000);
+    expect(listMs).toBeLessThan(12_000);
     const names = (result?.['tools'] as { name: string }[]).map(({ name }) => name);
     expect(names).toContain('good_echo');
     expect(names.filter((name) => name.startsWith('bad_'))).toEqual([]);
@@ -115,9 +115,9 @@ describe.concurrent('partialFailureMode', () => {
     const { vmcp } = await setup({ failureHandling }, () => 'status-500');
     await becomes(vmcp, 'bad', 'unhealthy');
     const session = await openSession(vmcp.url);
+    await eventually('the good backend is listed', async () => (await session.tools()).includes('good_echo'));
     const { result } = await session.request('tools/list');
     expect(result?.['_meta']).toMatchObject({ [UNAVAILABLE]: ['bad'] });
-    expect(await session.tools()).toContain('good_echo');
   });
 });
 
@@ -125,7 +125,7 @@ describe.concurrent('a timeout', () => {
   it('of one workload ends its calls, and not longer calls of others', async () => {
     const { vmcp } = await setup({ timeouts: { default: '20s', perWorkload: { bad: '700ms' } } });
     const session = await openSession(vmcp.url);
-    await session.tools();
+    await eventually('the slow tool is listed', async () => (await session.tools()).includes('bad_slow'));
     const [cut, cutMs] = await timed(() => session.call('bad_slow', { ms: 15_000 }));
     expect(cut.result).toMatchObject({ isError: true });
     expect(textOf(cut)).toMatch(/bad.*timed out|timed out.*bad|timed out after/);

@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { openSession, raw, textOf } from '../harness/clients/raw.ts';
 import { connectV1 } from '../harness/clients/sdk-v1.ts';
-import { entry, group, virtualServer, yaml, type Manifest } from '../harness/manifests.ts';
+import { entry, group, resource, virtualServer, yaml, type Manifest } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, writeFiles } from '../harness/vmcp.ts';
@@ -56,6 +57,26 @@ it('removes a deleted backend, whose tools are then unknown', async () => {
   await expect.poll(vmcp.output).toMatch(/^applied: default\/\S+ {2}-beta$/mu);
   expect((await session.call('beta_echo', { text: 'x' })).error).toMatchObject({ code: -32602 });
   expect(textOf(await session.call('alpha_echo', { text: 'stays' }))).toBe('stays');
+});
+
+it('applies an edited MCPToolConfig to open sessions, and keeps the last one while it is missing', async () => {
+  const { vmcp, write, remove } = await start('alpha');
+  const rules = (...toolsFilter: string[]) =>
+    yaml(resource('MCPToolConfig', 'rules', { toolsFilter, toolsOverride: { echo: { name: 'say' } } }));
+  const aggregation = { tools: [{ workload: 'alpha', toolConfigRef: { name: 'rules' } }] };
+  await write('rules', rules('echo'));
+  await write('base', yaml(group(), virtualServer({ aggregation })));
+  const session = await openSession(vmcp.url);
+  const lists = (...tools: string[]) =>
+    eventually(`${tools.join()} are listed`, async () => isDeepStrictEqual(await session.tools(), tools));
+  await lists('alpha_say');
+  expect((await session.call('alpha_add', { a: 1, b: 2 })).error).toMatchObject({ code: -32602 });
+  await write('rules', rules('echo', 'add'));
+  await lists('alpha_add', 'alpha_say');
+  await remove('rules');
+  await eventually('the missing config is reported', () => /ToolConfigRefNotFound/u.test(vmcp.output()));
+  expect(textOf(await session.call('alpha_say', { text: 'still' }))).toBe('still');
+  await lists('alpha_add', 'alpha_say');
 });
 
 it('keeps the running configuration when the files have a mistake, and reports it', async () => {

@@ -12,16 +12,16 @@ describe('the lanes of a run', () => {
     expect(described('--project', 'cluster')).toEqual([[['cluster', 'vitest', '--project cluster']]]);
   });
 
-  it('run the operator and then the cluster beside all other projects', () => {
-    expect(described('--project', 'cluster', '--project', 'unit', '--project', 'operator', '--project', 'e2e')).toEqual(
+  it('run the operator and in the end the cluster beside all other projects', () => {
+    const named = ['cluster', 'unit', 'e2e-beside', 'operator', 'e2e'];
+    expect(described(...named.flatMap((project) => ['--project', project]))).toEqual([
+      [['main', 'vitest', '--project unit --project e2e']],
       [
-        [['main', 'vitest', '--project unit --project e2e']],
-        [
-          ['operator', 'vitest', '--project operator --maxWorkers 2'],
-          ['cluster', 'cluster', ''],
-        ],
+        ['operator', 'vitest', '--project operator --maxWorkers 2'],
+        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 1'],
+        ['cluster', 'cluster', ''],
       ],
-    );
+    ]);
   });
 
   it('run files that mostly wait in a third lane', () => {
@@ -30,7 +30,7 @@ describe('the lanes of a run', () => {
       [['main', 'vitest', '--project e2e']],
       [
         ['operator', 'vitest', '--project operator --maxWorkers 2'],
-        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 2'],
+        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 1'],
       ],
       [
         ['operator-waiting', 'vitest', '--project operator-waiting --maxWorkers 2'],
