@@ -98,7 +98,7 @@ module.exports = {
       from: { path: '^operator/(resolve|render|status)/', pathNot: TEST },
       to: {
         path: '^(gateway|operator|crds|e2e)/',
-        pathNot: `^operator/(resolve|render|status)/|^crds/kinds/|^gateway/contract/|^gateway/workloads/[^/]+\\.ts$|${KUBE_SHAPES}|${READER}|${ADDRESSES}|${VARIANTS}`,
+        pathNot: `^operator/(resolve|render|status)/|^crds/kinds/|^gateway/contract/|^gateway/workloads/([^/]+|container/options)\\.ts$|${KUBE_SHAPES}|${READER}|${ADDRESSES}|${VARIANTS}`,
       },
     },
     {

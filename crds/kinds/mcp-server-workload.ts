@@ -94,13 +94,16 @@ const resourceOverrides = block('Additions to the objects that the operator crea
   proxyService: block('Additions to the Service.', metadata),
 });
 
-const permissionProfile = block('Network permissions of the server. Ignored in a cluster.', {
-  type: Type.Optional(
-    Type.Enum(['builtin', 'configmap'], { default: 'builtin', description: 'Source of the profile.' }),
-  ),
-  name: required(253, '`none` or `network` for a built-in profile, otherwise the name of the ConfigMap.'),
-  key: text('Key in the ConfigMap.', { minLength: 1, maxLength: 253 }),
-});
+const permissionProfile = block(
+  'File system and network access of the container in local mode. In a cluster it has no effect: use a NetworkPolicy.',
+  {
+    type: Type.Optional(
+      Type.Enum(['builtin', 'configmap'], { default: 'builtin', description: 'Source of the profile.' }),
+    ),
+    name: required(253, '`none` or `network` for a built-in profile, otherwise the name of the ConfigMap.'),
+    key: text('Key in the ConfigMap.', { minLength: 1, maxLength: 253 }),
+  },
+);
 
 /** Fields about the pods of the server. */
 export const workloadFields = {

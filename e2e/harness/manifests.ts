@@ -6,6 +6,7 @@ export interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly stringData?: Readonly<Record<string, string>>;
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -46,6 +47,13 @@ export const secret = (name: string, stringData: Readonly<Record<string, string>
   kind: 'Secret',
   metadata: { name },
   stringData,
+});
+
+export const configMap = (name: string, data: Readonly<Record<string, string>>): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
 });
 
 /** Joins documents into one YAML text. */

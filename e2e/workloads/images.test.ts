@@ -1,20 +1,23 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll, describe, expect, it } from 'vitest';
 import { workingEngine } from '../../gateway/workloads/runner/testdata/engine.ts';
 import { connectV1 } from '../harness/clients/sdk-v1.ts';
+import { openSession, textOf } from '../harness/clients/raw.ts';
+import { configMap, gatewayOver, server } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
-import { root, temporaryFolder } from '../harness/vmcp.ts';
+import { root, startVmcp, temporaryFolder, writeFiles } from '../harness/vmcp.ts';
 import { callTool, serveWorkloads } from './serve-workloads.ts';
 
 const IMAGE = 'localhost/vmcp-test-workload:1';
 
 /** MCP server of the SDK with the tool `look`, over stdio or, with PORT, over streamable HTTP. */
 const SOURCE = `
+  import { readFileSync, writeFileSync } from 'node:fs';
   import { createServer, get } from 'node:http';
   import { networkInterfaces } from 'node:os';
   import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -30,6 +33,17 @@ const SOURCE = `
       const reached = await statusThroughProxy('http://169.254.169.254/');
       const seen = { mode: process.env.MODE, interfaces: Object.keys(networkInterfaces()), reached, args: process.argv.slice(2) };
       return { content: [{ type: 'text', text: JSON.stringify(seen) }] };
+    });
+    server.registerTool('write', { description: 'Writes to a file of each folder.' }, async () => {
+      const results = ['/in', '/out'].map((folder) => {
+        try {
+          writeFileSync(folder + '/note', readFileSync('/in/source', 'utf8'));
+          return 'written';
+        } catch ({ code }) {
+          return code;
+        }
+      });
+      return { content: [{ type: 'text', text: JSON.stringify(results) }] };
     });
     return server;
   };
@@ -110,6 +124,37 @@ describe.runIf(engine)(`images under ${engine ?? 'an engine'}`, { timeout: 60_00
       expect(readdirSync(join(state, 'networks'))).toEqual([]);
     },
   );
+
+  it('runs the images of an MCPServer with the access of its profile', async () => {
+    const scope = testScope();
+    const [source, target] = [await temporaryFolder(scope), await temporaryFolder(scope)];
+    await writeFiles(source, { source: 'from this machine' });
+    const profile = {
+      read: [`${source}:/in`],
+      write: [`${target}:/out`],
+      network: { outbound: { allow_host: ['example.com'] } },
+    };
+    const limited = { permissionProfile: { type: 'configmap', name: 'profiles', key: 'files.json' } };
+    const files = gatewayOver([
+      configMap('profiles', { 'files.json': JSON.stringify(profile) }),
+      server('files', IMAGE, limited),
+      server('closed', IMAGE, { transport: 'streamable-http', permissionProfile: { name: 'none' } }),
+      server('open', IMAGE, { permissionProfile: { name: 'network' } }),
+    ]);
+    const vmcp = await startVmcp(scope, { files, env: engineEnv });
+    const session = await openSession(vmcp.url);
+    await eventually(
+      'all are listed',
+      async () => (await session.tools()).filter((tool) => tool.endsWith('_look')).length === 3,
+    );
+    const look = async (name: string): Promise<unknown> => JSON.parse(textOf(await session.call(`${name}_look`)));
+    expect(await look('files')).toMatchObject({ interfaces: ['lo'], reached: 403 });
+    expect(await look('closed')).toMatchObject({ interfaces: ['lo'], reached: 403 });
+    expect(textOf(await session.call('open_look'))).toBe('Invalid URL'); // no proxy
+    expect(JSON.parse(textOf(await session.call('files_write')))).toEqual(['EROFS', 'written']);
+    expect(readFileSync(join(target, 'note'), 'utf8')).toBe('from this machine');
+    await session.end();
+  });
 
   it('rejects an image that does not exist, and stores nothing', async () => {
     const serve = await serveWorkloads(testScope(), await temporaryFolder(testScope()), engineEnv);

@@ -33,7 +33,7 @@ export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: 
   if (transport === 'stdio' && strategy !== undefined && strategy !== 'unauthenticated') {
     report.problem('OutgoingAuthOnStdio', 'spec.externalAuthConfigRef', STDIO_CREDENTIAL);
   }
-  checkUnbuilt(server, platform.mode, report);
+  checkUnbuilt(server, report);
   return resultOf(scope);
 }
 
@@ -42,7 +42,7 @@ export function checkMCPServerEntry(entry: MCPServerEntry, snapshot: Snapshot, p
   const scope = newObjectScope(snapshot, platform);
   checkReferences(entry, scope, scope.on(entry));
   resolveEntry(entry, scope);
-  checkUnbuilt(entry, platform.mode, scope.on(entry));
+  checkUnbuilt(entry, scope.on(entry));
   return resultOf(scope);
 }
 

@@ -2,7 +2,7 @@ import { pathText } from '../../crds/kinds/schema/object-path.ts';
 import { isOwnKind, REFERENCE_FIELDS, type ReferencedKind } from '../../crds/kinds/roles.ts';
 import type { FieldPath } from './fields/field-path.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
-import type { ObjectScope, Report } from './scope.ts';
+import type { ObjectScope, Platform, Report } from './scope.ts';
 import { objectsOf, type Resource, type Snapshot } from './snapshot.ts';
 
 export type ReferenceTarget = ReferencedKind | 'Secret' | 'ConfigMap';
@@ -15,6 +15,8 @@ export interface Reference {
   /** Key within a Secret or ConfigMap; absent when the whole object is meant. */
   readonly key?: string;
   readonly optional: boolean;
+  /** Mode in which the field has an effect; both when absent. */
+  readonly only?: Platform['mode'];
 }
 
 /** Fields with a value `{name}` or `{name, key}`, and the kind that they refer to. */
@@ -48,12 +50,19 @@ function collect(node: unknown, path: FieldPath): Reference[] {
   return Object.entries(node).flatMap(([member, value]) => {
     if (FREE_FORM.has(member)) return [];
     const here = [...path, member];
+    if (member === 'permissionProfile') return profileReference(value, here);
     const target = TARGETS.get(member) ?? (SECRET_MEMBER.test(member) ? 'Secret' : undefined);
     if (!target) return collect(value, here);
     if (Array.isArray(value)) return value.flatMap((item, index) => reference(item, [...here, index], target));
     return reference(value, here, target);
   });
 }
+
+/** A built-in profile is no object. The operator ignores profiles. */
+const profileReference = (value: unknown, path: FieldPath): Reference[] =>
+  (value as { type?: unknown }).type === 'configmap'
+    ? reference(value, path, 'ConfigMap').map((found) => ({ ...found, only: 'local' }))
+    : [];
 
 function reference(value: unknown, path: FieldPath, target: ReferenceTarget): Reference[] {
   if (typeof value !== 'object' || value === null) return [];
@@ -90,8 +99,9 @@ const notFoundReason = (target: ReferenceTarget): string =>
   isOwnKind(target) ? `${target.replace(/^MCP/u, '')}RefNotFound` : `${target}NotFound`;
 
 function checkReference(reference: Reference, world: World, report: Report): void {
-  const { path, target, name, key, optional } = reference;
-  const { snapshot } = world;
+  const { path, target, name, key, optional, only } = reference;
+  const { snapshot, platform } = world;
+  if (only !== undefined && only !== platform.mode) return;
   if (snapshot.broken.has(`${target}/${name}`)) {
     const message = `${target} "${name}" is invalid: correct its own problems first`;
     report.problem(CONSEQUENCE_REASON, `${path}.name`, message);

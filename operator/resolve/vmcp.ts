@@ -55,7 +55,7 @@ export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Pl
   checkReferences(vmcp, scope, scope.on(vmcp), (path) => platform.mode === 'local' || !isOutgoing(path));
   checkOutgoing(scope, names);
   const frame = resolveFrame(scope, names, toolsOf(members));
-  checkUnbuilt(vmcp, platform.mode, scope.on(vmcp));
+  checkUnbuilt(vmcp, scope.on(vmcp));
   if (platform.mode === 'cluster') return concludeInCluster(scope, frame, members);
   reportClusterFields(vmcp, scope.on(vmcp));
   return concludeLocally(scope, frame, members);

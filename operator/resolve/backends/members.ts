@@ -62,7 +62,7 @@ function checkMember(object: Member, found: readonly Member[], outer: Scope): Ch
   const { kind } = object;
   const { name } = object.metadata;
   const resolved = hasOwnName(object, found, scope) ? resolveMember(object, scope) : {};
-  checkUnbuilt(object, scope.platform.mode, report);
+  checkUnbuilt(object, report);
   if (scope.platform.mode === 'local') reportClusterFields(object, report);
   return { kind, name, scope, ...resolved };
 }

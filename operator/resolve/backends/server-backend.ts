@@ -1,6 +1,7 @@
 import type { Backend, BackendProcess } from '../../../gateway/contract/gateway-config.ts';
 import { FROM_ENV_IN_CLUSTER } from '../../../crds/kinds/mcp-server-workload.ts';
 import { checkImage } from './images.ts';
+import { resolveContainer } from './local-container.ts';
 import type { ObjectScope, Report } from '../scope.ts';
 import type { MCPServer } from '../snapshot.ts';
 
@@ -20,9 +21,10 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   checkTransportFields(spec, report);
   checkEnvironment(spec, report);
   checkHostVariables(server, scope, report);
-  checkMountPaths(spec, report);
   if (scope.platform.mode === 'local') return localBackend(server, scope);
+  checkMountPaths(spec, report);
   checkSharing(spec, report);
+  checkProfile(spec, report);
   checkProxyFields(spec, report);
   return clusterBackend(server, scope.snapshot.namespace);
 }
@@ -35,6 +37,13 @@ function checkSharing({ isolation = 'shared', maxProcesses }: MCPServer['spec'],
   }
   if (maxProcesses === undefined) return;
   report.warning('NoEffect', 'spec.maxProcesses', 'in a cluster one process serves every client: remove it');
+}
+
+/** Warns that no profile limits a pod. `network` is what a pod has anyway. */
+function checkProfile({ permissionProfile: profile }: MCPServer['spec'], report: Report): void {
+  if (profile === undefined || (profile.type !== 'configmap' && profile.name === 'network')) return;
+  const message = 'in a cluster no profile limits a server: use a NetworkPolicy for its pods, and remove this field';
+  report.warning('NoEffect', 'spec.permissionProfile', message);
 }
 
 /** Proxy fields that have no effect, with the fixed behaviour and the values that match it. */
@@ -143,12 +152,14 @@ function localEnvironment(
 function localBackend(server: MCPServer, scope: ObjectScope): Backend {
   const { metadata, spec } = server;
   const transport = spec.transport ?? 'stdio';
+  const container = resolveContainer(server, scope);
   return {
     name: metadata.name,
     transport,
     process: {
       image: spec.image,
       ...(spec.args && { args: spec.args }),
+      ...(container && { container }),
       ...localEnvironment(server, scope),
       ...(transport !== 'stdio' && spec.mcpPort !== undefined && { target_port: spec.mcpPort }),
     },

@@ -41,6 +41,7 @@ const FIELDS = KINDS.flatMap(({ kind, schema }) => {
 const DESCRIPTIVE: readonly string[] = [
   'MCPAuthzConfig spec.type',
   'MCPGroup spec.description',
+  'MCPServer spec.volumes[].name',
   'VirtualMCPServer spec.authServerConfig.upstreamProviders[].type',
   'VirtualMCPServer spec.config.name',
   'VirtualMCPServer spec.config.groupRef',
@@ -153,11 +154,7 @@ describe('every accepted field has an effect', () => {
       const values = ['set', { enabled: true, provider: 'kvstore' }];
       const value = values.find((candidate) => !isInert?.(candidate));
       const problems: ObjectProblem[] = [];
-      checkUnbuilt(
-        objectWith(kind, pattern, value),
-        'local',
-        reportInto({ kind, namespace: 'n', name: 'x' }, problems, []),
-      );
+      checkUnbuilt(objectWith(kind, pattern, value), reportInto({ kind, namespace: 'n', name: 'x' }, problems, []));
       expect(problems).toMatchObject([{ reason: 'NotSupportedYet', path: pattern.replaceAll('[]', '[0]') }]);
     },
   );

@@ -2,7 +2,7 @@ import { storeFacts } from '../../../gateway/authserver/storage/index.ts';
 import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
 import { occurrences, type FieldPattern } from './field-pattern.ts';
-import type { Platform, Report } from '../scope.ts';
+import type { Report } from '../scope.ts';
 import type { Resource } from '../snapshot.ts';
 
 /** Field of the schema that the gateway does not support yet. A server that sets it does not start. */
@@ -15,8 +15,6 @@ export interface UnbuiltField {
   readonly isInert?: (value: unknown) => boolean;
   /** Advice for the user; "remove this field" when absent. */
   readonly instead?: string;
-  /** Mode in which the field is unsupported; both when absent. */
-  readonly only?: Platform['mode'];
 }
 
 const REASON = 'NotSupportedYet';
@@ -29,17 +27,12 @@ const isMemory = (value: unknown): boolean => {
   return typeof provider === 'string' && !storeFacts(provider).isShared;
 };
 
-/** Returns true for the profile that equals the access of a local process. */
-const isNetworkProfile = (value: unknown): boolean =>
-  member(value, 'type') === 'builtin' && member(value, 'name') === 'network';
-
 const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 const TELEMETRY = 'telemetry of a single server';
 const RATE_LIMIT_ADVICE = 'set spec.config.rateLimiting of the VirtualMCPServer';
 const SESSION_ADVICE = 'set spec.sessionStorage of the VirtualMCPServer';
-const SANDBOX = 'isolation of local servers';
 /** Access control in front of one MCPServer instead of a group. */
 const PER_SERVER = 'access control of a single server';
 
@@ -66,7 +59,6 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.authzConfig', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfig on the VirtualMCPServer'],
     ['spec.authzConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfigRef on the VirtualMCPServer'],
     ['spec.oidcConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.oidcConfigRef on the VirtualMCPServer'],
-    ['spec.permissionProfile', SANDBOX, isNetworkProfile],
     ['spec.rateLimiting', 'rate limiting of a single server', undefined, RATE_LIMIT_ADVICE],
     ['spec.sessionStorage', 'a store for the sessions of a single server', isMemory, SESSION_ADVICE],
     ['spec.telemetryConfigRef', TELEMETRY, undefined, 'set telemetryConfigRef of the VirtualMCPServer'],
@@ -77,7 +69,6 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
       'set webhookConfigRef on the VirtualMCPServer of its group instead',
     ],
   ]),
-  { kind: 'MCPServer', pattern: 'spec.volumes', feature: SANDBOX, only: 'local' },
 ];
 
 type Row = readonly [
@@ -98,9 +89,9 @@ function ofKind(kind: UnbuiltField['kind'], rows: readonly Row[]): UnbuiltField[
 }
 
 /** Reports every unsupported field of an object. */
-export function checkUnbuilt(object: Resource, mode: Platform['mode'], report: Report): void {
-  for (const { kind, pattern, feature, isInert, only, instead = 'remove this field' } of UNBUILT_FIELDS) {
-    if (kind !== object.kind || (only ?? mode) !== mode) continue;
+export function checkUnbuilt(object: Resource, report: Report): void {
+  for (const { kind, pattern, feature, isInert, instead = 'remove this field' } of UNBUILT_FIELDS) {
+    if (kind !== object.kind) continue;
     for (const { path, value } of occurrences(object, pattern)) {
       if (!isEmptyList(value) && !isInert?.(value))
         report.problem(REASON, path, `${feature} is not built yet: ${instead}`);

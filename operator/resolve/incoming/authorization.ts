@@ -1,9 +1,8 @@
-import { parse } from 'yaml';
-import { readDocument } from '../../../gateway/contract/run-config/document.ts';
 import { authorization } from '../../../gateway/policy/authorization.ts';
 import { checkPolicies, unknownProvider } from '../../../gateway/policy/authorization/check.ts';
 import { AuthorizationConfig } from '../../../gateway/policy/authorization/config.ts';
 import { AUTHZ_INVALID } from '../../../gateway/policy/authorization/policy-text.ts';
+import { documentName, parseConfigMapDocument } from '../config-map-document.ts';
 import type { Identified, ObjectScope, Scope } from '../scope.ts';
 import type { MCPAuthzConfig } from '../snapshot.ts';
 
@@ -101,8 +100,8 @@ function configMapSource(scope: Scope): PolicySource | undefined {
   const text = scope.snapshot.configMaps.get(name)?.data[key];
   if (text === undefined) return undefined;
   const path = `${AUTHZ}.configMap`;
-  const document = `key "${key}" of ConfigMap "${name}"`;
-  const read = readPolicyDocument(text);
+  const document = documentName(name, key);
+  const read = parseConfigMapDocument(AuthorizationConfig, text);
   if ('problems' in read) {
     for (const message of read.problems) scope.on(scope.vmcp).problem(AUTHZ_INVALID, path, `${document}: ${message}`);
     return undefined;
@@ -115,22 +114,6 @@ function configMapSource(scope: Scope): PolicySource | undefined {
   };
   const config = { ...read.config, cedar: { ...read.config.cedar, ...override } };
   return { owner: scope.vmcp, config, pathOf: () => path, document };
-}
-
-function readPolicyDocument(
-  text: string,
-): { readonly config: AuthorizationConfig } | { readonly problems: readonly string[] } {
-  let value: unknown;
-  try {
-    value = parse(text);
-  } catch (error) {
-    const [what = ''] = (error instanceof Error ? error.message : String(error)).split(/:?\n/u);
-    return { problems: [`is neither JSON nor YAML: ${what}`] };
-  }
-  const read = readDocument(AuthorizationConfig, value);
-  return 'config' in read
-    ? read
-    : { problems: read.problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)) };
 }
 
 /** Reports policies and entities that cannot be used, and settings without effect. */
