@@ -72,12 +72,35 @@ describe('a command', () => {
     ['uvx --with x y', 'vmcp has no equivalent of uvx --with'],
     ['uv --directory /work run server.py', 'not projects in a folder'],
     ['docker mcp gateway run', '"docker run" only'],
-    ['docker run -i -v /a:/b mcp/fetch', 'vmcp has no equivalent of docker run -v'],
-    ['docker run --network=host mcp/fetch', 'vmcp has no equivalent of docker run --network'],
+    ['docker run -i -v data:/b mcp/fetch', 'the mount "data:/b" does not begin with an absolute path'],
+    ['docker run -i -v ${userHome}:/b mcp/fetch', 'does not begin with an absolute path'],
+    ['docker run -i -v /a mcp/fetch', 'vmcp has no equivalent of docker run -v "/a"'],
+    ['docker run -i -v /a:/b:z mcp/fetch', 'vmcp has no equivalent of docker run -v'],
+    ['docker run --mount type=volume,src=a,dst=/b mcp/fetch', 'vmcp has no equivalent of docker run --mount'],
+    ['docker run --mount type=bind,src=/a,dst=/b,bind-propagation=shared mcp/fetch', 'docker run --mount'],
+    ['docker run --mount type=bind,src=/a mcp/fetch', 'vmcp has no equivalent of docker run --mount'],
+    ['docker run --network=host mcp/fetch', 'vmcp has no equivalent of docker run --network "host"'],
+    ['docker run --gpus all mcp/fetch', 'vmcp has no equivalent of docker run --gpus'],
     ['docker run -i --rm', 'docker run has no image'],
     ['docker run -i Not/An/Image', 'is not a container image'],
   ])('leaves out %s', (text, reason) => {
     expect(reasonOf(command(text))).toContain(reason);
+  });
+
+  it('of docker keeps its mounts and its closed network', () => {
+    const mounts = '-v /a:/data --volume=/b:/more:ro --mount type=bind,src=/c,dst=/projects/c,ro';
+    const text = `docker run -i --rm ${mounts} --mount type=bind,source=/d,target=/d,readonly=false --net none mcp/files /data`;
+    expect(processOf(command(text))).toMatchObject({
+      image: 'mcp/files',
+      args: ['/data'],
+      volumes: [
+        { name: 'mount-1', hostPath: '/a', mountPath: '/data' },
+        { name: 'mount-2', hostPath: '/b', mountPath: '/more', readOnly: true },
+        { name: 'mount-3', hostPath: '/c', mountPath: '/projects/c', readOnly: true },
+        { name: 'mount-4', hostPath: '/d', mountPath: '/d' },
+      ],
+      permissionProfile: { name: 'none' },
+    });
   });
 
   it('of npx with another command than the package warns', () => {

@@ -20,6 +20,17 @@ export interface ProcessSpec {
   readonly env: readonly ({ readonly name: string; readonly value: string } | HostVariable)[];
   /** Environment variables whose values belong in a Secret. */
   readonly secrets: readonly Setting[];
+  /** Folders of this machine in a container. */
+  readonly volumes?: readonly Volume[];
+  /** Access of a container; that of its engine when absent. */
+  readonly permissionProfile?: { readonly name: 'none' };
+}
+
+export interface Volume {
+  readonly name: string;
+  readonly hostPath: string;
+  readonly mountPath: string;
+  readonly readOnly?: true;
 }
 
 /** MCP server that already runs somewhere. */

@@ -32,12 +32,14 @@ export function serverText(spec: ServerSpec, place: ServerPlace, ...comments: re
   return { kind, text, secret: secretText({ ...place, name: place.secretName, settings, hosts }) };
 }
 
-const processFields = ({ image, transport, args, env, secrets }: ProcessSpec, { secretName }: ServerPlace) => ({
-  image,
-  transport,
-  ...(args.length > 0 && { args }),
-  ...(env.length > 0 && { env }),
-  ...(secrets.length > 0 && { secrets: secrets.map(({ name }) => ({ name: secretName, key: name })) }),
+const processFields = (spec: ProcessSpec, { secretName }: ServerPlace) => ({
+  image: spec.image,
+  transport: spec.transport,
+  ...(spec.args.length > 0 && { args: spec.args }),
+  ...(spec.env.length > 0 && { env: spec.env }),
+  ...(spec.secrets.length > 0 && { secrets: spec.secrets.map(({ name }) => ({ name: secretName, key: name })) }),
+  ...(spec.volumes && { volumes: spec.volumes }),
+  ...(spec.permissionProfile && { permissionProfile: spec.permissionProfile }),
 });
 
 const remoteFields = ({ url, transport, headers }: RemoteSpec, { secretName }: ServerPlace) => ({

@@ -1,5 +1,5 @@
 import { argumentWarnings } from '../secret-text.ts';
-import type { HostVariable, Reading, Setting } from '../server-spec.ts';
+import type { HostVariable, ProcessSpec, Reading, Setting } from '../server-spec.ts';
 import { variableOf } from '../setting.ts';
 
 /** Command line of a client's file, without the command itself. */
@@ -23,7 +23,7 @@ export const stdioServer = (
   args: readonly string[],
   variables: readonly (Setting | HostVariable)[],
   notes: readonly string[] = [],
-): Reading => ({
+): { readonly server: ProcessSpec; readonly warnings: readonly string[] } => ({
   server: {
     runs: 'here',
     image,
