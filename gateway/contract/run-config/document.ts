@@ -60,7 +60,7 @@ function toProblems(schema: TSchema, config: unknown): Problem[] {
         return error.params.additionalProperties.map((name) => ({
           reason: 'UnknownField',
           path: member(name),
-          message: `the Run configuration has no field "${name}" here; remove it`,
+          message: `there is no field "${name}" here: remove it, or correct its name`,
         }));
       case 'required':
         return error.params.requiredProperties.map((name) => ({
@@ -97,7 +97,7 @@ export function readDocument<Schema extends TSchema>(
   json: unknown,
 ): { readonly config: Static<Schema> } | { readonly problems: Problem[] } {
   if (!isObject(json)) {
-    return { problems: [{ reason: 'InvalidType', path: '', message: 'a Run configuration is a JSON object' }] };
+    return { problems: [{ reason: 'InvalidType', path: '', message: 'must be an object' }] };
   }
   const embedded = json['embedded_auth_server_config'];
   const versions = [
