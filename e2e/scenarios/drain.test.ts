@@ -12,7 +12,7 @@ import { startVmcp, within, type Vmcp } from '../harness/vmcp.ts';
 
 const GRACE_MS = 40_000;
 const WORKERS = 16;
-const LOAD_MS = 5_000;
+const LOAD_LIMIT_MS = 60_000;
 
 async function start(...extra: Parameters<typeof gatewayOver>[0]) {
   const scope = testScope();
@@ -44,16 +44,17 @@ interface Attempt {
   readonly detail: string;
 }
 
-/** Calls without a pause for `LOAD_MS` or until the gateway stops answering. */
+/** Calls without a pause until the gateway refuses a call. */
 async function worker(vmcp: Vmcp, attempts: Attempt[]): Promise<void> {
   const session = await openSession(vmcp.url);
-  const until = performance.now() + LOAD_MS;
+  const until = performance.now() + LOAD_LIMIT_MS;
   while (performance.now() < until) {
     const startedAt = performance.now();
     try {
       const reply = await session.call('alpha_slow', { ms: 200 });
       const answered = textOf(reply) === 'waited 200 ms';
       attempts.push({ startedAt, outcome: answered ? 'answered' : 'refused', detail: `${reply.status} ${reply.text}` });
+      if (!answered) return;
     } catch (error) {
       attempts.push({ startedAt, outcome: 'refused', detail: String(error) });
       return;
@@ -65,16 +66,15 @@ it.each(['SIGTERM', 'SIGINT'] as const)('%s under load completes every accepted 
   const { vmcp, backend } = await start();
   const attempts: Attempt[] = [];
   const load = Promise.all(Array.from({ length: WORKERS }, () => worker(vmcp, attempts)));
-  await sleep(LOAD_MS / 2);
+  const answered = () => attempts.filter(({ outcome }) => outcome === 'answered').length;
+  await eventually('every worker has had answers', () => answered() > WORKERS * 3, { timeoutMs: 30_000 });
   const signalledAt = performance.now();
   vmcp.signal(signal);
   await load;
   expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
   const lost = attempts.filter(({ outcome, startedAt }) => outcome === 'refused' && startedAt < signalledAt - 50);
   expect(lost).toEqual([]);
-  const answered = attempts.filter(({ outcome }) => outcome === 'answered').length;
-  expect(answered).toBeGreaterThan(WORKERS * 3);
-  expect(backend.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(answered);
+  expect(backend.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(answered());
 });
 
 it('completes a call of some seconds while it rejects new sessions and is not ready', async () => {
