@@ -39,6 +39,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2, // with 3 on two cores, short timeouts of probes and handshakes fail in tests that check other things
+    // Node runs the sources as users' tools do. Vite would transform each file in each lane: a tenth of the CPU time.
+    experimental: { viteModuleRunner: false },
     isolate: false, // files share the processes: one for each took a tenth to a fifth of the CPU time
     setupFiles: ['./e2e/harness/run/each-file.ts'],
     maxConcurrency: 3, // tests of one file with `describe.concurrent`: scenarios that mostly wait
