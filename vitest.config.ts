@@ -20,6 +20,7 @@ const waiting = [
   'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
   'e2e/workloads/engine-outage.test.ts',
   'e2e/charts/gateway-alerts.test.ts',
+  'e2e/examples/examples.test.ts',
   'e2e/replicas/**/*.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
