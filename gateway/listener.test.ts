@@ -1,5 +1,6 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import express from 'express';
 import { afterEach, expect, it } from 'vitest';
 import { listen, ListenError } from './listener.ts';
 
@@ -70,6 +71,24 @@ it('waits for a slow answer and keeps an idle stream', async () => {
   }
   expect(text).toContain('begin');
   expect(text).toContain('end');
+});
+
+it('creates messages with the prototypes of an Express app, which sets no others', async () => {
+  const app = express();
+  const prototypes: unknown[] = [];
+  const observed = (req: IncomingMessage, res: ServerResponse): void => {
+    const before = [req, res].map((message): unknown => Object.getPrototypeOf(message));
+    app(req, res);
+    prototypes.push(before, [Object.getPrototypeOf(req), Object.getPrototypeOf(res)]);
+  };
+  app.get('/', ({ ip }, res) => res.send(ip));
+  const port = await serve(Object.assign(observed, { request: app.request, response: app.response }));
+  expect(await (await fetch(`http://127.0.0.1:${String(port)}/`)).text()).toBe('127.0.0.1');
+  const [before, after] = prototypes as [unknown[], unknown[]];
+  expect(before[0]).toBe(app.request);
+  expect(before[1]).toBe(app.response);
+  expect(after[0]).toBe(before[0]);
+  expect(after[1]).toBe(before[1]);
 });
 
 it('names the port that is in use', async () => {

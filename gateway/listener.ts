@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
 /** Returns what is wrong with a port, and what to do. */
@@ -49,7 +49,12 @@ export interface ListenerLimits {
 
 /** Default limit, for management listeners: scrapes, probes and operators. */
 const MOST_CONNECTIONS = 256;
-const MAX_HEADER_BYTES = 64 * 1024;
+const HTTP_LIMITS = {
+  maxHeaderSize: 64 * 1024,
+  requestTimeout: 30_000,
+  headersTimeout: 30_000,
+  keepAliveTimeout: 120_000,
+};
 /** Time after which a client that reads nothing of its response is disconnected. */
 const UNREAD_MS = 30_000;
 
@@ -60,13 +65,10 @@ export async function listen(
   port: number,
   { maxConnections = MOST_CONNECTIONS, unreadMs = UNREAD_MS, onRefused }: ListenerLimits = {},
 ): Promise<Listener> {
-  const server = createServer(
-    { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 30_000, headersTimeout: 30_000, keepAliveTimeout: 120_000 },
-    (req, res) => {
-      res.on('timeout', cutUnread).on('error', destroy);
-      app(req, res);
-    },
-  );
+  const server = createServer({ ...HTTP_LIMITS, ...messagesOf(app) }, (req, res) => {
+    res.on('timeout', cutUnread).on('error', destroy);
+    app(req, res);
+  });
   server.timeout = unreadMs;
   server.maxConnections = maxConnections;
   if (onRefused) server.on('drop', onRefused);
@@ -99,6 +101,27 @@ export async function listen(
         resolve();
       }),
   };
+}
+
+/**
+ * Returns constructors of messages with the prototypes of an Express app. Express sets these on each message. A prototype
+ * that changes makes V8 forget what it knows about the object, which costs 4 % of the CPU time of a call.
+ */
+function messagesOf(app: RequestListener): object {
+  const { request, response } = app as { request?: object; response?: object };
+  if (!request || !response) return {};
+  return {
+    IncomingMessage: withPrototype(IncomingMessage, request),
+    ServerResponse: withPrototype(ServerResponse, response),
+  };
+}
+
+function withPrototype(constructor: typeof IncomingMessage | typeof ServerResponse, prototype: object) {
+  function Message(first: never, second: never): object {
+    return Reflect.construct(constructor, [first, second], Message) as object;
+  }
+  Message.prototype = prototype;
+  return Message;
 }
 
 function countUnanswered(server: Server): () => number {
