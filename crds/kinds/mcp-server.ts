@@ -95,20 +95,22 @@ export const MCPServer = defineKind({
     {
       groupRef: nameRef('MCPGroup of the server.'),
       ...workloadFields,
-      externalAuthConfigRef: nameRef('MCPExternalAuthConfig that the gateway uses for this server.'),
+      externalAuthConfigRef: nameRef('MCPExternalAuthConfig that gateways use for this server.'),
       oidcConfigRef: oidcConfigRef(),
       authServerRef,
       ...authzFields,
-      audit: block('Audit log of this server.', {
+      audit: block('Audit log of the requests to the address of this server.', {
         enabled: flag('Write audit events.', { default: false }),
       }),
       rateLimiting: Type.Optional(rateLimitSpec),
-      sessionStorage: sessionStorage('Storage of MCP sessions. Set it on the VirtualMCPServer.'),
+      sessionStorage: sessionStorage(
+        'Storage of the sessions and rate limits at the address of this server. Defaults to the memory of each pod.',
+      ),
       telemetryConfigRef: telemetryConfigRef(),
       toolConfigRef: nameRef(
         'MCPToolConfig for the tools of this server, in every virtual server. `config.aggregation.tools` there precedes it.',
       ),
-      webhookConfigRef: nameRef('MCPWebhookConfig. Set it on the VirtualMCPServer.'),
+      webhookConfigRef: nameRef('MCPWebhookConfig whose webhooks decide on calls at the address of this server.'),
     },
     { description: 'Desired state.' },
   ),

@@ -67,6 +67,9 @@ export const Backend = Closed({
   ),
   allow_private_ips: Bool('Allow private addresses for this backend.'),
   insecure_allow_http: Bool('Allow an http URL for this backend.'),
+  per_replica: Bool(
+    'Each replica of the gateway has its own instance of this backend, so a session at it is not for other replicas.',
+  ),
 });
 
 export const Operational = Closed({

@@ -6,8 +6,5 @@ const DEFAULT_PORT = 8080;
 
 export const transportOf = ({ transport = 'stdio' }: Spec): NonNullable<Spec['transport']> => transport;
 
-/** Returns the port on which the server listens. */
-export const listeningPort = ({ mcpPort = DEFAULT_PORT }: Spec): number => mcpPort;
-
 /** Returns the port of its Service. */
 export const servicePort = ({ proxyPort = DEFAULT_PORT }: Spec): number => proxyPort;

@@ -5,6 +5,7 @@ import { readDocument } from '../../gateway/contract/run-config/document.ts';
 import { exportRunConfig, importRunConfig } from '../../gateway/contract/run-config/document.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
+import { checkMCPServer } from '../resolve/objects.ts';
 import { resolveAll } from '../resolve/resolve-all.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
 import { loadManifests } from '../source/files/load.ts';
@@ -35,7 +36,12 @@ type Snapshots = ReadonlyMap<string, Snapshot>;
 async function cluster(input: string): Promise<KubeObject[]> {
   const { snapshots } = await loadManifests([dir + input]);
   const workloads = [...snapshots.values()].flatMap((snapshot) =>
-    [...snapshot.servers.values()].flatMap((server) => objectsOf(renderMCPServer(server, owner, OPTIONS))),
+    [...snapshot.servers.values()].flatMap((server) => {
+      const { gateway } = checkMCPServer(server, snapshot, CLUSTER_PLATFORM);
+      if (gateway && !gateway.config) return [];
+      const resolved = gateway?.config && { config: gateway.config, mounts: gateway.mounts };
+      return objectsOf(renderMCPServer(server, owner, OPTIONS, resolved));
+    }),
   );
   return [...gateways(snapshots), ...workloads];
 }

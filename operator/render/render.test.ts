@@ -29,7 +29,7 @@ const OPTIONS: RenderOptions = {
 /** Input of a case. */
 interface Case {
   readonly object: VirtualMCPServer | MCPServer;
-  /** Resolved configuration of a VirtualMCPServer. */
+  /** Resolved configuration of the gateway. */
   readonly resolution?: ResolvedConfig;
   readonly options?: Partial<RenderOptions>;
   /** Kinds in the outcome; all when absent. */
@@ -42,7 +42,7 @@ function rendered({ object, resolution, options }: Case): Rendered {
   const { apiVersion, kind, metadata } = object;
   const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true };
   const all = { ...OPTIONS, ...options };
-  if (object.kind === 'MCPServer') return renderMCPServer(withDefaults('MCPServer', object), owner, all);
+  if (object.kind === 'MCPServer') return renderMCPServer(withDefaults('MCPServer', object), owner, all, resolution);
   if (!resolution) throw new Error('a VirtualMCPServer is rendered from its resolution');
   return renderVirtualMCPServer(withDefaults('VirtualMCPServer', object), resolution, owner, all);
 }

@@ -1,4 +1,3 @@
-import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { RESOURCES, type KubeObject, type OwnerReference } from '../../gateway/kube/resource.ts';
 import { DISCOVERED_BACKENDS_KEY } from '../../gateway/contract/discovered-backends.ts';
 import type { Mount } from '../resolve/scope.ts';
@@ -23,14 +22,9 @@ import { podDefaults, pullSecrets, RESTRICTED_POD, ROLLING } from './pod.ts';
 import { accountProblems } from './reserved-account.ts';
 import { gatewayRules, roleFor, serviceAccount } from './objects/rbac.ts';
 import { inOrder } from './rendered.ts';
+import type { ResolvedConfig } from './resolved-config.ts';
 import { service } from './objects/service.ts';
 import type { JsonObject } from '../../gateway/contract/json.ts';
-
-/** Resolved configuration of a VirtualMCPServer. */
-export interface ResolvedConfig {
-  readonly config: GatewayConfig;
-  readonly mounts: readonly Mount[];
-}
 
 const SIZE: Size = { cpu: '100m', memory: '192Mi', limit: '768Mi', heapMi: 576 };
 

@@ -3,13 +3,15 @@ import { checkTokenSource } from './incoming/oidc.ts';
 import { checkTelemetryConfig } from './telemetry.ts';
 import { checkUnbuilt } from './fields/not-supported.ts';
 import { checkStrategy } from './backends/outgoing.ts';
+import { reportControls } from './fields/controls.ts';
+import { resolveOwnGateway } from './own-gateway/own-gateway.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { resolveEntry } from './backends/remote-backend.ts';
 import { newObjectScope, type ObjectScope, type Platform } from './scope.ts';
 import { resolveServer } from './backends/server-backend.ts';
 import type { MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
-import { concise } from './vmcp.ts';
+import { concise, type Resolution } from './vmcp.ts';
 import { checkToolConfig } from './tool-rules.ts';
 import { checkWebhooks } from './webhooks.ts';
 
@@ -22,8 +24,17 @@ export interface CheckResult {
 const STDIO_CREDENTIAL =
   'a stdio server has no HTTP requests that could carry a credential: remove the reference, or refer to a config of type unauthenticated';
 
-/** Checks an MCPServer on its own. Problems of referenced objects belong to those objects. */
-export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: Platform): CheckResult {
+/** Result of checking an MCPServer. */
+export interface ServerCheck extends CheckResult {
+  /** Gateway in front of the server; absent without controls. */
+  readonly gateway?: Resolution;
+}
+
+/**
+ * Checks an MCPServer on its own. Problems of referenced objects belong to those objects, except for the configs that
+ * its own gateway uses.
+ */
+export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: Platform): ServerCheck {
   const scope = newObjectScope(snapshot, platform);
   const report = scope.on(server);
   checkReferences(server, scope, report);
@@ -34,7 +45,12 @@ export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: 
     report.problem('OutgoingAuthOnStdio', 'spec.externalAuthConfigRef', STDIO_CREDENTIAL);
   }
   checkUnbuilt(server, report);
-  return resultOf(scope);
+  if (platform.mode === 'local') reportControls(server, report);
+  const gateway = platform.mode === 'cluster' ? resolveOwnGateway(server, snapshot, platform) : undefined;
+  if (!gateway) return resultOf(scope);
+  scope.problems.push(...gateway.problems);
+  scope.warnings.push(...gateway.warnings);
+  return { ...resultOf(scope), gateway };
 }
 
 /** Checks an MCPServerEntry on its own. Problems of referenced objects belong to those objects. */
@@ -65,8 +81,12 @@ export const checkMCPWebhookConfig = checkBy(checkWebhooks);
 /** Fields of an MCPServer that affect only its clients: its pods can run while these are invalid. */
 const CLIENT_FIELDS = /^spec\.(groupRef|externalAuthConfigRef|toolConfigRef)\b/u;
 
-/** Returns true when the pods of an MCPServer can be created or updated despite the problems. */
-export const canRun = (server: MCPServer, { problems }: CheckResult): boolean =>
+/**
+ * Returns true when the pods of an MCPServer can be created or updated despite the problems. Without the configuration of
+ * its own gateway the server would be open to all.
+ */
+export const canRun = (server: MCPServer, { problems, gateway }: ServerCheck): boolean =>
+  (gateway === undefined || gateway.config !== undefined) &&
   problems.every(
     ({ kind, name, path }) => kind === server.kind && name === server.metadata.name && CLIENT_FIELDS.test(path),
   );

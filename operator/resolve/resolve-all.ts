@@ -1,3 +1,4 @@
+import { resolveOwnGateway } from './own-gateway/own-gateway.ts';
 import { checkReferences } from './references.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { reportInto, type Platform } from './scope.ts';
@@ -13,7 +14,9 @@ export interface ResolvedServer extends Resolution {
 export interface ResolvedAll {
   /** Sorted by namespace, then name. */
   readonly servers: readonly ResolvedServer[];
-  /** Dangling references of objects that no server uses. They do not prevent a start. */
+  /** Own gateways of MCPServers. Local mode has none. */
+  readonly ownGateways: readonly ResolvedServer[];
+  /** Dangling references and, in local mode, wrong controls of objects that no server uses. They do not prevent a start. */
   readonly unused: readonly ObjectProblem[];
 }
 
@@ -35,8 +38,31 @@ export function resolveAll(
     }));
   });
   const reported = servers.flatMap(allProblems);
-  const dangling = ordered.flatMap((snapshot) => danglingReferences(snapshot, platformFor(snapshot.namespace)));
-  return { servers, unused: distinct([...reported, ...dangling]).slice(distinct(reported).length) };
+  const dangling = ordered.flatMap((snapshot) => {
+    const platform = platformFor(snapshot.namespace);
+    return [...danglingReferences(snapshot, platform), ...controlsForClusters(snapshot, platform)];
+  });
+  const ownGateways = ordered.flatMap((snapshot) => gatewaysOf(snapshot, platformFor(snapshot.namespace)));
+  return { servers, ownGateways, unused: distinct([...reported, ...dangling]).slice(distinct(reported).length) };
+}
+
+function gatewaysOf(snapshot: Snapshot, platform: Platform): ResolvedServer[] {
+  if (platform.mode === 'local') return [];
+  const { namespace } = snapshot;
+  return [...snapshot.servers.values()]
+    .toSorted((a, b) => compareText(a.metadata.name, b.metadata.name))
+    .flatMap((server) => {
+      const resolution = resolveOwnGateway(server, snapshot, platform);
+      return resolution ? [{ namespace, name: server.metadata.name, ...resolution }] : [];
+    });
+}
+
+/** Lists the problems that servers in no group would have in a cluster, which alone serves them. */
+function controlsForClusters(snapshot: Snapshot, platform: Platform): ObjectProblem[] {
+  if (platform.mode === 'cluster') return [];
+  return [...snapshot.servers.values()]
+    .filter(({ spec }) => !spec.groupRef)
+    .flatMap((server) => resolveOwnGateway(server, snapshot, { ...platform, mode: 'cluster' })?.problems ?? []);
 }
 
 /** Lists the problems of a server and of the members that it leaves out. */

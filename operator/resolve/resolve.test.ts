@@ -5,7 +5,7 @@ import { formatProblems } from '../cli/validate/problems-output.ts';
 import { locateProblems } from '../cli/validate/examine.ts';
 import { loadManifests, type Manifests } from '../source/files/load.ts';
 import type { LocatedProblem } from '../source/files/located.ts';
-import { resolveAll } from './resolve-all.ts';
+import { resolveAll, type ResolvedServer } from './resolve-all.ts';
 import type { Platform } from './scope.ts';
 
 const dir = new URL('testdata/', import.meta.url).pathname;
@@ -30,28 +30,34 @@ const place = (manifests: Manifests, problems: Parameters<typeof locateProblems>
 
 async function outcome(input: string) {
   const manifests = await loadManifests([dir + input], HOST);
-  const { servers, unused } = resolveAll(manifests, platformOf(input));
+  const { servers, ownGateways, unused } = resolveAll(manifests, platformOf(input));
   return {
     files: lines(manifests.problems),
     unused: place(manifests, unused),
-    servers: servers.map(({ namespace, name, config, mounts, problems, warnings, excluded }) => ({
-      server: `${namespace}/${name}`,
-      problems: place(manifests, problems),
-      warnings: place(manifests, warnings),
-      ...(excluded.length > 0 && {
-        excluded: excluded.map((member) => ({
-          member: `${member.kind}/${member.name}`,
-          problems: place(manifests, member.problems),
-        })),
-      }),
-      mounts: mounts.map(
-        ({ kind, name: object, key, path, optional }) =>
-          `${kind}/${object} ${key} -> ${path}${optional ? ', once it is there' : ''}`,
-      ),
-      ...(config && { config }),
-    })),
+    servers: servers.map((server) => shown(manifests, server)),
+    ...(ownGateways.length > 0 && { 'own gateways': ownGateways.map((gateway) => shown(manifests, gateway)) }),
   };
 }
+
+const shown = (manifests: Manifests, resolved: ResolvedServer) => {
+  const { namespace, name, config, mounts, problems, warnings, excluded } = resolved;
+  return {
+    server: `${namespace}/${name}`,
+    problems: place(manifests, problems),
+    warnings: place(manifests, warnings),
+    ...(excluded.length > 0 && {
+      excluded: excluded.map((member) => ({
+        member: `${member.kind}/${member.name}`,
+        problems: place(manifests, member.problems),
+      })),
+    }),
+    mounts: mounts.map(
+      ({ kind, name: object, key, path, optional }) =>
+        `${kind}/${object} ${key} -> ${path}${optional ? ', once it is there' : ''}`,
+    ),
+    ...(config && { config }),
+  };
+};
 
 describe('resolve', () => {
   it.each(inputs)('%s', async (input) => {

@@ -51,6 +51,8 @@ export interface ObjectScope {
 /** Input and collected results of resolving one VirtualMCPServer or one of its members. */
 export interface Scope extends ObjectScope {
   readonly vmcp: VirtualMCPServer;
+  /** MCP endpoint inside the cluster. */
+  readonly endpoint: string;
 }
 
 export interface Identified {
@@ -58,10 +60,16 @@ export interface Identified {
   readonly metadata: { readonly name: string };
 }
 
-export const newScope = (vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Platform): Scope => ({
-  ...newObjectScope(snapshot, platform),
-  vmcp,
-});
+export const newScope = (
+  vmcp: VirtualMCPServer,
+  snapshot: Snapshot,
+  platform: Platform,
+  endpoint: string = endpointOf(vmcp.metadata.name, snapshot.namespace),
+): Scope => ({ ...newObjectScope(snapshot, platform), vmcp, endpoint });
+
+/** Returns the MCP endpoint of a VirtualMCPServer in a cluster. */
+export const endpointOf = (name: string, namespace: string): string =>
+  `http://vmcp-${name}.${namespace}.svc.cluster.local:4483/mcp`;
 
 /** Returns the networks of proxies whose `X-Forwarded-For` counts: those of the virtual server, else of the platform. */
 export const trustedProxiesOf = ({ vmcp, platform }: Pick<Scope, 'vmcp' | 'platform'>): readonly string[] =>

@@ -1,4 +1,5 @@
 import { isConfigKind } from '../../crds/kinds/roles.ts';
+import { hasOwnGateway } from './fields/controls.ts';
 import type { ObjectProblem } from './problems.ts';
 import { references } from './references.ts';
 import { reportInto } from './scope.ts';
@@ -15,9 +16,11 @@ export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
   const warn = (kind: string, name: string, path: string, message: string): void => {
     reportInto({ kind, namespace: snapshot.namespace, name }, [], found).warning('NotUsed', path, message);
   };
-  for (const [name, { spec }] of snapshot.servers) {
-    const message = 'the server is in no group, so no virtual server serves it: set spec.groupRef.name';
-    if (!spec.groupRef) warn('MCPServer', name, 'spec', message);
+  for (const [name, server] of snapshot.servers) {
+    const message = hasOwnGateway(server)
+      ? 'the server is in no group, so only a cluster serves it, at its own address: set spec.groupRef.name to use it here'
+      : 'the server is in no group, so no virtual server serves it: set spec.groupRef.name';
+    if (!server.spec.groupRef) warn('MCPServer', name, 'spec', message);
   }
   const served = new Set([...snapshot.vmcps.values()].map(({ spec }) => spec.groupRef.name));
   for (const name of snapshot.groups.keys()) {

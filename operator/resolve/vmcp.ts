@@ -51,8 +51,14 @@ export interface ExcludedMember {
 export function resolve(vmcp: VirtualMCPServer, snapshot: Snapshot, platform: Platform): Resolution {
   const scope = newScope(vmcp, snapshot, platform);
   const members = checkMembers(scope);
-  const names = [...new Set(members.map(({ name }) => name))];
   checkReferences(vmcp, scope, scope.on(vmcp), (path) => platform.mode === 'local' || !isOutgoing(path));
+  return resolveWith(members, scope);
+}
+
+/** Resolves the virtual server of a scope with these members. Its references are checked already. */
+export function resolveWith(members: readonly CheckedMember[], scope: Scope): Resolution {
+  const { vmcp, platform } = scope;
+  const names = [...new Set(members.map(({ name }) => name))];
   checkOutgoing(scope, names);
   const frame = resolveFrame(scope, names, toolsOf(members));
   checkUnbuilt(vmcp, scope.on(vmcp));

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { checkMCPServer, canRun, type CheckResult } from '../resolve/objects.ts';
+import { canRun, type ServerCheck } from '../resolve/objects.ts';
+import { hasOwnGateway } from '../resolve/fields/controls.ts';
+import { virtualServerOf } from '../resolve/own-gateway/virtual-server.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { serviceUrl } from '../resolve/backends/server-backend.ts';
 import type { MCPServer, Snapshot } from '../resolve/snapshot.ts';
@@ -26,20 +27,33 @@ import {
   toolConfigCondition,
 } from './references.ts';
 import { rolloutOf, type Rollout } from './rollout.ts';
-import { serverSessionsCondition } from './session-storage.ts';
+import { controlConditions, isAboutControl } from './own-gateway/conditions.ts';
+import { gatewayHashes } from './own-gateway/hashes.ts';
+import { isAboutSessions, serverSessionsCondition, sessionStorageCondition } from './session-storage.ts';
 import { readyCondition, type ObservedWorkload } from './workload.ts';
 import type { WorkloadInput } from './input.ts';
 
-export function mcpServerStatus({ object, snapshot, refused = [], observed, now }: WorkloadInput): ObjectStatus {
+export interface MCPServerInput extends WorkloadInput {
+  /** Absent for an object that was rejected. */
+  readonly check?: ServerCheck;
+}
+
+export function mcpServerStatus({
+  object,
+  snapshot,
+  refused = [],
+  check: found = NOTHING,
+  observed,
+  now,
+}: MCPServerInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const server = snapshot.servers.get(self.name);
-  const found = server ? checkMCPServer(server, snapshot, CLUSTER_PLATFORM) : { problems: [], warnings: [] };
   const problems = [...refused, ...found.problems, ...observed.problems];
   const rollout = observed.workload && rolloutOf(observed.workload, observed.pods);
   const summary = summaryOf(object, problems, rollout, self);
   const states = [
     summary.condition,
-    validity([...refused, ...found.problems], self),
+    validity([...refused, ...found.problems], server?.spec, self),
     ...(server ? conditionsFor(server, found, snapshot, observed, self) : []),
     ...appliedConditions(
       {
@@ -49,20 +63,33 @@ export function mcpServerStatus({ object, snapshot, refused = [], observed, now 
       },
       self,
     ),
-    ...advisoryConditions(found.warnings, self),
+    ...advisoryConditions(
+      found.warnings.filter((warning) => !isAboutSessions(warning)),
+      self,
+    ),
   ];
-  const auth =
-    server?.spec.externalAuthConfigRef && snapshot.externalAuthConfigs.get(server.spec.externalAuthConfigRef.name);
-  const tools = server?.spec.toolConfigRef && snapshot.toolConfigs.get(server.spec.toolConfigRef.name);
   return buildStatus(object, states, now, {
     ready: summary.condition.status === 'True' && problems.length === 0,
     phase: summary.phase,
     message: cut(summary.condition.message, 1024),
     url: server ? serviceUrl(server, snapshot.namespace) : statusOf(object)['url'],
     readyReplicas: rollout?.ready ?? 0,
+    ...(server && digests(server, found, snapshot, object)),
+  });
+}
+
+const NOTHING: ServerCheck = { problems: [], warnings: [] };
+
+/** Returns digests of the configs in use. */
+function digests(server: MCPServer, check: ServerCheck, snapshot: Snapshot, object: KubeObject) {
+  const { externalAuthConfigRef, toolConfigRef } = server.spec;
+  const auth = externalAuthConfigRef && snapshot.externalAuthConfigs.get(externalAuthConfigRef.name);
+  const tools = toolConfigRef && snapshot.toolConfigs.get(toolConfigRef.name);
+  return {
     toolConfigHash: tools && digest(tools.spec),
     externalAuthConfigHash: auth && digest(auth.spec),
-  });
+    ...gatewayHashes(server, check, snapshot, statusOf(object)),
+  };
 }
 
 type Phase = 'Pending' | 'Ready' | 'Failed' | 'Terminating' | 'Stopped';
@@ -101,9 +128,9 @@ function readiness(
 }
 
 /** Builds `Valid` from the object's problems, without those of references that have conditions of their own. */
-function validity(problems: readonly ObjectProblem[], self: Self): ConditionState {
+function validity(problems: readonly ObjectProblem[], spec: MCPServer['spec'] | undefined, self: Self): ConditionState {
   const hasOwnCondition = (problem: ObjectProblem): boolean =>
-    isAboutGroup(problem) || isAboutAuthRef(problem) || isAboutToolRef(problem);
+    isAboutGroup(problem) || isAboutAuthRef(problem) || isAboutToolRef(problem) || isAboutControl(problem, spec);
   const about = problems.filter((problem) => !hasOwnCondition(problem));
   const good = { reason: 'ValidationSucceeded', message: 'the spec is valid' };
   return validityCondition('Valid', good, about, () => REFUSED, self);
@@ -111,7 +138,7 @@ function validity(problems: readonly ObjectProblem[], self: Self): ConditionStat
 
 function conditionsFor(
   server: MCPServer,
-  found: CheckResult,
+  found: ServerCheck,
   snapshot: Snapshot,
   observed: ObservedWorkload,
   self: Self,
@@ -136,7 +163,10 @@ function conditionsFor(
         ]
       : []),
     ...(isStdio ? [stdioCondition(server.spec.replicas ?? 1)] : []),
-    serverSessionsCondition(server.spec, isStdio),
+    ...controlConditions(server.spec, problems, self),
+    hasOwnGateway(server)
+      ? sessionStorageCondition(virtualServerOf(server).spec)
+      : serverSessionsCondition(server.spec, isStdio),
   ];
 }
 

@@ -1,3 +1,4 @@
+import type { ObjectProblem } from '../resolve/problems.ts';
 import { replicasShareSessions, unsharedSessions } from '../resolve/session-storage.ts';
 import type { MCPServer, VirtualMCPServer } from '../resolve/snapshot.ts';
 import { falseCondition, warningCondition, type ConditionState } from './condition-state.ts';
@@ -5,6 +6,9 @@ import { falseCondition, warningCondition, type ConditionState } from './conditi
 const TYPE = 'SessionStorageWarning';
 const MISSING = 'SessionStorageMissingForReplicas';
 const NOT_APPLICABLE = falseCondition(TYPE, 'SessionStorageWarningNotApplicable', 'at most one pod serves sessions');
+
+/** Returns true for a warning that `SessionStorageWarning` repeats. */
+export const isAboutSessions = ({ reason }: ObjectProblem): boolean => reason === MISSING;
 
 /** Builds the warning for several gateways that do not share their sessions. */
 export function sessionStorageCondition(spec: VirtualMCPServer['spec']): ConditionState {

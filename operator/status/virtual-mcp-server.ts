@@ -1,4 +1,5 @@
 import type { ObjectProblem } from '../resolve/problems.ts';
+import { endpointOf } from '../resolve/scope.ts';
 import type { Resolution } from '../resolve/vmcp.ts';
 import {
   backendHealth,
@@ -48,7 +49,7 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
     ready: ready.status === 'True' && phase !== 'Failed' && phase !== 'Pending',
     phase,
     message: summary(problems, states, ready, self),
-    ...(resolution?.config || observed.workload ? { url: urlOf(self.name, snapshot.namespace) } : {}),
+    ...(resolution?.config || observed.workload ? { url: endpointOf(self.name, snapshot.namespace) } : {}),
     ...digests(input),
   });
 }
@@ -90,9 +91,6 @@ function summary(
 
 const LONGEST_SUMMARY = 1024;
 const ABOUT_BACKENDS: ReadonlySet<string> = new Set(['BackendsDiscovered', 'BackendsHealthy']);
-
-const urlOf = (name: string, namespace: string): string =>
-  `http://vmcp-${name}.${namespace}.svc.cluster.local:4483/mcp`;
 
 /** Returns digests of the pods' inputs. An invalid spec keeps the previous ones, as the pods do. */
 function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Readonly<Record<string, unknown>> {

@@ -317,7 +317,8 @@ export class BackendRuntime {
 
   /** Opens a channel for a session: in its session at the backend, where replicas share that. */
   #openFor(session: Session, lost: BackendSession | undefined): Promise<Channel> {
-    const shared = session.shared && this.#options.backendSessions();
+    const isShared = session.shared !== undefined && this.config.per_replica !== true;
+    const shared = isShared ? this.#options.backendSessions() : undefined;
     if (!shared) return this.#open(session);
     return shared.open(session, this.name, this.#url, lost, (resume) => this.#open(session, resume));
   }

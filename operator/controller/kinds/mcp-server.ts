@@ -1,6 +1,7 @@
 import { RESOURCES } from '../../../gateway/kube/resource.ts';
 import { CLUSTER_PLATFORM, renderMCPServer, type Rendered } from '../../render/index.ts';
-import { checkMCPServer, canRun } from '../../resolve/objects.ts';
+import { checkMCPServer, canRun, type ServerCheck } from '../../resolve/objects.ts';
+import type { MCPServer } from '../../resolve/snapshot.ts';
 import { mcpServerStatus } from '../../status/index.ts';
 import { ownerReferenceOf } from '../../apply/owned.ts';
 import type { KindController, ReconcileInput } from './kind-controller.ts';
@@ -10,7 +11,10 @@ export const MCP_SERVER: KindController = {
   kind: 'MCPServer',
   decide: (input) => {
     const { object, snapshot, problems, now } = input;
-    const rendered = render(input);
+    const server = snapshot.servers.get(object.metadata.name);
+    const platform = { ...CLUSTER_PLATFORM, trustedProxies: input.render.trustedProxies ?? [] };
+    const check = server && checkMCPServer(server, snapshot, platform);
+    const rendered = server && check && render(server, check, input);
     const renderProblems = rendered && 'problems' in rendered ? rendered.problems : [];
     const name = `mcp-${object.metadata.name}`;
     return {
@@ -24,6 +28,7 @@ export const MCP_SERVER: KindController = {
           object,
           snapshot,
           refused: problems,
+          ...(check && { check }),
           observed: { ...observed, problems: [...renderProblems, ...observed.problems] },
           now,
         }),
@@ -31,8 +36,12 @@ export const MCP_SERVER: KindController = {
   },
 };
 
-function render({ object, snapshot, render: options }: ReconcileInput): Rendered | undefined {
-  const server = snapshot.servers.get(object.metadata.name);
-  if (!server || !canRun(server, checkMCPServer(server, snapshot, CLUSTER_PLATFORM))) return undefined;
-  return renderMCPServer(server, ownerReferenceOf(object), options);
+function render(
+  server: MCPServer,
+  check: ServerCheck,
+  { object, render: options }: ReconcileInput,
+): Rendered | undefined {
+  if (!canRun(server, check)) return undefined;
+  const { config, mounts = [] } = check.gateway ?? {};
+  return renderMCPServer(server, ownerReferenceOf(object), options, config && { config, mounts });
 }

@@ -7,6 +7,8 @@ import type { JsonObject } from '../../../gateway/contract/json.ts';
 export const GATEWAY_CONTAINER = 'vmcp';
 export const PUBLIC_PORT = 4483;
 export const MANAGEMENT_PORT = 8080;
+/** Management port beside a server that speaks HTTP, which listens on 8080 by default. */
+export const SIDECAR_MANAGEMENT_PORT = 4484;
 /** User and group of the image. */
 const NONROOT = 65532;
 const CONFIG_FOLDER = '/etc/vmcp/config';
@@ -24,7 +26,7 @@ export interface Size {
 }
 
 /** The gateway's container and its volumes. */
-interface GatewayPart {
+export interface GatewayPart {
   readonly container: NamedObject;
   readonly volumes: readonly JsonObject[];
 }
@@ -45,9 +47,11 @@ export function gatewayPart(
     readonly prefix?: string;
     readonly volumes?: readonly GatewayVolume[];
     readonly securityContext?: JsonObject;
+    readonly managementPort?: number;
   },
 ): GatewayPart {
   const { configMap, size, prefix = '', volumes = [], securityContext = {} } = parts;
+  const { managementPort = MANAGEMENT_PORT } = parts;
   const config = { volume: { configMap: { name: configMap }, name: `${prefix}config` }, mountPath: CONFIG_FOLDER };
   const readable = [config, ...volumes];
   const tmp = `${prefix}tmp`;
@@ -57,9 +61,9 @@ export function gatewayPart(
       name: GATEWAY_CONTAINER,
       image: options.gatewayImage,
       imagePullPolicy: options.imagePullPolicy,
-      args: ARGS,
+      args: argumentsOf(managementPort),
       env: environmentOf(object, size),
-      ports: PORTS,
+      ports: portsOf(managementPort),
       ...PROBES,
       lifecycle: sleepBeforeStop(DRAIN_SLEEP_S),
       resources: { limits: { memory: size.limit }, requests: { cpu: size.cpu, memory: size.memory } },
@@ -80,9 +84,9 @@ const environmentOf = ({ name, namespace }: Owned['object'], { heapMi }: Size): 
   { name: 'VMCP_NAMESPACE', value: namespace },
 ];
 
-const PORTS: readonly JsonObject[] = [
+const portsOf = (managementPort: number): readonly JsonObject[] => [
   { containerPort: PUBLIC_PORT, name: 'http', protocol: 'TCP' },
-  { containerPort: MANAGEMENT_PORT, name: 'management', protocol: 'TCP' },
+  { containerPort: managementPort, name: 'management', protocol: 'TCP' },
 ];
 
 /** Returns the image's user; empty on OpenShift, which assigns one. */
@@ -93,7 +97,7 @@ export const gatewayUser = ({ openshift }: RenderOptions): JsonObject =>
 export const gatewayUserAndFiles = (options: RenderOptions): JsonObject =>
   options.openshift ? {} : { ...gatewayUser(options), fsGroup: NONROOT };
 
-const ARGS: readonly string[] = [
+const argumentsOf = (managementPort: number): readonly string[] => [
   'gateway',
   '--config',
   `${CONFIG_FOLDER}/${CONFIG_FILE}`,
@@ -104,7 +108,7 @@ const ARGS: readonly string[] = [
   '--management-host',
   '0.0.0.0',
   '--management-port',
-  String(MANAGEMENT_PORT),
+  String(managementPort),
 ];
 
 const get = (path: string): JsonObject => ({ httpGet: { path, port: 'http' } });

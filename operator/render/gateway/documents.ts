@@ -1,6 +1,7 @@
 import type { DiscoveredBackends } from '../../../gateway/contract/discovered-backends.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../../gateway/contract/run-config/run-config.ts';
+import { podBackend } from '../../resolve/own-gateway/pod-backend.ts';
 import type { MCPServer, VirtualMCPServer } from '../../resolve/snapshot.ts';
 
 export const CONFIG_KEY = 'config.json';
@@ -39,7 +40,7 @@ export const backendsDocument = ({ schema_version, vmcp }: GatewayConfig): Disco
 });
 
 /** Returns the configuration that exposes one stdio server over HTTP. The gateway in front of it authenticates clients. */
-export function bridgeDocument(server: MCPServer, namespace: string, pod: string, container: string): GatewayConfig {
+export function bridgeDocument(server: MCPServer, namespace: string): GatewayConfig {
   const { name } = server.metadata;
   return {
     schema_version: SCHEMA_VERSION,
@@ -47,7 +48,7 @@ export function bridgeDocument(server: MCPServer, namespace: string, pod: string
     vmcp: {
       namespace,
       incoming: { type: 'anonymous' },
-      backends: [{ name, transport: 'stdio', attach: { container, pod }, isolation: 'shared' }],
+      backends: [podBackend(server)],
       aggregation: { conflict_resolution: 'none', default_tool_visibility: 'allow', prefix_format: '{workload}_' },
       operational: {
         failure_handling: {

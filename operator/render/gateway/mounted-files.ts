@@ -6,22 +6,37 @@ import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 /** File mode: readable by the pod's group. */
 const GROUP_READABLE = 0o440;
+/** File mode in a volume of one container, whose user is not in a group of the pod. */
+const READABLE = 0o444;
+
+/** Place of the volumes: a pod of the gateway alone, or one container beside a server with volumes of its own. */
+export interface Placing {
+  readonly prefix: string;
+  readonly mode: number;
+}
+
+const ALONE: Placing = { prefix: '', mode: GROUP_READABLE };
+export const BESIDE_SERVER: Placing = { prefix: 'vmcp-', mode: READABLE };
 
 /**
  * Renders one volume for all keys of Secrets and one for those of ConfigMaps, each key at `<object>/<key>`. They are
  * mounted as folders: Kubernetes does not update a file that is mounted by itself (`subPath`).
  */
-export const mountedFiles = (mounts: readonly Mount[]): readonly GatewayVolume[] => [
-  ...volumeOf('Secret', mounts, 'secrets', CLUSTER_PLATFORM.secretsDir),
-  ...volumeOf('ConfigMap', mounts, 'configmaps', CLUSTER_PLATFORM.configMapsDir),
+export const mountedFiles = (mounts: readonly Mount[], placing = ALONE): readonly GatewayVolume[] => [
+  ...volumeOf('Secret', mounts, { ...placing, name: 'secrets', mountPath: CLUSTER_PLATFORM.secretsDir }),
+  ...volumeOf('ConfigMap', mounts, { ...placing, name: 'configmaps', mountPath: CLUSTER_PLATFORM.configMapsDir }),
 ];
 
-function volumeOf(kind: Mount['kind'], mounts: readonly Mount[], name: string, mountPath: string): GatewayVolume[] {
+function volumeOf(
+  kind: Mount['kind'],
+  mounts: readonly Mount[],
+  { prefix, mode, name, mountPath }: Placing & { readonly name: string; readonly mountPath: string },
+): GatewayVolume[] {
   const ofKind = mounts.filter((each) => each.kind === kind);
   if (ofKind.length === 0) return [];
   const objects = [...new Set(ofKind.map((each) => each.name))].toSorted(compareText);
   const sources = objects.flatMap((object) => sourcesOf(ofKind.filter((each) => each.name === object)));
-  return [{ volume: { name, projected: { defaultMode: GROUP_READABLE, sources } }, mountPath }];
+  return [{ volume: { name: `${prefix}${name}`, projected: { defaultMode: mode, sources } }, mountPath }];
 }
 
 /** Lists the keys of one object: first the required ones, without which a pod does not start, then the optional ones. */

@@ -1,11 +1,10 @@
+import { SERVER_CONTAINER } from '../../resolve/own-gateway/pod-backend.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import type { NamedObject } from '../named-object.ts';
 import { RESTRICTED_CONTAINER } from '../pod.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
 
 type Spec = MCPServer['spec'];
-
-export const SERVER_CONTAINER = 'mcp';
 
 /** Renders the parts of the server's container that do not depend on the transport. */
 export function serverContainer(spec: Spec): NamedObject {

@@ -1,5 +1,6 @@
 import type { KubeObject, OwnerReference } from '../../../gateway/kube/resource.ts';
 import { serverRunConfig } from '../../../gateway/workloads/server-run-config.ts';
+import { hasOwnGateway } from '../../resolve/fields/controls.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { documentConfigMap } from '../objects/config-map.ts';
 import { httpWorkload } from './http-server.ts';
@@ -10,17 +11,25 @@ import type { Rendered, RenderOptions } from '../options.ts';
 import { ownedBy, type Owned } from '../owned.ts';
 import { serviceAccount } from '../objects/rbac.ts';
 import { inOrder } from '../rendered.ts';
+import type { ResolvedConfig } from '../resolved-config.ts';
 import { service } from '../objects/service.ts';
 import { stdioWorkload } from './stdio-server.ts';
 
 const RUN_CONFIG_KEY = 'runconfig.json';
 
-/** Renders all objects of one MCPServer. */
-export function renderMCPServer(server: MCPServer, owner: OwnerReference, options: RenderOptions): Rendered {
+/** Renders all objects of one MCPServer. `gateway` is its own gateway, which every request passes. */
+export function renderMCPServer(
+  server: MCPServer,
+  owner: OwnerReference,
+  options: RenderOptions,
+  gateway?: ResolvedConfig,
+): Rendered {
   const { metadata, spec } = server;
+  if (hasOwnGateway(server) && !gateway) throw new Error(`the gateway of MCPServer "${metadata.name}" is missing`);
   const owned = ownedBy('MCPServer', metadata, owner);
   const name = `mcp-${metadata.name}`;
-  const workload = (transportOf(spec) === 'stdio' ? stdioWorkload : httpWorkload)(server, owned, options, name);
+  const render = transportOf(spec) === 'stdio' ? stdioWorkload : httpWorkload;
+  const workload = render(server, owned, options, { name, gateway });
   if ('problems' in workload) return workload;
   const exposure = { sessionAffinity: spec.sessionAffinity, port: servicePort(spec) };
   return inOrder([

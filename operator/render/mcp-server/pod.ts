@@ -26,7 +26,7 @@ export const workloadAdditions = ({ spec }: MCPServer): Additions => {
 };
 
 /** Parts of the pod that depend on the transport. */
-interface Parts {
+export interface Parts {
   readonly containers: readonly NamedObject[];
   readonly volumes: readonly JsonObject[];
   readonly members?: JsonObject;

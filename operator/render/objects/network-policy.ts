@@ -1,8 +1,10 @@
 import { API_GROUP } from '../../../gateway/contract/api-group.ts';
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
-import { MANAGEMENT_PORT, PUBLIC_PORT } from '../gateway/container.ts';
-import { listeningPort, transportOf } from '../mcp-server-ports.ts';
+import { authenticatesClients, hasOwnGateway } from '../../resolve/fields/controls.ts';
+import { listeningPort } from '../../resolve/own-gateway/pod-backend.ts';
+import { MANAGEMENT_PORT, PUBLIC_PORT, SIDECAR_MANAGEMENT_PORT } from '../gateway/container.ts';
+import { transportOf } from '../mcp-server-ports.ts';
 import type { RenderOptions } from '../options.ts';
 import { GATEWAYS, ownedObject, type Owned } from '../owned.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
@@ -12,30 +14,35 @@ const MONITORING_LABEL = { [`${API_GROUP}/monitoring`]: 'true' };
 
 const tcp = (port: number) => [{ port, protocol: 'TCP' }];
 
-const FOR_MONITORING: JsonObject = {
+const forMonitoring = (port: number): JsonObject => ({
   from: [{ namespaceSelector: { matchLabels: MONITORING_LABEL } }],
-  ports: tcp(MANAGEMENT_PORT),
-};
+  ports: tcp(port),
+});
 
 /** Renders the policy of a gateway: the endpoint is open to all, metrics to monitoring namespaces. */
 export const gatewayNetworkPolicy = (owned: Owned, name: string, options: RenderOptions): KubeObject[] =>
-  policy(owned, name, options, [{ ports: tcp(PUBLIC_PORT) }, FOR_MONITORING]);
+  policy(owned, name, options, [{ ports: tcp(PUBLIC_PORT) }, forMonitoring(MANAGEMENT_PORT)]);
 
-/** Renders the policy of a server: only gateways of its namespace can connect, since only they authenticate clients. */
+/**
+ * Renders the policy of a server: only gateways of its namespace can connect, unless its own gateway authenticates
+ * clients. Beside a gateway nobody can connect to the port of the server itself.
+ */
 export function serverNetworkPolicy(
-  { spec }: MCPServer,
+  server: MCPServer,
   owned: Owned,
   name: string,
   options: RenderOptions,
 ): KubeObject[] {
-  const from = [{ podSelector: { matchLabels: GATEWAYS } }];
+  const { spec } = server;
+  const from = authenticatesClients(server) ? {} : { from: [{ podSelector: { matchLabels: GATEWAYS } }] };
+  const isStdio = transportOf(spec) === 'stdio';
   return policy(
     owned,
     name,
     options,
-    transportOf(spec) === 'stdio'
-      ? [{ from, ports: tcp(PUBLIC_PORT) }, FOR_MONITORING]
-      : [{ from, ports: tcp(listeningPort(spec)) }],
+    isStdio || hasOwnGateway(server)
+      ? [{ ...from, ports: tcp(PUBLIC_PORT) }, forMonitoring(isStdio ? MANAGEMENT_PORT : SIDECAR_MANAGEMENT_PORT)]
+      : [{ ...from, ports: tcp(listeningPort(spec)) }],
   );
 }
 

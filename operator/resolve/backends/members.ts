@@ -3,6 +3,7 @@ import type { ToolRules } from '../../../gateway/contract/aggregation/tool-rules
 import { reportClusterFields } from '../fields/cluster-only.ts';
 import { checkUnbuilt } from '../fields/not-supported.ts';
 import { checkEntryActs, resolveOutgoing } from './outgoing.ts';
+import { reportControls } from '../fields/controls.ts';
 import { CONSEQUENCE_REASON } from '../problems.ts';
 import { checkReferences } from '../references.ts';
 import { checkHeaderSecrets } from './release.ts';
@@ -64,6 +65,7 @@ function checkMember(object: Member, found: readonly Member[], outer: Scope): Ch
   const resolved = hasOwnName(object, found, scope) ? resolveMember(object, scope) : {};
   checkUnbuilt(object, report);
   if (scope.platform.mode === 'local') reportClusterFields(object, report);
+  if (scope.platform.mode === 'local' && object.kind === 'MCPServer') reportControls(object, report);
   return { kind, name, scope, ...resolved };
 }
 

@@ -6,8 +6,10 @@ import { circularExchange, isOwnAddress } from '../auth-server/own-address.ts';
 import { upstreamNames } from '../auth-server/spec.ts';
 import { childPath } from '../fields/field-path.ts';
 import { unbuiltStrategy } from '../fields/not-supported.ts';
+import { authenticatesClients } from '../fields/controls.ts';
 import { checkReferences } from '../references.ts';
 import { checkRelease } from './release.ts';
+import { exposedTransport } from './server-backend.ts';
 import { unknownBackend } from '../aggregation.ts';
 import type { Identified, ObjectScope, Scope } from '../scope.ts';
 import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from '../snapshot.ts';
@@ -41,7 +43,7 @@ export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scop
     scope.on(config).problem(unbuilt.reason, unbuilt.path, unbuilt.message);
     return undefined;
   }
-  checkUse(choice, config, backend.spec.transport ?? 'stdio', scope);
+  checkUse(choice, config, transportOf(backend, choice, scope), scope);
   checkRelease(choice, config, backend, scope);
   return resolveStrategy(config.spec, strategyScope(config, scope));
 }
@@ -76,6 +78,17 @@ export function checkStrategy(config: MCPExternalAuthConfig, scope: ObjectScope)
       if (reason !== 'UpstreamProviderUnknown') report.problem(reason, place(path), message);
     },
   });
+}
+
+/**
+ * Returns the transport of the requests that carry the credential. The own gateway of a stdio server in a cluster accepts
+ * a credential that the virtual server names; the reference of the server itself is for the server, which cannot.
+ */
+function transportOf(backend: MCPServer | MCPServerEntry, { owner }: ConfigChoice, scope: Scope): Backend['transport'] {
+  const { transport = 'stdio' } = backend.spec;
+  const isBehindGateway =
+    scope.platform.mode === 'cluster' && backend.kind === 'MCPServer' && authenticatesClients(backend);
+  return isBehindGateway && owner === scope.vmcp ? exposedTransport(backend) : transport;
 }
 
 /** Checks a strategy against the backend's transport and the incoming mode. */

@@ -26,6 +26,7 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   checkSharing(spec, report);
   checkProfile(spec, report);
   checkProxyFields(spec, report);
+  checkProfile(spec, report);
   return clusterBackend(server, scope.snapshot.namespace);
 }
 

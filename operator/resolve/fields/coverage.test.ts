@@ -122,7 +122,10 @@ function changes(
   const parent = valueAt(object, steps.slice(0, -1)) as Record<string, unknown>;
   const member = String(steps.at(-1));
   const value = parent[member];
-  const outcome = (): string => JSON.stringify(resolveAll(manifests, platform).servers);
+  const outcome = (): string => {
+    const { servers, ownGateways } = resolveAll(manifests, platform);
+    return JSON.stringify([servers, ownGateways]);
+  };
   const before = baselines.get(platform) ?? outcome();
   baselines.set(platform, before);
   try {

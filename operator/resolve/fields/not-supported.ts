@@ -1,4 +1,3 @@
-import { storeFacts } from '../../../gateway/authserver/storage/index.ts';
 import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
 import { occurrences, type FieldPattern } from './field-pattern.ts';
@@ -22,19 +21,10 @@ const REASON = 'NotSupportedYet';
 const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null)?.[name];
 const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-const isMemory = (value: unknown): boolean => {
-  const provider = member(value, 'provider');
-  return typeof provider === 'string' && !storeFacts(provider).isShared;
-};
 
 const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
-const TELEMETRY = 'telemetry of a single server';
-const RATE_LIMIT_ADVICE = 'set spec.config.rateLimiting of the VirtualMCPServer';
-const SESSION_ADVICE = 'set spec.sessionStorage of the VirtualMCPServer';
-/** Access control in front of one MCPServer instead of a group. */
-const PER_SERVER = 'access control of a single server';
 
 /** Unsupported fields. Delete the row when the feature is built. */
 export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
@@ -53,22 +43,7 @@ export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
     ['spec.config.compositeTools', COMPOSITE],
     ['spec.config.optimizer', OPTIMIZER],
   ]),
-  ...ofKind('MCPServer', [
-    ['spec.audit', 'the audit log of a single server', isOff, 'set spec.config.audit of the VirtualMCPServer'],
-    ['spec.authServerRef', PER_SERVER],
-    ['spec.authzConfig', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfig on the VirtualMCPServer'],
-    ['spec.authzConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.authzConfigRef on the VirtualMCPServer'],
-    ['spec.oidcConfigRef', PER_SERVER, undefined, 'set spec.incomingAuth.oidcConfigRef on the VirtualMCPServer'],
-    ['spec.rateLimiting', 'rate limiting of a single server', undefined, RATE_LIMIT_ADVICE],
-    ['spec.sessionStorage', 'a store for the sessions of a single server', isMemory, SESSION_ADVICE],
-    ['spec.telemetryConfigRef', TELEMETRY, undefined, 'set telemetryConfigRef of the VirtualMCPServer'],
-    [
-      'spec.webhookConfigRef',
-      'a webhook of a single server',
-      undefined,
-      'set webhookConfigRef on the VirtualMCPServer of its group instead',
-    ],
-  ]),
+  ...ofKind('MCPServer', [['spec.authServerRef', 'the embedded authorization server of a single server']]),
 ];
 
 type Row = readonly [

@@ -19,11 +19,10 @@ export function resolveResourceUrl(
   if (url !== undefined) return checkPublicUrl(url, path, report);
   if (audience !== undefined && isPublicUrl(audience)) return audience;
   if (scope.platform.mode === 'local') return undefined;
-  const { name } = scope.vmcp.metadata;
-  const service = `http://vmcp-${name}.${scope.snapshot.namespace}.svc.cluster.local:4483/mcp`;
-  const message = `clients outside of the cluster receive ${service} as the resource to log in for: set resourceUrl to the public URL of this server`;
+  const { endpoint } = scope;
+  const message = `clients outside of the cluster receive ${endpoint} as the resource to log in for: set resourceUrl to the public URL of this server`;
   report.warning('ResourceURLUnset', 'spec.incomingAuth', message);
-  return service;
+  return endpoint;
 }
 
 export const isPublicUrl = (text: string): boolean => publicUrlFault(text) === undefined;

@@ -315,6 +315,24 @@ const member = { groupRef: { name: 'tools' } };
 const toolRef = { toolConfigRef: { name: 'rules' } };
 const authRef = { externalAuthConfigRef: { name: 'config' } };
 
+const bucket = { maxTokens: 10, refillPeriod: '1m' };
+/** Every control of a single server. */
+const controlled = {
+  replicas: 1,
+  audit: { enabled: true },
+  oidcConfigRef: { name: 'own', audience: 'https://files.example.com/mcp' },
+  authzConfigRef: { name: 'rules' },
+  rateLimiting: { perUser: bucket },
+  telemetryConfigRef: { name: 'otel' },
+  webhookConfigRef: { name: 'review' },
+};
+const controlConfigs = ({ issuer = 'https://idp.example.com', url = 'https://otel.example.com', policy = OPEN } = {}): KubeObject[] => [
+  oidc({ issuer }),
+  policies(policy),
+  live('MCPTelemetryConfig', 'otel', { openTelemetry: { endpoint: url } }),
+  live('MCPWebhookConfig', 'review', { validating: [{ name: 'review', url }] }),
+];
+
 export const SERVER_CASES: Readonly<Record<string, Case>> = {
   serving: { objects: [server(member), group], observed: up },
   new: { objects: [server()] },
@@ -367,6 +385,28 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
     objects: [server({ isolation: 'session', transport: 'stdio', podTemplateSpec: { spec: {} } })],
     observed: up,
   },
+  'own gateway': { objects: [server(controlled), ...controlConfigs()], observed: up },
+  'own gateway without its configs': { objects: [server(controlled)], observed: up },
+  'own gateway with configs that have mistakes': {
+    objects: [server(controlled), ...controlConfigs({ issuer: 'https://10.0.0.1', url: 'https://10.0.0.1', policy: 'permit(' })],
+    observed: up,
+  },
+  'own gateway of two pods': {
+    objects: [server({ ...controlled, rateLimiting: undefined, replicas: 2 }), ...controlConfigs()],
+    observed: up,
+  },
+  'own gateway of two pods with a store': {
+    objects: [server({ ...controlled, replicas: 2, sessionStorage: { provider: 'kvstore', address: 'store:6379' } }), ...controlConfigs()],
+    observed: up,
+  },
+  'limits of two pods': { objects: [server({ rateLimiting: { shared: bucket }, replicas: 2 })], observed: up },
+  'limits per user without users': {
+    objects: [server({ ...authRef, rateLimiting: { perUser: bucket }, replicas: 1 }), auth('config')],
+    secrets: keys,
+    observed: up,
+  },
+  'policies without users': { objects: [server({ authzConfigRef: { name: 'rules' } }), policies(OPEN)], observed: up },
+  'permission profile': { objects: [server({ permissionProfile: { name: 'none' } })], observed: up },
   'quota': {
     objects: [server()],
     observed: { workload: workload(0), problems: [problem('MCPServer', 'files', 'QuotaExceeded', '')] },

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 import { validateObject, withDefaults } from '../../../crds/kinds/validate.ts';
 import { CLUSTER_PLATFORM } from '../../render/options.ts';
+import { checkMCPServer } from '../../resolve/objects.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { newSnapshot, type BrokenObject, type Resource, type Snapshot } from '../../resolve/snapshot.ts';
 import { resolve } from '../../resolve/vmcp.ts';
@@ -73,8 +74,11 @@ export function statusFor(input: Case): ObjectStatus {
       const resolution = vmcp && resolve(vmcp, snapshot, CLUSTER_PLATFORM);
       return virtualMCPServerStatus({ ...base, observed, ...(resolution && { resolution }) });
     }
-    case 'MCPServer':
-      return mcpServerStatus({ ...base, observed });
+    case 'MCPServer': {
+      const server = snapshot.servers.get(object.metadata.name);
+      const check = server && checkMCPServer(server, snapshot, CLUSTER_PLATFORM);
+      return mcpServerStatus({ ...base, observed, ...(check && { check }) });
+    }
     case 'MCPServerEntry':
       return mcpServerEntryStatus(base);
     default: {

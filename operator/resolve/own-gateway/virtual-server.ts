@@ -1,0 +1,57 @@
+import type { MCPServer, VirtualMCPServer } from '../snapshot.ts';
+import { authenticatesClients } from '../fields/controls.ts';
+
+type Spec = VirtualMCPServer['spec'];
+
+/** Longer than the timeout of a client or of the gateway in front, which times out first and reports it. */
+const TIMEOUT = '1h';
+/** Separates the keys in a store from those of a VirtualMCPServer with the same name. */
+const KEY_SECTION = 'server:';
+const DEFAULT_KEY_PREFIX = 'vmcp:';
+
+/** Returns the VirtualMCPServer with this single backend that has the same controls. It passes names on unchanged. */
+export function virtualServerOf(server: MCPServer): VirtualMCPServer {
+  const { apiVersion, metadata, spec } = server;
+  const { groupRef, telemetryConfigRef, webhookConfigRef } = spec;
+  return {
+    apiVersion,
+    kind: 'VirtualMCPServer',
+    metadata,
+    spec: {
+      groupRef: groupRef ?? { name: metadata.name },
+      incomingAuth: incomingAuth(server),
+      config: config(server),
+      ...sessions(server),
+      ...(telemetryConfigRef && { telemetryConfigRef }),
+      ...(webhookConfigRef && { webhookConfigRef }),
+    },
+  };
+}
+
+function incomingAuth(server: MCPServer): Spec['incomingAuth'] {
+  const { oidcConfigRef, authzConfig, authzConfigRef } = server.spec;
+  return {
+    type: authenticatesClients(server) ? 'oidc' : 'anonymous',
+    ...(oidcConfigRef && { oidcConfigRef }),
+    ...(authzConfig && { authzConfig }),
+    ...(authzConfigRef && { authzConfigRef }),
+  };
+}
+
+const config = ({ spec: { audit, rateLimiting } }: MCPServer): NonNullable<Spec['config']> => ({
+  aggregation: { conflictResolution: 'none' },
+  operational: { timeouts: { default: TIMEOUT } },
+  ...(audit && { audit }),
+  ...(rateLimiting && { rateLimiting }),
+});
+
+/** Returns the storage and the number of pods. A stdio server has at most one. */
+function sessions({ spec }: MCPServer): Pick<Spec, 'sessionStorage' | 'replicas'> {
+  const { transport = 'stdio', sessionStorage: storage } = spec;
+  const replicas = transport === 'stdio' ? 1 : (spec.replicas ?? spec.backendReplicas);
+  const keyPrefix = `${storage?.keyPrefix ?? DEFAULT_KEY_PREFIX}${KEY_SECTION}`;
+  return {
+    ...(replicas !== undefined && { replicas }),
+    ...(storage && { sessionStorage: { ...storage, keyPrefix } }),
+  };
+}
