@@ -83,5 +83,6 @@ function closeStore({ buckets, store }: Opened): void {
 function placeOf(config: GatewayConfig) {
   const shared = config.rate_limit_config && sharedStoreOf(config);
   if (!shared) return undefined;
-  return { shared, section: keySection('rl', config.rate_limit_namespace ?? config.vmcp.namespace, config.name) };
+  const { name, rate_limit_namespace: namespace, vmcp } = config;
+  return { shared, section: keySection('rl', namespace ?? vmcp.namespace, vmcp.store_name ?? name) };
 }

@@ -76,5 +76,5 @@ const closeSoon = ({ store }: Opened): void => {
 /** Returns the store of a configuration's sessions and the section of its keys; undefined for the memory. */
 function placeOf(config: GatewayConfig) {
   const shared = config.vmcp.session_storage === 'memory' ? undefined : sharedStoreOf(config);
-  return shared && { shared, section: keySection('mcp', config.vmcp.namespace, config.name) };
+  return shared && { shared, section: keySection('mcp', config.vmcp.namespace, config.vmcp.store_name ?? config.name) };
 }

@@ -53,7 +53,7 @@ VirtualMCPServer authServerConfig.upstreamProviders[].oidcConfig.clientSecretRef
 VirtualMCPServer authServerConfig.upstreamProviders[].oidcConfig.clientSecretRef.key string
 VirtualMCPServer authServerConfig.upstreamProviders[].oidcConfig.scopes[] string
 VirtualMCPServer authServerConfig.storage.type memory|kvstore|redis
-MCPExternalAuthConfig type unauthenticated|upstreamInject|tokenExchange|headerInjection|cloudSts
+MCPExternalAuthConfig type unauthenticated|upstreamInject|tokenExchange|headerInjection|cloudSts|embeddedAuthServer
 MCPExternalAuthConfig upstreamInject.providerName string
 MCPExternalAuthConfig tokenExchange.tokenUrl string
 MCPExternalAuthConfig tokenExchange.clientId string

@@ -18,7 +18,7 @@ const authServerRef = Type.Optional(
       ),
       name: RefName('Name of the object.'),
     },
-    { description: 'Authorization server for this server.' },
+    { description: 'MCPExternalAuthConfig of type `embeddedAuthServer`: the authorization server for this server.' },
   ),
 );
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { KINDS } from './index.ts';
+import { embeddedAuthServers } from './testdata/embedded-auth-server.ts';
 import { validateObject } from './validate.ts';
 
 interface Resource {
@@ -172,6 +173,7 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['oidc-kubernetes-alias', 'kubernetesServiceAccount.issuer', HTTP],
   ['oidc-kubernetes-alias', 'kubernetesServiceAccount.jwksUrl', HTTP],
   ['oidc-kubernetes-alias', 'kubernetesServiceAccount.introspectionUrl', HTTP],
+  ['auth-embedded-auth-server', 'embeddedAuthServer', undefined],
   ['auth-header-injection', 'headerInjection', undefined],
   ['auth-token-exchange', 'tokenExchange.clientSecretRef', KEY],
   ['auth-token-exchange', 'tokenExchange.tokenEndpointAuthMethod', 'client_secret_post'],
@@ -207,7 +209,8 @@ describe('a violation of a rule', () => {
   it('is tested for every rule of every kind', () => {
     const dir = folder('invalid');
     const files = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), 'utf8')) as Resource);
-    const objects = [...files, ...BREACHES.map(([name, path, value]) => breach(name, path, value)), dotted('a.b')];
+    const own = [...files, ...BREACHES.map(([name, path, value]) => breach(name, path, value)), dotted('a.b')];
+    const objects = [...own, ...own.flatMap(embeddedAuthServers)];
     const broken = new Set(
       objects.flatMap((object) =>
         validateObject(object.kind, object).map(

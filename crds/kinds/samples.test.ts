@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Rule } from '../../gateway/contract/rule.ts';
 import { KINDS } from './index.ts';
 import { pathText, places, type Steps } from './schema/object-path.ts';
+import { embeddedAuthServers } from './testdata/embedded-auth-server.ts';
 import { validateObject, withDefaults } from './validate.ts';
 
 const samples = (folder: string) => {
@@ -64,7 +65,8 @@ function nextStep(path: string, here: Steps, node: Node | null | undefined) {
 
 /** Fields of a kind's spec that no accepted sample sets. */
 function unset(kind: string, schema: object): string[] {
-  const objects = [...valid, ...local].map(([, text]) => read(text).object).filter((object) => object.kind === kind);
+  const own = [...valid, ...local].map(([, text]) => read(text).object);
+  const objects = [...own, ...own.flatMap(embeddedAuthServers)].filter((object) => object.kind === kind);
   const values = objects.map(({ spec }) => spec);
   return missing(schema, values, 'spec');
 }
@@ -115,6 +117,12 @@ describe('a valid sample', () => {
     const refused = ['spec.config.backends', 'spec.config.sessionStorage'];
     expect(unset(kind, spec).filter((path) => !refused.includes(path))).toEqual([]);
   });
+});
+
+it('accepts the authorization server of every valid sample in an MCPExternalAuthConfig', () => {
+  const configs = valid.flatMap(([, text]) => embeddedAuthServers(read(text).object));
+  expect(configs.length).toBeGreaterThan(10);
+  for (const config of configs) expect(validateObject(config.kind, config)).toEqual([]);
 });
 
 describe('a sample for local mode', () => {

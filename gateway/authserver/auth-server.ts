@@ -197,7 +197,7 @@ async function openFoundation(
     log,
     env,
     secrets: () => sealing.current.ring(),
-    keyPrefix: `vmcp:auth:{${vmcp.namespace ?? 'default'}:${name ?? 'vmcp'}}:`,
+    keyPrefix: `vmcp:auth:{${vmcp.namespace ?? 'default'}:${vmcp.store_name ?? name ?? 'vmcp'}}:`,
   });
   await waitForStore(store, log);
   return { store, sealing, keys, secrets };

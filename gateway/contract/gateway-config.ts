@@ -208,6 +208,12 @@ export const Vmcp = Closed({
   ),
   metadata: Type.Optional(StringMap('Arbitrary text values by name, shown in `/status`.')),
   session_ttl: Type.Optional(Duration('Idle time after which a session ends.')),
+  store_name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'Name in the keys of stores. Defaults to `name`, and is unique in the namespace.',
+    }),
+  ),
   session_storage: Type.Optional(
     Type.Enum(['memory'], {
       description: 'Keeps sessions in the memory of this process although there is a store that replicas share.',

@@ -2,7 +2,7 @@ import { checkSharedPolicies } from './incoming/authorization.ts';
 import { checkTokenSource } from './incoming/oidc.ts';
 import { checkTelemetryConfig } from './telemetry.ts';
 import { checkUnbuilt } from './fields/not-supported.ts';
-import { checkStrategy } from './backends/outgoing.ts';
+import { checkStrategy, isCredential } from './backends/outgoing.ts';
 import { reportControls } from './fields/controls.ts';
 import { resolveOwnGateway } from './own-gateway/own-gateway.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
@@ -10,7 +10,7 @@ import { checkReferences } from './references.ts';
 import { resolveEntry } from './backends/remote-backend.ts';
 import { newObjectScope, type ObjectScope, type Platform } from './scope.ts';
 import { resolveServer } from './backends/server-backend.ts';
-import type { MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
+import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
 import { concise, type Resolution } from './vmcp.ts';
 import { checkToolConfig } from './tool-rules.ts';
 import { checkWebhooks } from './webhooks.ts';
@@ -39,8 +39,8 @@ export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: 
   const report = scope.on(server);
   checkReferences(server, scope, report);
   resolveServer(server, scope);
-  const { transport = 'stdio', externalAuthConfigRef: ref } = server.spec;
-  const strategy = ref && snapshot.externalAuthConfigs.get(ref.name)?.spec.type;
+  const { transport = 'stdio' } = server.spec;
+  const strategy = ownCredential(server, scope)?.spec.type;
   if (transport === 'stdio' && strategy !== undefined && strategy !== 'unauthenticated') {
     report.problem('OutgoingAuthOnStdio', 'spec.externalAuthConfigRef', STDIO_CREDENTIAL);
   }
@@ -53,10 +53,18 @@ export function checkMCPServer(server: MCPServer, snapshot: Snapshot, platform: 
   return { ...resultOf(scope), gateway };
 }
 
+/** Returns the config of the credential that a server refers to; undefined for none, and for one that gives no credential. */
+function ownCredential(server: MCPServer | MCPServerEntry, scope: ObjectScope): MCPExternalAuthConfig | undefined {
+  const config = scope.snapshot.externalAuthConfigs.get(server.spec.externalAuthConfigRef?.name ?? '');
+  const isUsable = config && isCredential(config, { owner: server, path: 'spec.externalAuthConfigRef' }, scope);
+  return isUsable ? config : undefined;
+}
+
 /** Checks an MCPServerEntry on its own. Problems of referenced objects belong to those objects. */
 export function checkMCPServerEntry(entry: MCPServerEntry, snapshot: Snapshot, platform: Platform): CheckResult {
   const scope = newObjectScope(snapshot, platform);
   checkReferences(entry, scope, scope.on(entry));
+  ownCredential(entry, scope);
   resolveEntry(entry, scope);
   checkUnbuilt(entry, scope.on(entry));
   return resultOf(scope);

@@ -53,6 +53,8 @@ export interface Scope extends ObjectScope {
   readonly vmcp: VirtualMCPServer;
   /** MCP endpoint inside the cluster. */
   readonly endpoint: string;
+  /** Name in the keys of stores, unique in the namespace. */
+  readonly storeName: string;
 }
 
 export interface Identified {
@@ -64,8 +66,13 @@ export const newScope = (
   vmcp: VirtualMCPServer,
   snapshot: Snapshot,
   platform: Platform,
-  endpoint: string = endpointOf(vmcp.metadata.name, snapshot.namespace),
-): Scope => ({ ...newObjectScope(snapshot, platform), vmcp, endpoint });
+  place: Pick<Scope, 'endpoint' | 'storeName'> = placeOf(vmcp.metadata.name, snapshot.namespace),
+): Scope => ({ ...newObjectScope(snapshot, platform), ...place, vmcp });
+
+const placeOf = (name: string, namespace: string): Pick<Scope, 'endpoint' | 'storeName'> => ({
+  endpoint: endpointOf(name, namespace),
+  storeName: name,
+});
 
 /** Returns the MCP endpoint of a VirtualMCPServer in a cluster. */
 export const endpointOf = (name: string, namespace: string): string =>

@@ -120,6 +120,7 @@ function resolveFrame(scope: Scope, names: readonly string[], tools: ReadonlyMap
       ...(olderHeaders && { older_version_header_clients: olderHeaders }),
       ...(vmcp.spec.config?.metadata && { metadata: vmcp.spec.config.metadata }),
       ...resolveMemory(scope),
+      ...(scope.storeName !== vmcp.metadata.name && { store_name: scope.storeName }),
     },
   };
 }

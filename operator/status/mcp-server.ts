@@ -165,7 +165,7 @@ function conditionsFor(
     ...(isStdio ? [stdioCondition(server.spec.replicas ?? 1)] : []),
     ...controlConditions(server.spec, problems, self),
     hasOwnGateway(server)
-      ? sessionStorageCondition(virtualServerOf(server).spec)
+      ? sessionStorageCondition(virtualServerOf(server, snapshot).spec)
       : serverSessionsCondition(server.spec, isStdio),
   ];
 }

@@ -107,10 +107,12 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'TelemetryConfigRefValidated=False': 'TelemetryConfigRefNotFound TelemetryConfigRefInvalid',
     'WebhookConfigValidated=True': 'WebhookConfigValid',
     'WebhookConfigValidated=False': 'WebhookConfigRefNotFound WebhookConfigInvalid',
+    'AuthServerRefValidated=True': 'AuthServerRefValid',
+    'AuthServerRefValidated=False': 'AuthServerRefInvalidConfig AuthServerRefInvalidType AuthServerRefNotFound',
     'RateLimitConfigValid=True': 'RateLimitConfigValid',
     'RateLimitConfigValid=False': 'PerUserRequiresAuth RateLimitingRequiresKvstore',
     'ExternalAuthConfigValidated=False':
-      'ExternalAuthConfigRefNotFound InvalidConfig OutgoingAuthOnStdio ValidationFailed',
+      'ExternalAuthConfigRefNotFound InvalidConfig InvalidType OutgoingAuthOnStdio ValidationFailed',
     'ToolConfigRefValidated=True': 'ToolConfigRefValid',
     'ToolConfigRefValidated=False': 'ToolConfigRefNotFound ToolConfigRefNotValid',
     'StdioReplicaCapped=True': 'StdioTransportCapAt1',

@@ -35,7 +35,7 @@ function storeScope(path: string, scope: Scope): StoreScope {
   const report = scope.on(scope.vmcp);
   return {
     namespace: scope.snapshot.namespace,
-    name: scope.vmcp.metadata.name,
+    name: scope.storeName,
     mode: scope.platform.mode,
     secretFile: ({ name, key }) => scope.mount('Secret', name, key),
     problem: (problem) => report.problem(problem.reason, `${path}.${problem.path}`, problem.message),

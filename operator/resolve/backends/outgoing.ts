@@ -1,3 +1,4 @@
+import { AUTH_SERVER } from '../../../crds/kinds/mcp-external-auth-config.ts';
 import { hasUsers } from '../../../gateway/incoming/index.ts';
 import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
 import type { VariantScope } from '../../../gateway/contract/variant.ts';
@@ -5,7 +6,7 @@ import { resolveStrategy, STRATEGIES } from '../../../gateway/outgoing/index.ts'
 import { circularExchange, isOwnAddress } from '../auth-server/own-address.ts';
 import { upstreamNames } from '../auth-server/spec.ts';
 import { childPath } from '../fields/field-path.ts';
-import { unbuiltStrategy } from '../fields/not-supported.ts';
+import { checkUnbuilt, unbuiltStrategy } from '../fields/not-supported.ts';
 import { authenticatesClients } from '../fields/controls.ts';
 import { checkReferences } from '../references.ts';
 import { checkRelease } from './release.ts';
@@ -38,6 +39,7 @@ export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scop
   const config = scope.snapshot.externalAuthConfigs.get(choice.name);
   if (!config) return undefined; // reported with the reference
   checkReferences(config, scope, scope.on(config));
+  if (!isCredential(config, choice, scope)) return undefined;
   const unbuilt = unbuiltStrategy(config.spec.type);
   if (unbuilt) {
     scope.on(config).problem(unbuilt.reason, unbuilt.path, unbuilt.message);
@@ -46,6 +48,18 @@ export function resolveOutgoing(backend: MCPServer | MCPServerEntry, scope: Scop
   checkUse(choice, config, transportOf(backend, choice, scope), scope);
   checkRelease(choice, config, backend, scope);
   return resolveStrategy(config.spec, strategyScope(config, scope));
+}
+
+/** Returns true for a config that gives a credential. Reports an authorization server in its place. */
+export function isCredential(
+  { metadata: { name }, spec }: MCPExternalAuthConfig,
+  { owner, path }: Omit<ConfigChoice, 'name'>,
+  scope: ObjectScope,
+): boolean {
+  if (spec.type !== AUTH_SERVER) return true;
+  const message = `MCPExternalAuthConfig "${name}" is an authorization server, which gives no credential: refer to it in authServerRef of an MCPServer, or to another config here`;
+  scope.on(owner).problem('InvalidType', path, message);
+  return false;
 }
 
 /** Reports an entry that has no effect: its backend would get another credential than the intended one. */
@@ -60,6 +74,10 @@ export function checkEntryActs(name: string, scope: Scope): void {
 export function checkStrategy(config: MCPExternalAuthConfig, scope: ObjectScope): void {
   const report = scope.on(config);
   checkReferences(config, scope, report);
+  if (config.spec.type === AUTH_SERVER) {
+    checkUnbuilt(config, report);
+    return;
+  }
   const unbuilt = unbuiltStrategy(config.spec.type);
   if (unbuilt) {
     report.problem(unbuilt.reason, unbuilt.path, unbuilt.message);

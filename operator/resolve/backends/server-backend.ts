@@ -26,7 +26,6 @@ export function resolveServer(server: MCPServer, scope: ObjectScope): Backend {
   checkSharing(spec, report);
   checkProfile(spec, report);
   checkProxyFields(spec, report);
-  checkProfile(spec, report);
   return clusterBackend(server, scope.snapshot.namespace);
 }
 

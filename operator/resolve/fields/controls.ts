@@ -23,6 +23,7 @@ const isMemory = (value: unknown): boolean => {
 /** Controls of a single MCPServer. A server that sets one gets its own gateway. */
 export const CONTROLS: readonly Control[] = [
   { field: 'audit', counterpart: 'config.audit', isInert: isOff },
+  { field: 'authServerRef', counterpart: 'authServerConfig' },
   { field: 'authzConfig', counterpart: 'incomingAuth.authzConfig' },
   { field: 'authzConfigRef', counterpart: 'incomingAuth.authzConfigRef' },
   { field: 'oidcConfigRef', counterpart: 'incomingAuth.oidcConfigRef' },

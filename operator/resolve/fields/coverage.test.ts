@@ -39,6 +39,8 @@ const FIELDS = KINDS.flatMap(({ kind, schema }) => {
 
 /** Descriptive fields, and fields that repeat another one and are rejected when they differ. */
 const DESCRIPTIVE: readonly string[] = [
+  'MCPExternalAuthConfig spec.embeddedAuthServer.upstreamProviders[].type',
+  'MCPServer spec.authServerRef.kind',
   'MCPAuthzConfig spec.type',
   'MCPGroup spec.description',
   'MCPServer spec.volumes[].name',
@@ -55,8 +57,10 @@ const isListed = (list: readonly string[], kind: KindName, path: FieldPattern): 
   list.some((entry) => entry.startsWith(`${kind} `) && covers(entry.slice(kind.length + 1), path));
 
 function isUnbuilt(kind: KindName, path: FieldPattern): boolean {
-  if (kind === 'MCPExternalAuthConfig')
-    return STRATEGIES.some(({ type }) => unbuiltStrategy(type) !== undefined && covers(`spec.${type}`, path));
+  const isUnbuiltStrategy = STRATEGIES.some(
+    ({ type }) => unbuiltStrategy(type) !== undefined && covers(`spec.${type}`, path),
+  );
+  if (kind === 'MCPExternalAuthConfig' && isUnbuiltStrategy) return true;
   return UNBUILT_FIELDS.some((row) => row.kind === kind && covers(row.pattern, path));
 }
 

@@ -26,24 +26,29 @@ const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 
+/** Unsupported fields of an authorization server. */
+const authServerRows = (path: FieldPattern): Row[] => [
+  [`${path}.delegateClients`, TOKEN_EXCHANGE],
+  [`${path}.trustedIssuers`, TOKEN_EXCHANGE],
+  [
+    `${path}.upstreamProviders[].oauth2Config.dcrConfig`,
+    'dynamic client registration at providers',
+    undefined,
+    'register one there and set clientId',
+  ],
+];
+
 /** Unsupported fields. Delete the row when the feature is built. */
 export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
+  ...ofKind('MCPExternalAuthConfig', authServerRows('spec.embeddedAuthServer')),
   ...ofKind('VirtualMCPServer', [
-    ['spec.authServerConfig.delegateClients', TOKEN_EXCHANGE],
-    ['spec.authServerConfig.trustedIssuers', TOKEN_EXCHANGE],
-    [
-      'spec.authServerConfig.upstreamProviders[].oauth2Config.dcrConfig',
-      'dynamic client registration at providers',
-      undefined,
-      'register one there and set clientId',
-    ],
+    ...authServerRows('spec.authServerConfig'),
     ['spec.embeddingServerRef', OPTIMIZER],
     ['spec.config.codeMode', 'code mode', isOff],
     ['spec.config.compositeToolRefs', COMPOSITE],
     ['spec.config.compositeTools', COMPOSITE],
     ['spec.config.optimizer', OPTIMIZER],
   ]),
-  ...ofKind('MCPServer', [['spec.authServerRef', 'the embedded authorization server of a single server']]),
 ];
 
 type Row = readonly [

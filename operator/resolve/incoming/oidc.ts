@@ -7,7 +7,7 @@ import { bundleFile } from '../ca-bundle.ts';
 import { checkReferences } from '../references.ts';
 import { resolveResourceUrl, type PublicUrl } from './resource-url.ts';
 import type { Identified, ObjectScope, Scope } from '../scope.ts';
-import type { MCPOIDCConfig } from '../snapshot.ts';
+import type { MCPOIDCConfig, Snapshot } from '../snapshot.ts';
 
 export type Oidc = NonNullable<GatewayConfig['oidc_config']>;
 
@@ -131,13 +131,20 @@ function checkSharedReferences(name: string, scope: Scope): void {
 export function checkTokenSource(config: MCPOIDCConfig, scope: ObjectScope): void {
   checkReferences(config, scope, scope.on(config));
   const issuer = config.spec.inline?.issuer;
-  const inProcess = [...scope.snapshot.vmcps.values()].some(
-    ({ spec }) =>
-      spec.incomingAuth.oidcConfigRef?.name === config.metadata.name &&
-      spec.authServerConfig !== undefined &&
-      spec.authServerConfig.issuer === issuer,
-  );
+  const { name } = config.metadata;
+  const inProcess = embeddedIssuers(name, scope.snapshot).some((each) => each === issuer);
   resolveSource(sharedSource(config), inProcess, scope);
+}
+
+/** Lists the issuers of the embedded authorization servers whose tokens an MCPOIDCConfig describes. */
+function embeddedIssuers(name: string, { vmcps, servers, externalAuthConfigs }: Snapshot): string[] {
+  const ofVirtualServers = [...vmcps.values()]
+    .filter(({ spec }) => spec.incomingAuth.oidcConfigRef?.name === name)
+    .map(({ spec }) => spec.authServerConfig);
+  const ofServers = [...servers.values()]
+    .filter(({ spec }) => spec.oidcConfigRef?.name === name)
+    .map(({ spec }) => externalAuthConfigs.get(spec.authServerRef?.name ?? '')?.spec.embeddedAuthServer);
+  return [...ofVirtualServers, ...ofServers].flatMap((server) => server?.issuer ?? []);
 }
 
 /** Checks `requireClientId` against a referenced config. For an inline config a rule of the kind does. */

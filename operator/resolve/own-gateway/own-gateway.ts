@@ -1,3 +1,4 @@
+import { AUTH_SERVER } from '../../../crds/kinds/mcp-external-auth-config.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { hasUsers } from '../../../gateway/incoming/index.ts';
 import { limitsUsers } from '../../../gateway/policy/rate-limit/spec.ts';
@@ -11,7 +12,7 @@ import { concise, resolveWith, type Resolution } from '../vmcp.ts';
 import { CONTROLS, hasOwnGateway } from '../fields/controls.ts';
 import { podBackend } from './pod-backend.ts';
 import { relocate } from './relocate.ts';
-import { virtualServerOf } from './virtual-server.ts';
+import { storeNameOf, virtualServerOf } from './virtual-server.ts';
 
 /**
  * Resolves the gateway in front of one MCPServer, as that of a VirtualMCPServer with a single backend; undefined for a
@@ -19,9 +20,11 @@ import { virtualServerOf } from './virtual-server.ts';
  */
 export function resolveOwnGateway(server: MCPServer, snapshot: Snapshot, platform: Platform): Resolution | undefined {
   if (!hasOwnGateway(server)) return undefined;
-  const scope = newScope(virtualServerOf(server), snapshot, platform, serviceUrl(server, snapshot.namespace));
+  const place = { endpoint: serviceUrl(server, snapshot.namespace), storeName: storeNameOf(server) };
+  const scope = newScope(virtualServerOf(server, snapshot), snapshot, platform, place);
   checkReferences(server, scope, scope.on(server), isControl);
   checkUsers(server, scope);
+  checkAuthServer(server, scope);
   const { config, excluded, ...found } = resolveWith([memberOf(server, scope)], scope);
   const problems = [...found.problems, ...excluded.flatMap((member) => member.problems)];
   const relocated = concise(problems.map((problem) => relocate(problem, server)));
@@ -54,9 +57,27 @@ function checkUsers(server: MCPServer, scope: Scope): void {
   report.problem('PerUserRequiresAuth', 'spec.rateLimiting', message);
 }
 
+/** Checks the config that `authServerRef` names. Clients get its tokens, so the server must accept them. */
+function checkAuthServer(server: MCPServer, scope: Scope): void {
+  const { authServerRef: ref, oidcConfigRef } = server.spec;
+  if (!ref) return;
+  const report = scope.on(server);
+  if (!oidcConfigRef) {
+    const message =
+      'clients get tokens of the authorization server: set oidcConfigRef to an MCPOIDCConfig with its issuer, and the public URL of this server as audience';
+    report.problem('RuleViolated', 'spec.authServerRef', message);
+  }
+  const config = scope.snapshot.externalAuthConfigs.get(ref.name);
+  if (!config) return; // reported with the reference
+  checkReferences(config, scope, scope.on(config));
+  if (config.spec.type === AUTH_SERVER) return;
+  const message = `MCPExternalAuthConfig "${ref.name}" is of type ${config.spec.type}: refer to one of type ${AUTH_SERVER}`;
+  report.problem('InvalidType', 'spec.authServerRef.name', message);
+}
+
 /** Returns the server as the only member. A credential of a stdio server is reported with its reference. */
-function memberOf(server: MCPServer, { vmcp, snapshot, platform, endpoint }: Scope): CheckedMember {
-  const scope = newScope(vmcp, snapshot, platform, endpoint);
+function memberOf(server: MCPServer, outer: Scope): CheckedMember {
+  const scope = newScope(outer.vmcp, outer.snapshot, outer.platform, outer);
   const { transport = 'stdio' } = server.spec;
   const credential = transport === 'stdio' ? undefined : resolveOutgoing(server, scope);
   const { kind, metadata } = server;

@@ -1,18 +1,19 @@
-import type { MCPServer, VirtualMCPServer } from '../snapshot.ts';
+import type { MCPServer, Snapshot, VirtualMCPServer } from '../snapshot.ts';
 import { authenticatesClients } from '../fields/controls.ts';
 
 type Spec = VirtualMCPServer['spec'];
 
 /** Longer than the timeout of a client or of the gateway in front, which times out first and reports it. */
 const TIMEOUT = '1h';
-/** Separates the keys in a store from those of a VirtualMCPServer with the same name. */
-const KEY_SECTION = 'server:';
-const DEFAULT_KEY_PREFIX = 'vmcp:';
+
+/** Name in the keys of stores. No VirtualMCPServer has a name with a dot. */
+export const storeNameOf = ({ metadata: { name } }: MCPServer): string => `server.${name}`;
 
 /** Returns the VirtualMCPServer with this single backend that has the same controls. It passes names on unchanged. */
-export function virtualServerOf(server: MCPServer): VirtualMCPServer {
+export function virtualServerOf(server: MCPServer, { externalAuthConfigs }: Snapshot): VirtualMCPServer {
   const { apiVersion, metadata, spec } = server;
-  const { groupRef, telemetryConfigRef, webhookConfigRef } = spec;
+  const { groupRef, authServerRef, telemetryConfigRef, webhookConfigRef } = spec;
+  const authServerConfig = authServerRef && externalAuthConfigs.get(authServerRef.name)?.spec.embeddedAuthServer;
   return {
     apiVersion,
     kind: 'VirtualMCPServer',
@@ -20,6 +21,7 @@ export function virtualServerOf(server: MCPServer): VirtualMCPServer {
     spec: {
       groupRef: groupRef ?? { name: metadata.name },
       incomingAuth: incomingAuth(server),
+      ...(authServerConfig && { authServerConfig }),
       config: config(server),
       ...sessions(server),
       ...(telemetryConfigRef && { telemetryConfigRef }),
@@ -49,9 +51,8 @@ const config = ({ spec: { audit, rateLimiting } }: MCPServer): NonNullable<Spec[
 function sessions({ spec }: MCPServer): Pick<Spec, 'sessionStorage' | 'replicas'> {
   const { transport = 'stdio', sessionStorage: storage } = spec;
   const replicas = transport === 'stdio' ? 1 : (spec.replicas ?? spec.backendReplicas);
-  const keyPrefix = `${storage?.keyPrefix ?? DEFAULT_KEY_PREFIX}${KEY_SECTION}`;
   return {
     ...(replicas !== undefined && { replicas }),
-    ...(storage && { sessionStorage: { ...storage, keyPrefix } }),
+    ...(storage && { sessionStorage: storage }),
   };
 }

@@ -7,24 +7,33 @@ type Spec = MCPServer['spec'];
 
 /** Condition of one control of an MCPServer, present while the spec has the field. */
 interface ControlRow {
-  readonly field: 'authzConfigRef' | 'oidcConfigRef' | 'rateLimiting' | 'telemetryConfigRef' | 'webhookConfigRef';
+  readonly field:
+    'authServerRef' | 'authzConfigRef' | 'oidcConfigRef' | 'rateLimiting' | 'telemetryConfigRef' | 'webhookConfigRef';
   readonly type: string;
   readonly good: string;
   /** Kind of the object that the field names. */
   readonly kind?: string;
-  /** Reason for a name that no object has. */
-  readonly missing?: string;
-  /** Reason for an object that cannot be used. Without it the problem has its own reason in the condition. */
+  /** Reasons of problems, and the reasons that the condition has for them. */
+  readonly reasons?: Readonly<Record<string, string>>;
+  /** Reason for every other problem. Without it the condition has the reason of the problem. */
   readonly unusable?: string;
 }
 
 const ROWS: readonly ControlRow[] = [
   {
+    field: 'authServerRef',
+    type: 'AuthServerRefValidated',
+    good: 'AuthServerRefValid',
+    kind: 'MCPExternalAuthConfig',
+    reasons: { ExternalAuthConfigRefNotFound: 'AuthServerRefNotFound', InvalidType: 'AuthServerRefInvalidType' },
+    unusable: 'AuthServerRefInvalidConfig',
+  },
+  {
     field: 'oidcConfigRef',
     type: 'OIDCConfigRefValidated',
     good: 'OIDCConfigRefValid',
     kind: 'MCPOIDCConfig',
-    missing: 'OIDCConfigRefNotFound',
+    reasons: { OIDCConfigRefNotFound: 'OIDCConfigRefNotFound' },
     unusable: 'OIDCConfigRefNotValid',
   },
   {
@@ -32,7 +41,7 @@ const ROWS: readonly ControlRow[] = [
     type: 'AuthzConfigRefValidated',
     good: 'AuthzConfigRefValid',
     kind: 'MCPAuthzConfig',
-    missing: 'AuthzConfigRefNotFound',
+    reasons: { AuthzConfigRefNotFound: 'AuthzConfigRefNotFound' },
     unusable: 'AuthzConfigRefNotValid',
   },
   {
@@ -40,7 +49,7 @@ const ROWS: readonly ControlRow[] = [
     type: 'TelemetryConfigRefValidated',
     good: 'TelemetryConfigRefValid',
     kind: 'MCPTelemetryConfig',
-    missing: 'TelemetryConfigRefNotFound',
+    reasons: { TelemetryConfigRefNotFound: 'TelemetryConfigRefNotFound' },
     unusable: 'TelemetryConfigRefInvalid',
   },
   {
@@ -48,7 +57,7 @@ const ROWS: readonly ControlRow[] = [
     type: 'WebhookConfigValidated',
     good: 'WebhookConfigValid',
     kind: 'MCPWebhookConfig',
-    missing: 'WebhookConfigRefNotFound',
+    reasons: { WebhookConfigRefNotFound: 'WebhookConfigRefNotFound' },
     unusable: 'WebhookConfigInvalid',
   },
   {
@@ -58,23 +67,26 @@ const ROWS: readonly ControlRow[] = [
   },
 ];
 
-const isAbout = ({ field, kind }: ControlRow, problem: ObjectProblem): boolean =>
-  problem.reason !== 'NotSupportedYet' &&
-  (problem.kind === kind || new RegExp(`^spec\\.${field}(?![A-Za-z])`, 'u').test(problem.path));
+const nameIn = (spec: Spec, { field }: ControlRow): string | undefined =>
+  (spec[field] as { readonly name?: string } | undefined)?.name;
+
+function isAbout(row: ControlRow, problem: ObjectProblem, spec: Spec): boolean {
+  if (problem.kind === row.kind && problem.name === nameIn(spec, row)) return true;
+  return problem.kind === 'MCPServer' && new RegExp(`^spec\\.${row.field}(?![A-Za-z])`, 'u').test(problem.path);
+}
 
 const rowsFor = (spec: Spec): ControlRow[] => ROWS.filter(({ field }) => spec[field] !== undefined);
 
 /** Returns true for a problem that has a condition of its own. */
 export const isAboutControl = (problem: ObjectProblem, spec: Spec | undefined): boolean =>
-  spec !== undefined && rowsFor(spec).some((row) => isAbout(row, problem));
+  spec !== undefined && rowsFor(spec).some((row) => isAbout(row, problem, spec));
 
 /** Builds the conditions of the controls that the spec has. */
 export const controlConditions = (spec: Spec, problems: readonly ObjectProblem[], self: Self): ConditionState[] =>
   rowsFor(spec).map((row) => {
-    const { field, type, kind, missing, unusable } = row;
-    const ref = spec[field] as { readonly name?: string } | undefined;
-    const message = kind === undefined ? 'the limits apply' : `${kind} "${ref?.name ?? ''}" is used`;
-    const about = problems.filter((problem) => isAbout(row, problem));
-    const reasonOf = ({ reason }: ObjectProblem): string => (reason === missing ? reason : (unusable ?? reason));
+    const { type, kind, reasons = {}, unusable } = row;
+    const message = kind === undefined ? 'the limits apply' : `${kind} "${nameIn(spec, row) ?? ''}" is used`;
+    const about = problems.filter((problem) => isAbout(row, problem, spec));
+    const reasonOf = ({ reason }: ObjectProblem): string => reasons[reason] ?? unusable ?? reason;
     return validityCondition(type, { reason: row.good, message }, about, reasonOf, self);
   });

@@ -2,7 +2,13 @@ import type { ServerCheck } from '../../resolve/objects.ts';
 import type { MCPServer, Snapshot } from '../../resolve/snapshot.ts';
 import { digest } from '../digest.ts';
 
-const MEMBERS = ['oidcConfigHash', 'authzConfigHash', 'telemetryConfigHash', 'webhookConfigHash'] as const;
+const MEMBERS = [
+  'authServerConfigHash',
+  'oidcConfigHash',
+  'authzConfigHash',
+  'telemetryConfigHash',
+  'webhookConfigHash',
+] as const;
 
 type Hashes = Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>>;
 
@@ -16,12 +22,14 @@ export function gatewayHashes(
   const { gateway } = check;
   if (!gateway) return {};
   if (!gateway.config) return Object.fromEntries(MEMBERS.map((member) => [member, live[member]]));
-  const { oidcConfigRef, telemetryConfigRef, webhookConfigRef } = spec;
+  const { authServerRef, oidcConfigRef, telemetryConfigRef, webhookConfigRef } = spec;
+  const authServer = authServerRef && snapshot.externalAuthConfigs.get(authServerRef.name);
   const oidc = oidcConfigRef && snapshot.oidcConfigs.get(oidcConfigRef.name);
   const telemetry = telemetryConfigRef && snapshot.telemetryConfigs.get(telemetryConfigRef.name);
   const webhooks = webhookConfigRef && snapshot.webhookConfigs.get(webhookConfigRef.name);
   const { authz_config: policies } = gateway.config;
   return {
+    authServerConfigHash: authServer && digest(authServer.spec),
     oidcConfigHash: oidc && digest(oidc.spec),
     authzConfigHash: policies && digest(policies),
     telemetryConfigHash: telemetry && digest(telemetry.spec),

@@ -326,6 +326,21 @@ const controlled = {
   telemetryConfigRef: { name: 'otel' },
   webhookConfigRef: { name: 'review' },
 };
+/** An embedded authorization server for `authServerRef`. */
+const logins = (server: object = {}): KubeObject =>
+  live('MCPExternalAuthConfig', 'logins', {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: {
+      issuer: 'https://desk.example.com',
+      upstreamProviders: [{ name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'desk' } }],
+      ...server,
+    },
+  });
+const withLogins = {
+  replicas: 1,
+  oidcConfigRef: { name: 'own', audience: 'https://desk.example.com/mcp' },
+  authServerRef: { name: 'logins' },
+};
 const controlConfigs = ({ issuer = 'https://idp.example.com', url = 'https://otel.example.com', policy = OPEN } = {}): KubeObject[] => [
   oidc({ issuer }),
   policies(policy),
@@ -403,6 +418,14 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
   'limits per user without users': {
     objects: [server({ ...authRef, rateLimiting: { perUser: bucket }, replicas: 1 }), auth('config')],
     secrets: keys,
+    observed: up,
+  },
+  'own authorization server': { objects: [server(withLogins), oidc(), logins()], observed: up },
+  'own authorization server without its config': { objects: [server(withLogins), oidc()], observed: up },
+  'own authorization server of another type': { objects: [server(withLogins), oidc(), auth('logins')], secrets: keys, observed: up },
+  'own authorization server with a mistake': { objects: [server(withLogins), oidc(), logins({ issuer: 'https://other.example.com/' })], observed: up },
+  'authorization server as a credential': {
+    objects: [server({ externalAuthConfigRef: { name: 'logins' } }), logins()],
     observed: up,
   },
   'policies without users': { objects: [server({ authzConfigRef: { name: 'rules' } }), policies(OPEN)], observed: up },
