@@ -33,6 +33,21 @@ export const oidcConfig = (name: string, inline: Readonly<Record<string, unknown
 export const authzConfig = (name: string): Manifest =>
   custom('MCPAuthzConfig', name, { type: 'cedarv1', config: { policies: ['permit(principal, action, resource);'] } });
 
+export const telemetryConfig = (name: string): Manifest =>
+  custom('MCPTelemetryConfig', name, { openTelemetry: { endpoint: 'https://otel.example.com' } });
+
+/** An embedded authorization server for `authServerRef`. */
+export const authServer = (name: string, issuer: string): Manifest =>
+  custom('MCPExternalAuthConfig', name, {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: {
+      issuer,
+      upstreamProviders: [
+        { name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'web' } },
+      ],
+    },
+  });
+
 /** An MCPToolConfig that keeps one tool. */
 export const toolConfig = (name: string, fields: Readonly<Record<string, unknown>> = {}): Manifest =>
   custom('MCPToolConfig', name, { toolsFilter: ['search'], ...fields });

@@ -1,5 +1,6 @@
 import type { ConditionCase } from './condition-case.ts';
 import { OF_AUTH_SERVERS } from './condition-cases-auth-servers.ts';
+import { OF_CONTROLS } from './condition-cases-controls.ts';
 import { OF_GATEWAYS } from './condition-cases-gateways.ts';
 import { OF_CONFIGS, OF_ENTRIES, OF_SERVERS, ofBundles } from './condition-cases-members.ts';
 import { OF_TOOL_CONFIGS } from './condition-cases-tools.ts';
@@ -13,4 +14,5 @@ export const conditionCases = (certificate: string): readonly ConditionCase[] =>
   ...ofBundles(certificate),
   ...OF_CONFIGS,
   ...OF_TOOL_CONFIGS,
+  ...OF_CONTROLS,
 ];

@@ -2,9 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { CLUSTER_PLATFORM, renderMCPServer } from '../../../operator/render/index.ts';
-import { checkMCPServer } from '../../../operator/resolve/objects.ts';
-import { loadManifests } from '../../../operator/source/files/load.ts';
+import { CLUSTER_PLATFORM } from '../../../operator/render/index.ts';
 import { startHttpBackend, type HttpKindName } from '../../harness/backends/http.ts';
 import { MCP_HEADERS, initializeRequest, raw, type RawResponse } from '../../harness/clients/raw.ts';
 import { startIdentityProvider } from '../../harness/identity-provider.ts';
@@ -12,7 +10,9 @@ import { testScope, type Scope } from '../../harness/scope.ts';
 import { startGateway, temporaryFolder, writeFiles } from '../../harness/vmcp.ts';
 import { bearer, openBearerSession } from '../bearer-session.ts';
 import { eventsIn } from '../audit/lines.ts';
+import { groupGatewayConfig, ownGatewayConfig } from './own-gateway.ts';
 
+const DESK = 'https://desk.example.com/mcp';
 const AUDIENCE = 'https://files.example.com/mcp';
 /** Addresses that the test replaces by loopback ones, which the operator rejects. */
 const ISSUER = 'https://idp.example.com';
@@ -44,6 +44,7 @@ kind: MCPServer
 metadata: { name: files }
 spec:
   image: registry.example.com/files:1
+  groupRef: { name: tools }
   transport: ${transport}
   mcpPort: ${String(port)}
   replicas: 1
@@ -53,33 +54,6 @@ spec:
   rateLimiting: { tools: [{ name: whoami, perUser: { maxTokens: 2, refillPeriod: 1h } }] }
   audit: { enabled: true }
 `;
-
-/** Returns the configuration of the server's own gateway as the operator writes it into the ConfigMap. */
-async function renderedConfig(scope: Scope, transport: string, port: number): Promise<string> {
-  const folder = await temporaryFolder(scope);
-  await writeFiles(folder, { 'server.yaml': manifest(transport, port) });
-  const { snapshots, problems } = await loadManifests([folder]);
-  expect(problems).toEqual([]);
-  const snapshot = snapshots.get('default');
-  const server = snapshot?.servers.get('files');
-  if (!snapshot || !server) throw new Error('the manifest has no server');
-  const check = checkMCPServer(server, snapshot, CLUSTER_PLATFORM);
-  expect(check.problems).toEqual([]);
-  const { config, mounts = [] } = check.gateway ?? {};
-  const options = {
-    gatewayImage: 'gateway:1',
-    imagePullPolicy: 'IfNotPresent',
-    imagePullSecrets: [],
-    openshift: false,
-    podDisruptionBudgets: false,
-    networkPolicies: false,
-  };
-  const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', name: 'files', uid: '1', controller: true };
-  const rendered = renderMCPServer(server, owner, options, config && { config, mounts });
-  if ('problems' in rendered) throw new Error(JSON.stringify(rendered.problems));
-  const document = rendered.objects.find(({ metadata }) => metadata.name === 'mcp-files-gateway-config');
-  return (document?.['data'] as Readonly<Record<string, string>> | undefined)?.['config.json'] ?? '';
-}
 
 /** Starts a webhook that denies calls with an argument `deny`. */
 async function startWebhook(scope: Scope): Promise<string> {
@@ -99,12 +73,46 @@ async function startWebhook(scope: Scope): Promise<string> {
 async function startServer(scope: Scope, kind: HttpKindName, transport: string) {
   const backend = await startHttpBackend(scope, kind, 'files');
   const provider = await startIdentityProvider(scope);
-  const config = await renderedConfig(scope, transport, Number(new URL(backend.url).port));
+  const config = await ownGatewayConfig(scope, manifest(transport, Number(new URL(backend.url).port)));
   const local = config.replaceAll(ISSUER, provider.issuer).replaceAll(HOOK, await startWebhook(scope));
   const gateway = await startGateway(scope, local);
   const session = async (user: string) => openBearerSession(gateway.url, await provider.token(user, AUDIENCE));
   return { gateway, provider, session };
 }
+
+/** A virtual server over the server, which presents `outgoing` to it. */
+const virtualServer = (outgoing: string): string => `
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPGroup
+metadata: { name: tools }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: client }
+stringData: { secret: vmcp-development-secret }
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPExternalAuthConfig
+metadata: { name: for-files }
+spec:
+  type: tokenExchange
+  tokenExchange:
+    tokenUrl: ${ISSUER}/token
+    clientId: vmcp
+    clientSecretRef: { name: client, key: secret }
+    audience: ${AUDIENCE}
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: VirtualMCPServer
+metadata: { name: desk }
+spec:
+  groupRef: { name: tools }
+  incomingAuth: { type: oidc, audience: '${DESK}', oidcConfigRef: { name: corp } }
+  outgoingAuth: ${outgoing}
+`;
+const EXCHANGE =
+  '{ source: inline, backends: { files: { type: externalAuthConfigRef, externalAuthConfigRef: { name: for-files } } } }';
 
 const reasonOf = ({ body }: RawResponse): string | undefined =>
   (JSON.parse(body) as { error?: { data?: { reason?: string } } }).error?.data?.reason;
@@ -142,5 +150,31 @@ describe('the own gateway of an MCPServer', () => {
     const events = eventsIn(gateway.stdout());
     expect(events.map(({ outcome }) => outcome)).toContain('success');
     expect(events.some(({ subjects }) => JSON.stringify(subjects).includes('alice'))).toBe(true);
+  });
+
+  it('accepts a virtual server of the group with an exchanged token of the user, and refuses it without one', async () => {
+    const scope = testScope();
+    const { gateway, provider } = await startServer(scope, 'sdk-1-stateful', 'streamable-http');
+    const secrets = await temporaryFolder(scope);
+    await writeFiles(secrets, { 'client/secret': 'vmcp-development-secret' });
+    const through = async (outgoing: string) => {
+      const config = await groupGatewayConfig(scope, manifest('streamable-http', 8080) + virtualServer(outgoing));
+      const local = config
+        .replaceAll(ISSUER, provider.issuer)
+        .replaceAll('http://mcp-files.default.svc.cluster.local:8080/mcp', gateway.url)
+        .replaceAll(CLUSTER_PLATFORM.secretsDir, secrets);
+      const desk = await startGateway(scope, local);
+      return openBearerSession(desk.url, await provider.token('carol', DESK));
+    };
+
+    const exchanged = await through(EXCHANGE);
+    const { body } = await exchanged.post('tools/list');
+    expect(body).toContain('"files_whoami"');
+    expect(body).not.toContain('environment');
+    expect((await exchanged.call('files_whoami')).body).toContain('files ');
+    expect(eventsIn(gateway.stdout()).some(({ subjects }) => JSON.stringify(subjects).includes('carol'))).toBe(true);
+
+    const bare = await through('{ source: inline }');
+    expect((await bare.post('tools/list')).body).not.toContain('whoami');
   });
 });

@@ -25,6 +25,7 @@ export function resolveOwnGateway(server: MCPServer, snapshot: Snapshot, platfor
   checkReferences(server, scope, scope.on(server), isControl);
   checkUsers(server, scope);
   checkAuthServer(server, scope);
+  warnOfTools(server, scope);
   const { config, excluded, ...found } = resolveWith([memberOf(server, scope)], scope);
   const problems = [...found.problems, ...excluded.flatMap((member) => member.problems)];
   const relocated = concise(problems.map((problem) => relocate(problem, server)));
@@ -73,6 +74,14 @@ function checkAuthServer(server: MCPServer, scope: Scope): void {
   if (config.spec.type === AUTH_SERVER) return;
   const message = `MCPExternalAuthConfig "${ref.name}" is of type ${config.spec.type}: refer to one of type ${AUTH_SERVER}`;
   report.problem('InvalidType', 'spec.authServerRef.name', message);
+}
+
+/** Warns about tool rules, which only virtual servers apply: a policy can hide tools from direct clients. */
+function warnOfTools(server: MCPServer, scope: Scope): void {
+  if (!server.spec.toolConfigRef) return;
+  const message =
+    'only virtual servers of the group apply it, so clients of the own address see every tool: hide tools from them with authzConfig';
+  scope.on(server).warning('NoEffect', 'spec.toolConfigRef', message);
 }
 
 /** Returns the server as the only member. A credential of a stdio server is reported with its reference. */
