@@ -11,6 +11,7 @@ import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
 import { beside, testScope } from '../harness/scope.ts';
 import { root, vmcpResult } from '../harness/vmcp.ts';
+import { ownGatewayConfig } from '../scenarios/policies/own-gateway.ts';
 import { startEverything, startExample } from './run-example.ts';
 
 const EVERYTHING = [
@@ -369,8 +370,20 @@ it('kubernetes-replicas: the gateway gets the store of the sessions, with its pa
   });
 });
 
-/** Warnings about ephemeral keys of login examples, and about settings that only a cluster uses. */
-const EXPECTED_WARNING = /\[(EphemeralKeys|ClusterOnly)\] \(warning\)$|^\d+ warnings?$/u;
+it('kubernetes-single-server: the gateway in the pod requires tokens, decides, limits and records', async () => {
+  const text = readFileSync(join(root, 'examples/kubernetes-single-server/server.yaml'), 'utf8');
+  expect(JSON.parse(await ownGatewayConfig(testScope(), text))).toMatchObject({
+    oidc_config: { issuer: 'https://idp.example.com', audience: 'https://web.example.com/mcp' },
+    authz_config: { cedar: { policies: [expect.any(String), expect.stringContaining('get-env')] } },
+    rate_limit_config: { perUser: { maxTokens: 60 } },
+    audit_config: { enabled: true },
+    vmcp: { backends: [{ name: 'web', url: 'http://127.0.0.1:3001/mcp' }] },
+  });
+});
+
+/** Warnings about ephemeral keys of login examples, and about settings and servers that only a cluster uses. */
+const EXPECTED_WARNING =
+  /\[(EphemeralKeys|ClusterOnly)\] \(warning\)$|only a cluster serves it.*\[NotUsed\] \(warning\)$|^\d+ warnings?$|^there is no VirtualMCPServer/u;
 
 describe('the folder of examples', () => {
   const folders = readdirSync(join(root, 'examples'), { withFileTypes: true })
