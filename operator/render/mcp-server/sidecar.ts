@@ -24,7 +24,7 @@ export interface Sidecar extends GatewayPart {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Renders the gateway beside a server. Only this container gets the files and the token of the account. */
+/** Renders the gateway beside a server. Only this container gets the files and, if it needs one, the token of the account. */
 export function sidecar(
   owned: Owned,
   options: RenderOptions,
@@ -37,7 +37,7 @@ export function sidecar(
     configMap,
     size: SIZE,
     prefix: VOLUME_PREFIX,
-    volumes: [...mountedFiles(mounts, BESIDE_SERVER), TOKEN],
+    volumes: [...mountedFiles(mounts, BESIDE_SERVER), ...(callsApiServer(document) ? [TOKEN] : [])],
     securityContext: gatewayUser(options),
     ...(managementPort !== undefined && { managementPort }),
   });
@@ -47,6 +47,10 @@ export function sidecar(
     annotations: { [CHECKSUM_ANNOTATION]: documentChecksum(document) },
   };
 }
+
+/** Returns true for a gateway that attaches to its server, or that gets the keys of service account tokens. */
+const callsApiServer = ({ vmcp: { backends, incoming } }: GatewayConfig): boolean =>
+  incoming.source === 'kubernetes' || backends.some(({ attach }) => attach !== undefined);
 
 /** The token volume that Kubernetes mounts into every container by default; here only into the gateway's. */
 const TOKEN: GatewayVolume = {
