@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { group } from '../harness/manifests.ts';
 import type { KubeManifest } from '../harness/control-plane/api.ts';
+import { testScope } from '../harness/scope.ts';
+import { runPods } from './kubelet.ts';
 import { at, statusOf } from './playground.ts';
 import { httpServer, oidcConfig, stdioServer } from './resources.ts';
 import { sharedOperator } from './shared.ts';
@@ -56,6 +58,7 @@ it('puts a gateway in front of a single server while it has controls', async () 
   await here.disappears('MCPOIDCConfig', 'login');
   const again = await here.appears('Deployment', 'mcp-web', (each) => containersOf(each).length === 1);
   expect(exposed(again)).toEqual(['mcp']);
+  runPods(testScope(), here); // the old pods keep their configuration until new ones are ready
   await here.disappears('ConfigMap', 'mcp-web-gateway-config');
 });
 

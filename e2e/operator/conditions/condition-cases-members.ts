@@ -22,10 +22,10 @@ export const OF_SERVERS: readonly ConditionCase[] = [
     type: 'Valid',
     given: [group(), httpServer('web')],
     right: ['True', 'ValidationSucceeded'],
-    breaks: spec(SERVER, { webhookConfigRef: { name: 'rules' } }),
+    breaks: spec(SERVER, { image: 'npx://a' }),
     wrong: ['False', 'ValidationFailed'],
-    names: 'spec.webhookConfigRef',
-    heals: spec(SERVER, { webhookConfigRef: null }),
+    names: 'spec.image',
+    heals: spec(SERVER, { image: 'registry.example.com/web:1' }),
   },
   {
     on: SERVER,
