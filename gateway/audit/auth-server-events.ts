@@ -28,6 +28,7 @@ const EVENTS: Readonly<Record<AuthServerEvent, Described>> = {
   code_replay: login('vmcp_auth_code_replayed', 'denied'),
   token_issued: login('vmcp_auth_token_issued'),
   token_refreshed: login('vmcp_auth_token_refreshed'),
+  token_exchanged: login('vmcp_auth_token_exchanged'),
   refresh_reuse: login('vmcp_auth_refresh_token_reused', 'denied'),
   revoked: login('vmcp_auth_login_ended'),
   request_refused: login('vmcp_auth_request_refused', 'denied'),

@@ -6,6 +6,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
+import { DelegateClients } from './clients/delegate-clients.ts';
 import { createClientDirectory } from './clients/directory.ts';
 import type { AuthServerContext } from './context.ts';
 import { ENDPOINTS, METADATA_ENDPOINTS } from './endpoints/index.ts';
@@ -241,12 +242,14 @@ function contextOf(
   const { now, random, emit, log, outbound } = deps;
   const upstreams = upstreamsOf(config, settings, deps);
   const liveness = createLoginLiveness(store, now, deps.onLoginEnded);
+  const { clients: configured } = settings.delegation ?? { clients: [] };
+  const delegates = new DelegateClients({ clients: configured, readSecret: deps.readSecret, log });
   return {
     settings,
     store,
     keys,
     secrets: () => secrets.ring(),
-    clients: createClientDirectory({ settings, store, now, log, outbound }),
+    clients: createClientDirectory({ settings, store, now, log, outbound, delegates }),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
     upstreams,
     now,

@@ -12,6 +12,7 @@ export type AuthServerEvent =
   | 'code_replay'
   | 'token_issued'
   | 'token_refreshed'
+  | 'token_exchanged'
   | 'refresh_reuse'
   | 'revoked'
   | 'request_refused'

@@ -49,6 +49,7 @@ export function settingsOf({
     lifespans: lifespansOf(config.token_lifespans).lifespans,
     refreshGraceMs: grace * 1000,
     clients: clientsOf(config),
+    delegation: delegationOf(config),
     consent: { mode: consent?.mode ?? 'remember', trustedClients: new Set(consent?.trusted_clients) },
     reuseUpstreamTokens: reuse ?? true,
     providers: [first, ...others],
@@ -122,6 +123,18 @@ function clientsOf(config: EmbeddedAuthServerConfig): AuthServerSettings['client
     },
     maxRegistered: config.storage?.max_dcr_clients ?? DEFAULT_MAX_REGISTERED,
     documents: cimd.enabled === false ? undefined : documentsOf(cimd),
+  };
+}
+
+function delegationOf({ delegate_clients: clients = [] }: EmbeddedAuthServerConfig): AuthServerSettings['delegation'] {
+  if (clients.length === 0) return undefined;
+  return {
+    clients: clients.map(({ client_id = '', client_secret_file = '', audiences = [], scopes = [] }) => ({
+      clientId: client_id,
+      secretFile: client_secret_file,
+      audiences,
+      scopes,
+    })),
   };
 }
 

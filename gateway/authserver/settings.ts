@@ -16,6 +16,14 @@ export interface UpstreamFilter {
   readonly defaultProviders: readonly string[];
 }
 
+/** Confidential client that may exchange tokens of users. @see RFC 8693 */
+export interface DelegateClient {
+  readonly clientId: string;
+  readonly secretFile: string;
+  readonly audiences: readonly string[];
+  readonly scopes: readonly string[];
+}
+
 /** Effective settings: `embedded_auth_server_config` with all defaults. */
 export interface AuthServerSettings {
   readonly urls: ServerUrls;
@@ -48,6 +56,8 @@ export interface AuthServerSettings {
         }
       | undefined;
   };
+  /** Clients that obtain tokens of users without a login. */
+  readonly delegation?: { readonly clients: readonly DelegateClient[] } | undefined;
   readonly consent: { readonly mode: ConsentMode; readonly trustedClients: ReadonlySet<string> };
   /** Skips later legs while an earlier login with the same client has usable tokens. */
   readonly reuseUpstreamTokens: boolean;

@@ -68,6 +68,9 @@ const authServerFiles = ({ embedded_auth_server_config: server }: GatewayConfig)
       filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].${block}`, upstream[block]),
     ),
   ),
+  ...(server?.delegate_clients ?? []).flatMap((client, index) =>
+    filesOf(`${AUTH_SERVER}.delegate_clients[${String(index)}]`, client),
+  ),
   ...nestedFiles(`${AUTH_SERVER}.storage`, server?.storage),
 ];
 

@@ -47,4 +47,10 @@ export interface Identity {
 export const principalOfPair = (issuer: string, subject: string): string =>
   `${String(issuer.length)}:${issuer}${subject}`;
 
+/**
+ * Private claim of a delegated token of the embedded authorization server: the client of the login that the token comes from.
+ * `client_id` is the client that obtained the token. @see RFC 8693 §4.3
+ */
+export const LOGIN_CLIENT_CLAIM = 'login_client_id';
+
 export const ANONYMOUS = 'anonymous';

@@ -191,15 +191,17 @@ const outlives = rule<Lifespans>('tokenLifespans', {
     durationMs(refreshTokenLifespan) > durationMs(accessTokenLifespan),
 });
 
+/** Returns true if client secrets are sent encrypted, or stay on the machine with the consent of the user. */
+const mayHaveSecrets = (self: AuthServer): boolean =>
+  self.issuer.startsWith('https://') ||
+  (self.insecureAllowConfidentialOverLoopbackHTTP === true && self.insecureAllowHTTP !== true);
+
 const clientRules: Rule[] = [
   rule<AuthServer>('', {
     field: 'allowConfidentialClientRegistration',
     rule: "!self.allowConfidentialClientRegistration || self.issuer.startsWith('https://') || (self.insecureAllowConfidentialOverLoopbackHTTP && !self.insecureAllowHTTP)",
     message: 'client secrets need an https issuer',
-    check: (self) =>
-      self.allowConfidentialClientRegistration !== true ||
-      self.issuer.startsWith('https://') ||
-      (self.insecureAllowConfidentialOverLoopbackHTTP === true && self.insecureAllowHTTP !== true),
+    check: (self) => self.allowConfidentialClientRegistration !== true || mayHaveSecrets(self),
   }),
   rule<AuthServer>('', {
     field: 'forceConfidentialRedirectUris',
@@ -210,9 +212,9 @@ const clientRules: Rule[] = [
   }),
   rule<AuthServer>('', {
     field: 'delegateClients',
-    rule: "!has(self.delegateClients) || size(self.delegateClients) == 0 || self.issuer.startsWith('https://')",
+    rule: "!has(self.delegateClients) || size(self.delegateClients) == 0 || self.issuer.startsWith('https://') || (self.insecureAllowConfidentialOverLoopbackHTTP && !self.insecureAllowHTTP)",
     message: 'delegateClients need an https issuer',
-    check: (self) => (self.delegateClients ?? []).length === 0 || self.issuer.startsWith('https://'),
+    check: (self) => (self.delegateClients ?? []).length === 0 || mayHaveSecrets(self),
   }),
   rule<AuthServer>('', {
     field: 'primaryUpstreamProvider',

@@ -13,7 +13,7 @@ export const delegateClients = Type.Optional(
   Type.Array(
     Closed({
       clientId: bounded(256, 'Client identifier.'),
-      clientSecretRef: SecretKeyRef('Client secret.'),
+      clientSecretRef: SecretKeyRef('Client secret, at least 32 characters.'),
       audiences: some(2048, 'Audiences that the client may request.'),
       scopes: some(256, 'Scopes that the client may request.'),
     }),

@@ -13,9 +13,17 @@ export interface Gateway {
   readonly files: Readonly<Record<string, string>>;
 }
 
+/** Creates a variant for the endpoint that a gateway will have. */
+type VariantOf = (gateway: { readonly url: string }) => Variant;
+
 /** Starts `vmcp up` on the port of its issuer. */
-export async function startAuthServer(scope: Scope, variant: Variant = {}, more: StartOptions = {}): Promise<Gateway> {
+export async function startAuthServer(
+  scope: Scope,
+  given: Variant | VariantOf = {},
+  more: StartOptions = {},
+): Promise<Gateway> {
   const port = await freePort();
+  const variant = typeof given === 'function' ? given({ url: mcpUrlOf(`http://127.0.0.1:${String(port)}`) }) : given;
   const issuer = variant.issuer ?? `http://127.0.0.1:${String(port)}${variant.path ?? ''}`;
   const around = await startSurroundings(scope, issuer);
   const files = { 'gateway.yaml': manifestsOf(issuer, around, variant) };

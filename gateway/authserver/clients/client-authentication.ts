@@ -102,10 +102,16 @@ export function authenticateClient(
   const header = method === 'client_secret_basic';
   const matches = secret !== undefined && matchesSecretHash(secret.reveal(), client?.secretHash);
   if (client === undefined) return refused('unknown_client', header);
-  if (client.metadata.token_endpoint_auth_method !== method) return refused('method_not_registered', header);
+  if (!mayUse(method, client)) return refused('method_not_registered', header);
   const proven = method === 'none' || method === 'private_key_jwt' || matches;
   return proven ? { ok: true, client } : refused('wrong_secret', header);
 }
+
+/** A configured client may send its secret in either way, because it registers no method. */
+const mayUse = (method: AuthMethod, { source, metadata }: Client): boolean =>
+  source === 'configured'
+    ? method === 'client_secret_basic' || method === 'client_secret_post'
+    : metadata.token_endpoint_auth_method === method;
 
 export function refused(reason: ClientRefused['reason'], challenge: boolean): ClientRefused {
   if (reason === 'two_methods') return { ok: false, status: 400, error: 'invalid_request', challenge: false, reason };

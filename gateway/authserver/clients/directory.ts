@@ -8,6 +8,7 @@ import { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
 import type { Client } from '../storage/client.ts';
+import type { DelegateClients } from './delegate-clients.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export type ClientLookup =
@@ -38,6 +39,8 @@ export interface ClientDirectoryDeps {
   readonly now: () => number;
   readonly log: Logger;
   readonly outbound: (options: OutboundOptions) => Outbound;
+  /** Configured clients, which take precedence and cannot begin a login. */
+  readonly delegates?: Pick<DelegateClients, 'get'> | undefined;
 }
 
 const HOUR_MS = 3_600_000;
@@ -49,7 +52,7 @@ const MAX_TOLD = 10_000;
 const UNKNOWN: ClientLookup = { ok: false, reason: 'unknown', detail: 'no client has this id' };
 
 export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirectory {
-  const { settings, store, now } = deps;
+  const { settings, store, now, delegates } = deps;
   const documents = openDocuments(deps);
   const renewed = new ExpiringMap<true>(now);
   return {
@@ -59,6 +62,8 @@ export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirector
       return client && isRegistered(client) ? { ok: true, client } : UNKNOWN;
     },
     async known(clientId) {
+      const delegate = delegates?.get(clientId);
+      if (delegate) return delegate;
       if (isClientIdUrl(clientId)) return isAllowed(clientId, settings) ? documents?.known(clientId) : undefined;
       return store.clients.get(clientId);
     },

@@ -42,10 +42,15 @@ function confidentialProblems(config: EmbeddedAuthServerConfig): Problem[] {
   const allowed = config.allow_confidential_client_registration === true;
   const onLoopback =
     config.insecure_allow_confidential_over_loopback_http === true && config.insecure_allow_http !== true;
+  const mayHaveSecrets = issuer.startsWith('https://') || onLoopback;
+  const withSecrets = [
+    ...(allowed ? ['allow_confidential_client_registration'] : []),
+    ...((config.delegate_clients ?? []).length > 0 ? ['delegate_clients'] : []),
+  ];
   return [
-    ...(allowed && !issuer.startsWith('https://') && !onLoopback
-      ? [problem('RuleViolated', 'allow_confidential_client_registration', 'client secrets need an https issuer')]
-      : []),
+    ...(mayHaveSecrets
+      ? []
+      : withSecrets.map((path) => problem('RuleViolated', path, 'client secrets need an https issuer'))),
     ...(forced.length > 0 && !allowed
       ? [
           problem(

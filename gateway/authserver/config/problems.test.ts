@@ -30,6 +30,12 @@ const two = [
 ];
 const ownUserInfo = { endpoint_url: 'https://desk.example/oauth/userinfo' };
 const keys = { signing_key_config: { key_dir: '/keys', signing_key_file: 'a.pem' }, hmac_secret_files: ['/hmac'] };
+const DELEGATE = {
+  client_id: 'batch',
+  client_secret_file: '/batch',
+  audiences: ['https://desk.example/mcp'],
+  scopes: ['openid'],
+};
 const KVSTORE = 'storage.kvstore_config';
 
 describe('a configuration of the authorization server', () => {
@@ -78,6 +84,7 @@ describe('a configuration of the authorization server', () => {
       insecure_allow_confidential_over_loopback_http: true,
     };
     expect(at('http://127.0.0.1', confidential)).toEqual([]);
+    expect(at('http://127.0.0.1', { delegate_clients: [DELEGATE] })).toContain('RuleViolated delegate_clients');
     expect(at('http://desk.example', { ...confidential, insecure_allow_http: true })).toEqual([
       'RuleViolated allow_confidential_client_registration',
     ]);
@@ -207,6 +214,33 @@ describe('a configuration of the authorization server', () => {
       'secrets for a client without TLS',
       { allow_confidential_client_registration: true, force_confidential_redirect_uris: ['http://127.0.0.1/cb'] },
       ['InvalidUrl force_confidential_redirect_uris[0]'],
+    ],
+    [
+      'a delegate client of what is not issued',
+      {
+        delegate_clients: [
+          { ...DELEGATE, audiences: ['https://other.example/mcp'], scopes: ['admin'] },
+          { client_id: 'batch' },
+        ],
+      },
+      [
+        'InvalidValue delegate_clients[1]',
+        'RuleViolated delegate_clients[0].audiences[0]',
+        'RuleViolated delegate_clients[0].scopes[0]',
+        'MissingField delegate_clients[1].client_secret_file',
+        'MissingField delegate_clients[1].audiences',
+        'MissingField delegate_clients[1].scopes',
+      ],
+    ],
+    [
+      'delegate clients without an id, and too many',
+      {
+        delegate_clients: Array.from({ length: 11 }, (_, index) => ({
+          ...DELEGATE,
+          client_id: index === 0 ? '' : `c${String(index)}`,
+        })),
+      },
+      ['InvalidValue delegate_clients', 'MissingField delegate_clients[0].client_id'],
     ],
     [
       'hosts that are URLs',

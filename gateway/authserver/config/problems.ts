@@ -1,12 +1,14 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
+import { audiencesOf, scopesOf } from '../read-settings.ts';
 import { lifespansOf } from '../core/lifespans.ts';
 import { signingKeyFiles } from '../keys/key-files.ts';
 import { readStorage } from '../storage/index.ts';
 import { addressProblems } from './address-problems.ts';
 import { boundaryProblems } from './boundary-problems.ts';
 import { clientProblems } from './client-problems.ts';
+import { delegationProblems } from './delegation-problems.ts';
 import { below, invalid, repeated } from './problem.ts';
 import { providerProblems } from './provider-problems.ts';
 
@@ -21,6 +23,7 @@ export function authServerProblems(given: GatewayConfig): Problem[] {
     ...keyProblems(config),
     ...providerProblems(config),
     ...clientProblems(config),
+    ...delegationProblems(config, { audiences: audiencesOf(config, given.oidc_config), scopes: scopesOf(config) }),
     ...storageProblems(config),
   ];
   return [...below('embedded_auth_server_config', own), ...boundaryProblems(given, config)];

@@ -1,9 +1,11 @@
 import { OAuthMetadataSchema, OpenIdProviderDiscoveryMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { describe, expect, it } from 'vitest';
 import { endpointPath, endpointUrl, metadataPaths, serverMetadata } from './metadata.ts';
+import { LOGIN_GRANT_TYPES } from './token-request.ts';
 
 const ISSUER = 'https://gateway.example/team';
 const FEATURES = {
+  grantTypes: LOGIN_GRANT_TYPES,
   scopesSupported: ['openid', 'profile', 'email', 'offline_access'],
   audiences: ['https://gateway.example/team/mcp'],
   clientAuthenticationMethods: ['none'],

@@ -1,4 +1,4 @@
-import { GRANT_TYPES } from './token-request.ts';
+import type { GrantType } from './token-request.ts';
 
 /** Paths of the endpoints below the path of the issuer. */
 const ENDPOINTS = {
@@ -23,6 +23,7 @@ export interface ServerUrls {
 }
 
 export interface ServerFeatures {
+  readonly grantTypes: readonly GrantType[];
   readonly scopesSupported: readonly string[];
   /** URLs of the protected resources that tokens are issued for. */
   readonly audiences: readonly string[];
@@ -70,7 +71,7 @@ export function serverMetadata(urls: ServerUrls, features: ServerFeatures) {
     jwks_uri: url('jwks'),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: [...GRANT_TYPES],
+    grant_types_supported: [...features.grantTypes],
     code_challenge_methods_supported: ['S256'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [...new Set(features.signingAlgorithms)],

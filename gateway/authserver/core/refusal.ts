@@ -19,7 +19,8 @@ export type OAuthErrorCode =
   | 'temporarily_unavailable'
   | 'unauthorized_client'
   | 'unsupported_grant_type'
-  | 'unsupported_response_type';
+  | 'unsupported_response_type'
+  | 'unsupported_token_type';
 
 /** Error response of an OAuth endpoint. */
 export interface OAuthError {
@@ -32,11 +33,13 @@ export interface OAuthError {
 /** Error code and description, and a status that differs from the usual one of the code. */
 type Row = readonly [error: OAuthErrorCode, description: string, status?: number];
 
-const GRANT = 'the code or token is invalid, expired, already used or issued to another client: start a new login';
+const GRANT =
+  'the code, token or assertion is invalid, expired, already used or issued to another client: start a new login';
 const CLIENT = 'the client is unknown or its authentication failed: register again or check its credentials';
 const CHALLENGE = 'send a code_challenge of 43 base64url characters with code_challenge_method S256';
 const RESOURCE =
   'resource is not a protected resource of this authorization server: use the URL in the resource metadata';
+const SUBJECT = 'the subject token is invalid or expired, or this client may not exchange it';
 const DENIED = 'the user or an identity provider denied the request';
 
 /**
@@ -85,8 +88,8 @@ const REFUSALS = {
   upstream_failed: ['server_error', 'the login at an identity provider failed'],
   upstream_unavailable: ['temporarily_unavailable', 'an identity provider cannot be reached: try again later'],
   grant_type_missing: ['invalid_request', 'grant_type is missing'],
-  grant_type_unknown: ['unsupported_grant_type', 'grant_type must be authorization_code or refresh_token'],
-  grant_type_unregistered: ['unauthorized_client', 'the client has not registered this grant_type'],
+  grant_type_unknown: ['unsupported_grant_type', 'grant_type is not one of grant_types_supported'],
+  grant_type_unregistered: ['unauthorized_client', 'the client may not use this grant_type'],
   code_missing: ['invalid_request', 'code is missing'],
   code_tag: ['invalid_grant', GRANT],
   code_unknown: ['invalid_grant', GRANT],
@@ -103,7 +106,19 @@ const REFUSALS = {
   refresh_client: ['invalid_grant', GRANT],
   refresh_reuse: ['invalid_grant', GRANT],
   upstream_dead: ['invalid_grant', GRANT],
+  exchange_subject_missing: ['invalid_request', 'send subject_token and subject_token_type'],
+  exchange_token_type: ['invalid_request', 'the type of subject_token or actor_token is not supported'],
+  exchange_requested_type: ['invalid_request', 'requested_token_type must be an access token or left out'],
+  exchange_actor_missing: ['invalid_request', 'send actor_token together with actor_token_type, or neither'],
+  exchange_subject: ['invalid_request', SUBJECT],
+  exchange_actor: ['invalid_request', 'the actor is not valid, or may not act for this subject'],
+  exchange_depth: ['invalid_request', 'the token has been delegated too often'],
+  exchange_scope: ['invalid_scope', 'ask only for scopes that both the client and the subject token have'],
   token_missing: ['invalid_request', 'token is missing'],
+  token_type_delegated: [
+    'unsupported_token_type',
+    'a delegated token cannot be revoked alone: it expires soon, and ends with the login',
+  ],
   registration_redirect_uri: ['invalid_redirect_uri', 'a redirect URI is not allowed'],
   registration_metadata: ['invalid_client_metadata', 'the client metadata is not allowed'],
   registration_statement: ['invalid_software_statement', 'software statements are not accepted'],
@@ -171,6 +186,7 @@ function statusOf(error: OAuthErrorCode): number {
     case 'unauthorized_client':
     case 'unsupported_grant_type':
     case 'unsupported_response_type':
+    case 'unsupported_token_type':
       return 400;
   }
 }

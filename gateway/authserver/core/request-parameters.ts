@@ -8,11 +8,11 @@ export interface RequestParameters {
   readonly firsts: ReadonlyMap<string, string>;
   /** Returns true when the name occurs more than once, with or without values. */
   isDuplicated(name: string): boolean;
-  /** Names that occur more than once. `resource` is not listed, since RFC 8707 §2 allows several. */
+  /** Names that occur more than once. `resource` and `audience` are not listed: RFC 8707 §2 and RFC 8693 §2.1 allow several. */
   readonly duplicated: readonly string[];
 }
 
-const REPEATABLE = 'resource';
+const REPEATABLE: readonly string[] = ['resource', 'audience'];
 
 /** Reads `application/x-www-form-urlencoded` text: a query without `?`, or a body. */
 export function parametersOf(encoded: string): RequestParameters {
@@ -32,6 +32,6 @@ export function parametersOf(encoded: string): RequestParameters {
     all: (name) => (values.get(name) ?? []).filter((value) => value !== ''),
     firsts,
     isDuplicated: (name) => repeated.has(name),
-    duplicated: [...values.keys()].filter((name) => name !== REPEATABLE && repeated.has(name)),
+    duplicated: [...values.keys()].filter((name) => !REPEATABLE.includes(name) && repeated.has(name)),
   };
 }

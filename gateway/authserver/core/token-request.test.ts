@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { wireError } from './refusal.ts';
 import { parametersOf } from './request-parameters.ts';
-import { grantTypeOf, readCodeRequest, readRefreshRequest } from './token-request.ts';
+import { grantTypeOf, LOGIN_GRANT_TYPES, readCodeRequest, readRefreshRequest } from './token-request.ts';
 
 describe('a token request', () => {
   it('redeems a code', () => {
@@ -45,11 +45,11 @@ describe('a token request', () => {
     ['grant_type=refresh_token&grant_type=authorization_code&code=c', 'parameter_duplicated', 'invalid_request'],
     ['grant_type=authorization_code&code=c&client_id=a&client_id=b', 'parameter_duplicated', 'invalid_request'],
   ] as const)('%j is rejected: %s', (form, reason, error) => {
-    expect(grantTypeOf(parametersOf(form))).toEqual({ ok: false, reason });
+    expect(grantTypeOf(parametersOf(form), LOGIN_GRANT_TYPES)).toEqual({ ok: false, reason });
     expect(wireError(reason)).toMatchObject({ status: 400, error });
   });
 
   it.each(['authorization_code', 'refresh_token'])('returns its grant: %s', (type) => {
-    expect(grantTypeOf(parametersOf(`grant_type=${type}`))).toEqual({ ok: true, value: type });
+    expect(grantTypeOf(parametersOf(`grant_type=${type}`), LOGIN_GRANT_TYPES)).toEqual({ ok: true, value: type });
   });
 });

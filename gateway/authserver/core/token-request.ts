@@ -1,16 +1,20 @@
 import { accepted, refused, type Outcome } from './refusal.ts';
 import type { RequestParameters } from './request-parameters.ts';
 
-export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
+/** Grants of a login, which every client may register. */
+export const LOGIN_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 
-export type GrantType = (typeof GRANT_TYPES)[number];
+/** @see RFC 8693 §2.1 */
+export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
+export type GrantType = (typeof LOGIN_GRANT_TYPES)[number] | typeof TOKEN_EXCHANGE;
 
 /** Reads the grant type, and rejects duplicated parameters, before the client is authenticated. @see RFC 6749 §5.2 */
-export function grantTypeOf(parameters: RequestParameters): Outcome<GrantType> {
+export function grantTypeOf(parameters: RequestParameters, supported: readonly GrantType[]): Outcome<GrantType> {
   if (parameters.duplicated.length > 0) return refused('parameter_duplicated');
   const named = parameters.one('grant_type');
   if (named === undefined) return refused('grant_type_missing');
-  const known = GRANT_TYPES.find((type) => type === named);
+  const known = supported.find((type) => type === named);
   return known === undefined ? refused('grant_type_unknown') : accepted(known);
 }
 

@@ -58,6 +58,6 @@ async function describeAccessToken(
 ): Promise<object | undefined> {
   const claims = (await liveAccessToken(context, token))?.claims;
   if (claims?.client_id !== clientId) return undefined;
-  const { iss, sub, aud, scope, iat, exp, jti } = claims;
-  return { active: true, token_type: 'Bearer', iss, client_id: clientId, sub, aud, scope, iat, exp, jti };
+  const { iss, sub, aud, scope, iat, exp, jti, act } = claims;
+  return { active: true, token_type: 'Bearer', iss, client_id: clientId, sub, aud, scope, iat, exp, jti, act };
 }

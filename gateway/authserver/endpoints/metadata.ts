@@ -2,6 +2,7 @@ import { ALGORITHMS } from '../../incoming/tokens/jwt.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
+import { grantTypesOf } from '../tokens/supported.ts';
 import { metadataPaths, serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 
 /** Publishes the metadata document. @see RFC 8414 §3, OpenID Connect Discovery §4 */
@@ -20,12 +21,14 @@ export const metadataEndpoint = (context: AuthServerContext): readonly Operation
 /** Evaluated for each request, because the keys may change. */
 const featuresOf = ({ settings, keys }: AuthServerContext): ServerFeatures => {
   const { metadata, documents } = settings.clients;
+  const hasSecrets = metadata.allowConfidential || (settings.delegation?.clients ?? []).length > 0;
   return {
+    grantTypes: grantTypesOf(settings),
     scopesSupported: settings.scopesSupported,
     audiences: settings.audiences,
     clientAuthenticationMethods: [
       'none',
-      ...(metadata.allowConfidential ? ['client_secret_basic', 'client_secret_post'] : []),
+      ...(hasSecrets ? ['client_secret_basic', 'client_secret_post'] : []),
       ...(documents ? ['private_key_jwt'] : []),
     ],
     assertionAlgorithms: ALGORITHMS,

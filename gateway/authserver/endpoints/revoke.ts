@@ -2,10 +2,11 @@ import { defineOperation, type Operation } from '../../http/endpoint/operation.t
 import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
+import { Refused } from '../http/refused.ts';
 import type { FamilyRef } from '../storage/records.ts';
 import { clientOfRequest } from '../tokens/client-of-request.ts';
 import { failureBudget } from '../tokens/failure-budget.ts';
-import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
+import { familyOfRefreshToken, isDelegated, liveAccessToken } from '../tokens/presented-token.ts';
 import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
 /** Ends the login of a token of this client. The response is the same for every token. @see RFC 7009 §2 */
@@ -35,5 +36,6 @@ async function familyOf(context: AuthServerContext, token: string, clientId: str
   if (refresh) return refresh.family.clientId === clientId ? refresh.family : undefined;
   const access = await liveAccessToken(context, token);
   if (access?.claims.client_id !== clientId) return undefined;
+  if (isDelegated(access.claims)) throw new Refused('token_type_delegated'); // the client may not end the login of the user
   return { id: access.liveness.familyId, tsid: access.claims.tsid };
 }

@@ -12,6 +12,7 @@ import { formOf } from '../http/parameters.ts';
 import { clientOfRequest } from '../tokens/client-of-request.ts';
 import { failureBudget } from '../tokens/failure-budget.ts';
 import { GRANTS } from '../tokens/index.ts';
+import { grantTypesOf } from '../tokens/supported.ts';
 import type { TokenReply } from '../tokens/issue.ts';
 
 /** Token endpoint. @see RFC 6749 §3.2 */
@@ -31,7 +32,7 @@ export function tokenEndpoint(context: AuthServerContext): readonly Operation[] 
       cors: true,
       handle: async (req, res) => {
         const form = await formOf(req);
-        const type = acceptedValue(grantTypeOf(form));
+        const type = acceptedValue(grantTypeOf(form, grantTypesOf(context.settings)));
         const client = await authenticate(req, form.firsts);
         try {
           sendJson(res, 200, await grant(type, form, client));

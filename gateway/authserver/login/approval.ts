@@ -35,7 +35,8 @@ function consentQuestion(
 ): ConsentQuestion {
   const { settings, upstreams } = context;
   const { redirectUri, scopes, resource, remaining } = attempt;
-  const { client_id: id, source, metadata } = client;
+  const { client_id: id, metadata } = client;
+  const source = client.source === 'document' ? 'document' : 'registered';
   return {
     server: new URL(settings.urls.issuer).host,
     client: { id, source, name: metadata.client_name },

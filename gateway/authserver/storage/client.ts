@@ -39,8 +39,11 @@ export interface ClientMetadata {
 /** Stored client, also the snapshot stored with a code or a family. Plain JSON without usable secrets. */
 export interface Client {
   readonly client_id: string;
-  /** `registered`: by dynamic registration (RFC 7591). `document`: by the metadata document at its client id. */
-  readonly source: 'registered' | 'document';
+  /**
+   * `registered`: by dynamic registration (RFC 7591). `document`: by the metadata document at its client id. `configured`: a
+   * delegate client, which is never stored.
+   */
+  readonly source: 'registered' | 'document' | 'configured';
   readonly metadata: ClientMetadata;
   /** ms since the epoch. */
   readonly issuedAt: number;

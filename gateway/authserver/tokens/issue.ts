@@ -6,6 +6,7 @@ import {
   idTokenClaims,
   type Grant,
 } from '../core/token-endpoint/issued-claims.ts';
+import { delegatedClaims, type DelegatedGrant } from '../core/token-endpoint/delegated-access.ts';
 import { issueToken } from '../core/opaque-token.ts';
 import { formatScope } from '../core/scope.ts';
 
@@ -17,6 +18,8 @@ export interface TokenReply {
   readonly scope: string;
   readonly refresh_token?: string;
   readonly id_token?: string;
+  /** Only in the reply to a token exchange. @see RFC 8693 §2.2.1 */
+  readonly issued_token_type?: string;
 }
 
 export interface TokenSubject extends Grant {
@@ -50,5 +53,21 @@ export async function signTokens(
     ...(subject.scopes.includes('openid') && {
       id_token: await signer.sign(ID_TOKEN_TYPE, idTokenClaims(subject, issuance, binding)),
     }),
+  };
+}
+
+/** Signs the access token of a reply without a refresh token and an ID token. */
+export async function signDelegated(
+  { settings, keys, now, random }: Pick<AuthServerContext, 'settings' | 'keys' | 'now' | 'random'>,
+  grant: DelegatedGrant,
+  lifespanSeconds: number,
+): Promise<TokenReply> {
+  const issuance = { issuer: settings.urls.issuer, now: now(), lifespanSeconds };
+  const claims = delegatedClaims(grant, issuance, random(JTI_BYTES).toString('base64url'));
+  return {
+    access_token: await keys.signer().sign(ACCESS_TOKEN_TYPE, claims),
+    token_type: 'Bearer',
+    expires_in: lifespanSeconds,
+    scope: formatScope(grant.scopes),
   };
 }

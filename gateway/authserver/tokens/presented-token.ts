@@ -1,4 +1,5 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
+import { LOGIN_CLIENT_CLAIM } from '../../contract/identity.ts';
 import type { AuthServerContext } from '../context.ts';
 import { ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE } from '../core/token-endpoint/issued-claims.ts';
 import { isGenuine } from '../core/opaque-token.ts';
@@ -17,7 +18,11 @@ export type AccessTokenClaims = JWTPayload & {
   readonly client_id: string;
   readonly tsid: string;
   readonly scope?: string;
+  /** Only in a delegated token. */
+  readonly [LOGIN_CLIENT_CLAIM]?: string;
 };
+
+export const isDelegated = (claims: AccessTokenClaims): boolean => claims[LOGIN_CLIENT_CLAIM] !== undefined;
 
 type Needs = Pick<AuthServerContext, 'settings' | 'store' | 'keys' | 'secrets' | 'now'>;
 
@@ -34,7 +39,8 @@ export async function liveAccessToken(context: Needs, token: string): Promise<Li
   });
   if (!isAccessToken(claims)) return undefined;
   const liveness = await context.store.live.get(claims.tsid);
-  const fits = liveness?.userId === claims.sub && liveness.clientId === claims.client_id;
+  const loginClient = claims[LOGIN_CLIENT_CLAIM] ?? claims.client_id;
+  const fits = liveness?.userId === claims.sub && liveness.clientId === loginClient;
   return fits ? { claims, liveness } : undefined;
 }
 

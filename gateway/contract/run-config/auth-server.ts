@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { block, blocks, duration, flag, text, texts, whole } from '../optional.ts';
 import { storage } from './auth-server-storage.ts';
+import { trust } from './auth-server-trust.ts';
 import { upstreams } from './upstreams.ts';
 
 /** Version of the Run configuration and of its `embedded_auth_server_config`. Any other is refused. */
@@ -92,6 +93,7 @@ export const EmbeddedAuthServerConfig = Type.Object(
     ...keys,
     ...lifespans,
     ...clients,
+    ...trust,
     ...logins,
     ...limits,
     storage,

@@ -261,6 +261,10 @@ embedded_auth_server_config.cimd.allow_cross_origin_redirects boolean
 embedded_auth_server_config.cimd.allow_loopback_http boolean
 embedded_auth_server_config.consent.mode string
 embedded_auth_server_config.consent.trusted_clients string[]
+embedded_auth_server_config.delegate_clients[].audiences string[]
+embedded_auth_server_config.delegate_clients[].client_id string
+embedded_auth_server_config.delegate_clients[].client_secret_file string
+embedded_auth_server_config.delegate_clients[].scopes string[]
 embedded_auth_server_config.disable_upstream_token_injection boolean
 embedded_auth_server_config.force_confidential_redirect_uris string[]
 embedded_auth_server_config.insecure_allow_confidential_over_loopback_http boolean

@@ -72,6 +72,15 @@ describe('tokens of the embedded authorization server', () => {
     expect(asked).toEqual([]);
   });
 
+  it('are delegated ones while the login that they come from is live', async () => {
+    const token = tokenOf({ client_id: 'batch', login_client_id: 'test-client', act: { sub: 'batch' } });
+    const identity = await tested.validator.validate(token);
+    expect(identity).toMatchObject({ clientId: 'batch', tsid: 't-1' });
+    expect(asked).toEqual([{ tsid: 't-1', userId: 'ann', clientId: 'test-client' }]);
+    answer = () => false;
+    expect(await verdictOn(tested.validator, token)).toBe('login_ended');
+  });
+
   it('are rejected at once when their key is withdrawn', async () => {
     const token = tokenOf();
     await tested.validator.validate(token);

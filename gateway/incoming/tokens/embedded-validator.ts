@@ -1,4 +1,4 @@
-import type { Identity } from '../../contract/identity.ts';
+import { LOGIN_CLIENT_CLAIM, type Identity } from '../../contract/identity.ts';
 import { BearerValidator } from './bearer-validator.ts';
 import { DependencyDown, TokenRefused } from '../refusal.ts';
 import { oidcOf, rulesFor } from './settings.ts';
@@ -75,7 +75,8 @@ async function isLoginLive(identity: Identity, liveness: LoginLiveness): Promise
 
 /** Checks the login: it may have ended after the token was issued. */
 function ifLive(identity: Identity, liveness: LoginLiveness): Identity | Promise<Identity> {
-  const { tsid, subject: userId, clientId } = identity;
+  const { tsid, subject: userId } = identity;
+  const clientId = loginClientOf(identity);
   if (tsid === undefined || clientId === undefined) throw new TokenRefused('login_missing');
   const admitted = (live: boolean): Identity => {
     if (!live) throw new TokenRefused('login_ended');
@@ -83,6 +84,12 @@ function ifLive(identity: Identity, liveness: LoginLiveness): Identity | Promise
   };
   const live = liveness.isLive({ tsid, userId, clientId });
   return live instanceof Promise ? live.catch(unknown).then(admitted) : admitted(live);
+}
+
+/** Returns the client of the login, which is not the client of a delegated token. */
+function loginClientOf({ clientId, claims }: Identity): string | undefined {
+  const loginClient = claims[LOGIN_CLIENT_CLAIM];
+  return typeof loginClient === 'string' ? loginClient : clientId;
 }
 
 function unknown(error: unknown): never {

@@ -4,6 +4,7 @@ import { SCHEMA_VERSION } from '../../../gateway/contract/run-config/run-config.
 import { describeTokens } from '../incoming/oidc.ts';
 import { trustedProxiesOf, type Scope } from '../scope.ts';
 import { resolveClients, resolveLimits } from './clients.ts';
+import { resolveDelegation } from './delegation.ts';
 import { resolveKeys } from './keys.ts';
 import { resolveFilter, resolveProviders } from './providers.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
@@ -18,6 +19,10 @@ export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | unde
   checkProxies(scope);
   const filter = resolveFilter(scope);
   const audience = describeTokens(scope)?.audience;
+  const issued = {
+    ...(audience !== undefined && { allowed_audiences: [audience] }),
+    ...resolveScopes(server, scope),
+  };
   return {
     schema_version: SCHEMA_VERSION,
     issuer: server.issuer,
@@ -25,11 +30,11 @@ export function resolveAuthServer(scope: Scope): EmbeddedAuthServerConfig | unde
       authorization_endpoint_base_url: server.authorizationEndpointBaseUrl,
     }),
     ...(server.insecureAllowHTTP === true && { insecure_allow_http: true }),
-    ...(audience !== undefined && { allowed_audiences: [audience] }),
-    ...resolveScopes(server, scope),
+    ...issued,
     ...resolveKeys(server, scope),
     ...resolveLifespans(server),
     ...resolveClients(server, scope),
+    ...resolveDelegation(server, issued, scope),
     upstreams: resolveProviders(server, scope),
     ...(filter && { upstream_filter: filter }),
     ...(server.reuseUpstreamTokens === false && { reuse_upstream_tokens: false }),

@@ -10,5 +10,5 @@ export function isOwnAddress(url: string, { vmcp }: Scope): boolean {
 /** Returns the message for a token exchange at the embedded authorization server. */
 export const circularExchange = (url: string, { vmcp }: Scope): string =>
   url === `${String(vmcp.spec.authServerConfig?.issuer)}/oauth/token`
-    ? 'the embedded authorization server of the same VirtualMCPServer does not exchange tokens: use a config of type upstreamInject to send upstream tokens, or use another address'
+    ? 'the embedded authorization server of the same VirtualMCPServer issues tokens for this server only: use a config of type upstreamInject to send upstream tokens, or use another address'
     : circular('name another address');

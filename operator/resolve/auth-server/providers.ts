@@ -6,6 +6,7 @@ import type { UpstreamScope } from '../../../gateway/authserver/upstream/upstrea
 import { bundleFile } from '../ca-bundle.ts';
 import type { Report, Scope } from '../scope.ts';
 import { checkUserUrl } from '../user-url.ts';
+import { fieldOf } from './field-of.ts';
 import { isOwnAddress } from './own-address.ts';
 import { AUTH_SERVER_PATH, upstreamNames, type AuthServerSpec } from './spec.ts';
 
@@ -45,18 +46,6 @@ function providerScope(provider: Provider, path: string, scope: Scope): Upstream
       report.problem(reason, `${block}.${below}`, message);
     },
   };
-}
-
-/** Configuration members whose field name in a resource is not just their camel-case form. */
-const FIELDS: Readonly<Record<string, string>> = { userinfo: 'userInfo', userinfo_override: 'userInfoOverride' };
-
-/** `oidc_config.userinfo_override.http_method` -> `oidcConfig.userInfoOverride.httpMethod`. Names in maps stay. */
-function fieldOf(path: string): string {
-  const [, members = '', name = ''] =
-    /^(.*?)((?<=\.(?:additional_(?:headers|authorization_params|token_params)))\..*)?$/su.exec(path) ?? [];
-  const camel = (member: string): string =>
-    FIELDS[member] ?? member.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
-  return members.split('.').map(camel).join('.') + name;
 }
 
 /** Names of configuration members in messages, and the fields of a resource that replace them. */

@@ -28,7 +28,6 @@ const OPTIMIZER = 'the optimizer';
 
 /** Unsupported fields of an authorization server. */
 const authServerRows = (path: FieldPattern): Row[] => [
-  [`${path}.delegateClients`, TOKEN_EXCHANGE],
   [`${path}.trustedIssuers`, TOKEN_EXCHANGE],
   [
     `${path}.upstreamProviders[].oauth2Config.dcrConfig`,

@@ -1,4 +1,4 @@
-import { GRANT_TYPES, type GrantType } from '../../core/token-request.ts';
+import { LOGIN_GRANT_TYPES, type GrantType } from '../../core/token-request.ts';
 import type { AuthMethod, ClientMetadata } from '../../storage/client.ts';
 import { MetadataMembers, type MetadataProblem } from './metadata-members.ts';
 import { checkRedirectUri, checkRedirectUris, MAX_URIS, type RedirectRules } from './redirect-uri.ts';
@@ -117,8 +117,8 @@ function redirectRules(
 
 function readGrantTypes(members: MetadataMembers, source: MetadataSource): readonly GrantType[] {
   const asked = members.list('grant_types');
-  if (asked === undefined) return GRANT_TYPES;
-  const known = GRANT_TYPES.filter((grant) => asked.includes(grant));
+  if (asked === undefined) return LOGIN_GRANT_TYPES;
+  const known = LOGIN_GRANT_TYPES.filter((grant) => asked.includes(grant));
   if (!known.includes('authorization_code')) members.problem('grant_types', 'must have authorization_code');
   if (source === 'registration' && asked.some((grant) => !known.some((one) => one === grant)))
     members.problem('grant_types', 'must have authorization_code and refresh_token only');

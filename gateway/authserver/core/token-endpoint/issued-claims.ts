@@ -82,7 +82,11 @@ function registeredClaims(grant: Grant, { issuer, now, lifespanSeconds }: Issuan
 
 const seconds = (ms: number): number => Math.floor(ms / 1_000);
 
-function profileClaims({ scopes, login: { name, email } }: Pick<Grant, 'scopes' | 'login'>) {
+/** Returns the claims about the user that the scopes allow. */
+export function profileClaims({
+  scopes,
+  login: { name, email },
+}: Pick<Grant, 'scopes'> & { readonly login: Pick<Grant['login'], 'name' | 'email'> }) {
   return {
     ...(name !== undefined && scopes.includes('profile') && { name }),
     ...(email !== undefined && scopes.includes('email') && { email }),

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { route } from '../../../http/endpoint/router.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import type { AuthMethod, Client } from '../../storage/client.ts';
+import { DelegateClients } from '../../clients/delegate-clients.ts';
 import { createClientDirectory } from '../../clients/directory.ts';
 import { secretHash } from '../../clients/secret-hash.ts';
 import { METADATA_RULES } from '../../clients/testdata/rules.ts';
@@ -172,10 +173,12 @@ async function makeContext(options: ServerOptions) {
   const ring = options.secrets ?? newSecrets();
   const upstreams = new Map();
   const liveness = createLoginLiveness(store, now);
+  const { clients: configured } = settings.delegation ?? { clients: [] };
+  const delegates = new DelegateClients({ clients: configured, readSecret: () => SECRET, log });
   const context: AuthServerContext = {
     ...{ settings, store, keys, upstreams, now, emit, log, random: randomBytes },
     secrets: () => ring,
-    clients: createClientDirectory({ settings, store, now, log, outbound: createOutbound }),
+    clients: createClientDirectory({ settings, store, now, log, outbound: createOutbound, delegates }),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
     addressOf: options.addressOf ?? clientAddresses(options.trustedProxies ?? []),
   };

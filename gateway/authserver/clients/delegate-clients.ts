@@ -1,0 +1,67 @@
+import { TOKEN_EXCHANGE } from '../core/token-request.ts';
+import { formatScope } from '../core/scope.ts';
+import { FollowedFiles } from '../keys/followed-files.ts';
+import { inFile, KeyRefused } from '../keys/key-refused.ts';
+import type { DelegateClient } from '../settings.ts';
+import type { Client } from '../storage/client.ts';
+import type { Logger } from '../../contract/logger.ts';
+import { secretHash } from './secret-hash.ts';
+
+export interface DelegateClientsOptions {
+  readonly clients: readonly DelegateClient[];
+  /** Returns the current content of a secret file. Throws an Error that names the file. */
+  readonly readSecret: (file: string) => string;
+  readonly log: Pick<Logger, 'error'>;
+  /** ms on a monotonic clock. */
+  readonly now?: () => number;
+}
+
+const MIN_SECRET_CHARS = 32;
+
+/** Configured clients that exchange tokens. A changed secret takes effect without a restart; an unusable one is ignored. */
+export class DelegateClients {
+  readonly #current: () => ReadonlyMap<string, Client>;
+
+  /** @throws KeyRefused, FileUnreadable */
+  constructor({ clients, readSecret, log, now = () => performance.now() }: DelegateClientsOptions) {
+    const followed = new FollowedFiles({
+      readers: clients.map(
+        ({ secretFile }) =>
+          () =>
+            readSecret(secretFile),
+      ),
+      build: (secrets) => new Map(clients.map((client, index) => [client.clientId, clientOf(client, secrets[index])])),
+      now,
+      onFault: (fault) => {
+        log.error('a changed secret of a delegate client is unusable; the previous one stays active', { fault });
+      },
+    });
+    this.#current = () => followed.current();
+  }
+
+  get(clientId: string): Client | undefined {
+    return this.#current().get(clientId);
+  }
+}
+
+function clientOf({ clientId, secretFile, scopes }: DelegateClient, content = ''): Client {
+  const secret = content.trim();
+  inFile(secretFile, () => {
+    if (secret.length >= MIN_SECRET_CHARS) return;
+    const message = `the client secret has ${String(secret.length)} characters: use at least ${String(MIN_SECRET_CHARS)} random ones`;
+    throw new KeyRefused(message);
+  });
+  return {
+    client_id: clientId,
+    source: 'configured',
+    metadata: {
+      redirect_uris: [],
+      token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: [TOKEN_EXCHANGE],
+      response_types: ['code'],
+      scope: formatScope(scopes),
+    },
+    issuedAt: 0,
+    secretHash: secretHash(secret),
+  };
+}

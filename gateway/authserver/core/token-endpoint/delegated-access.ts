@@ -1,0 +1,84 @@
+import { LOGIN_CLIENT_CLAIM } from '../../../contract/identity.ts';
+import { accepted, refused, type Outcome } from '../refusal.ts';
+import { resolveResource } from '../resource.ts';
+import { formatScope, parseScope } from '../scope.ts';
+import type { Actor } from './actor.ts';
+import { profileClaims, type Issuance } from './issued-claims.ts';
+
+/** Lifetime of a delegated token, which also ends with the token that it was derived from. */
+const LIFESPAN_S = 15 * 60;
+
+/** Limits of an access that one party has. Absent members are no limit. */
+export interface AccessBounds {
+  readonly audiences?: readonly string[] | undefined;
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/** Access that an exchange grants. */
+export interface DelegatedAccess {
+  readonly resource: string;
+  readonly scopes: readonly string[];
+}
+
+const within = (values: readonly string[], limits: readonly (readonly string[] | undefined)[]): string[] =>
+  values.filter((value) => limits.every((limit) => limit?.includes(value) ?? true));
+
+/** Determines the access within all bounds: the requested one, or the largest. @see RFC 8693 §2.1 */
+export function delegatedAccess(
+  requested: { readonly targets: readonly string[]; readonly scope: string | undefined },
+  server: { readonly audiences: readonly string[]; readonly scopes: readonly string[] },
+  bounds: readonly AccessBounds[],
+): Outcome<DelegatedAccess> {
+  const audiences = within(
+    server.audiences,
+    bounds.map((bound) => bound.audiences),
+  );
+  if (audiences.length === 0) return refused('resource_unknown');
+  const resource = resolveResource(requested.targets, audiences);
+  if (!resource.ok) return resource;
+  const wanted = parseScope(requested.scope);
+  if (!wanted.ok) return wanted;
+  const allowed = within(
+    server.scopes,
+    bounds.map((bound) => bound.scopes),
+  );
+  const scopes = wanted.value.length === 0 ? allowed : wanted.value;
+  const fits = scopes.length > 0 && scopes.every((scope) => allowed.includes(scope));
+  return fits ? accepted({ resource: resource.value, scopes }) : refused('exchange_scope');
+}
+
+/** Token that a client obtains for a user without a login of its own. */
+export interface DelegatedGrant extends DelegatedAccess {
+  readonly clientId: string;
+  readonly userId: string;
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly actor?: Actor | undefined;
+  /** Login that the token ends with. */
+  readonly login?: { readonly tsid: string; readonly clientId: string } | undefined;
+}
+
+/** Returns the claims of a delegated access token. `jti`: 128 random bits. @see RFC 8693 §4, RFC 9068 §2.2 */
+export function delegatedClaims(grant: DelegatedGrant, { issuer, now, lifespanSeconds }: Issuance, jti: string) {
+  const { clientId, userId, resource, scopes, actor, login } = grant;
+  const iat = Math.floor(now / 1_000);
+  return {
+    iss: issuer,
+    sub: userId,
+    aud: resource,
+    exp: iat + lifespanSeconds,
+    iat,
+    jti,
+    client_id: clientId,
+    scope: formatScope(scopes),
+    ...profileClaims({ scopes, login: grant }),
+    ...(actor && { act: actor }),
+    ...(login && { tsid: login.tsid, [LOGIN_CLIENT_CLAIM]: login.clientId }),
+  };
+}
+
+/** Returns the lifetime in whole seconds; 0 if one of the presented tokens has expired. Times in ms. */
+export function delegatedLifespan(now: number, accessTokenSeconds: number, expiries: readonly number[]): number {
+  const remaining = expiries.map((expiry) => Math.floor(expiry / 1_000) - Math.floor(now / 1_000));
+  return Math.max(0, Math.min(LIFESPAN_S, accessTokenSeconds, ...remaining));
+}
