@@ -1,7 +1,7 @@
 /** Import rules of CONTRIBUTING.md ("Who may import whom"). Tests may import more than the code that they test. */
 const TEST = '\\.test\\.ts$|/testdata/';
-/** Folders of variants, one file each. The operator reads their `spec` and `resolve`. */
-const VARIANTS = '^gateway/(outgoing|incoming|policy|authserver/(upstream|storage))/';
+/** Folders of variants, one file each, and of rules for delegation. The operator reads their `spec`, `resolve` and problems. */
+const VARIANTS = '^gateway/(outgoing|incoming|policy|authserver/(upstream|storage|trust))/';
 /** Validator of rendered configurations: pure, used by the operator and by gateways. */
 const READER = '^gateway/read-gateway-config\\.ts$';
 /** Classes of addresses: pure, used to check URLs of resources and to connect. */

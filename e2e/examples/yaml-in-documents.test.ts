@@ -32,3 +32,25 @@ it('the resources of the concepts page are valid together', async () => {
     stdout: 'ok: 1 VirtualMCPServer, 2 backends\n',
   });
 });
+
+it('the example of delegation is valid', async () => {
+  const cwd = await temporaryFolder(testScope());
+  const secret = {
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'delegate-clients' } },
+    stringData: { batch: 'a-secret-of-at-least-32-characters' },
+  };
+  const [server = '', ...others] = resourcesOf('docs/authorization-server.md');
+  expect(others).toEqual([]);
+  const files = [
+    'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: tools }\nspec: {}\n',
+    `apiVersion: vmcp.dev/v1alpha1\n${server}`,
+    JSON.stringify(secret),
+  ];
+  await writeFiles(cwd, { 'all.yaml': files.join('---\n') });
+  const { code, stdout, stderr } = await vmcpResult(testScope(), ['validate', 'all.yaml'], { cwd });
+  expect([code, stdout, stderr]).toEqual([
+    0,
+    'ok: 1 VirtualMCPServer, 0 backends\n',
+    expect.stringContaining('[EphemeralKeys]'),
+  ]);
+});

@@ -29,6 +29,7 @@ const EVENTS: Readonly<Record<AuthServerEvent, Described>> = {
   token_issued: login('vmcp_auth_token_issued'),
   token_refreshed: login('vmcp_auth_token_refreshed'),
   token_exchanged: login('vmcp_auth_token_exchanged'),
+  assertion_redeemed: login('vmcp_auth_assertion_redeemed'),
   refresh_reuse: login('vmcp_auth_refresh_token_reused', 'denied'),
   revoked: login('vmcp_auth_login_ended'),
   request_refused: login('vmcp_auth_request_refused', 'denied'),

@@ -22,6 +22,8 @@ import { createSessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
 import { createStore, storeFacts } from './storage/index.ts';
 import type { Store } from './storage/store.ts';
+import { TrustedIssuers } from './trust/trusted-issuers.ts';
+import { trusts } from './trust/trusts.ts';
 import { createUpstream } from './upstream/index.ts';
 import { timed, type ObserveUpstream } from './upstream/timed.ts';
 import type { Upstream } from './upstream/upstream.ts';
@@ -122,8 +124,9 @@ export class AuthServer {
   /** Keys that sign the access tokens. */
   readonly keys: Pick<SigningKeys, 'latest' | 'current' | 'renew'> = keySource(() => this.#foundation.keys);
 
-  readonly liveness: LoginLiveness = {
+  readonly liveness: LoginLiveness & { readonly trusts: (issuer: string) => boolean } = {
     isLive: (login) => this.#now.context.sessions.liveness.isLive(login),
+    trusts: (issuer) => trusts(this.#now.context.settings, issuer),
     forget: (tsid) => {
       this.#now.context.sessions.liveness.forget(tsid);
     },
@@ -242,7 +245,8 @@ function contextOf(
   const { now, random, emit, log, outbound } = deps;
   const upstreams = upstreamsOf(config, settings, deps);
   const liveness = createLoginLiveness(store, now, deps.onLoginEnded);
-  const { clients: configured } = settings.delegation ?? { clients: [] };
+  const { clients: configured, issuers } = settings.delegation ?? { clients: [], issuers: [] };
+  const addressOf = clientAddresses(settings.trustedProxies);
   const delegates = new DelegateClients({ clients: configured, readSecret: deps.readSecret, log });
   return {
     settings,
@@ -254,7 +258,8 @@ function contextOf(
     upstreams,
     now,
     random,
-    addressOf: clientAddresses(settings.trustedProxies),
+    trust: new TrustedIssuers({ issuers, outbound, addressOf, now, log }),
+    addressOf,
     emit,
     log,
   };
@@ -273,8 +278,9 @@ function upstreamsOf(config: Config, settings: AuthServerSettings, deps: AuthSer
   );
 }
 
-async function closeGeneration({ upstreams, clients }: AuthServerContext): Promise<void> {
-  await Promise.all([...[...upstreams.values()].map((upstream) => upstream.close()), clients.close()]);
+async function closeGeneration({ upstreams, clients, trust }: AuthServerContext): Promise<void> {
+  const closings = [...upstreams.values()].map((upstream) => upstream.close());
+  await Promise.all([...closings, clients.close(), trust.close()]);
 }
 
 const keySource = (keys: () => SigningKeys): Pick<SigningKeys, 'latest' | 'current' | 'renew'> => ({

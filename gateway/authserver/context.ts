@@ -6,6 +6,7 @@ import type { SigningKeys } from './keys/signing-keys.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
 import type { Store } from './storage/store.ts';
+import type { TrustedIssuers } from './trust/trusted-issuers.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import type { Logger } from '../contract/logger.ts';
 
@@ -18,6 +19,7 @@ export interface AuthServerContext {
   readonly secrets: () => SecretRing;
   readonly clients: ClientDirectory;
   readonly sessions: Sessions;
+  readonly trust: TrustedIssuers;
   /** By name, in the configured order. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** ms since the epoch. */

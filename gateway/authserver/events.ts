@@ -13,6 +13,7 @@ export type AuthServerEvent =
   | 'token_issued'
   | 'token_refreshed'
   | 'token_exchanged'
+  | 'assertion_redeemed'
   | 'refresh_reuse'
   | 'revoked'
   | 'request_refused'

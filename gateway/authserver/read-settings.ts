@@ -6,6 +6,7 @@ import { lifespansOf } from './core/lifespans.ts';
 import { endpointUrl } from './core/metadata.ts';
 import type { AuthServerLimits, AuthServerSettings, UpstreamFilter } from './settings.ts';
 import type { RateLimit } from './storage/store.ts';
+import { delegationOf } from './trust/read-delegation.ts';
 
 /** Fallback name for a provider that has none. It is then the only provider. */
 const UNNAMED = 'default';
@@ -123,18 +124,6 @@ function clientsOf(config: EmbeddedAuthServerConfig): AuthServerSettings['client
     },
     maxRegistered: config.storage?.max_dcr_clients ?? DEFAULT_MAX_REGISTERED,
     documents: cimd.enabled === false ? undefined : documentsOf(cimd),
-  };
-}
-
-function delegationOf({ delegate_clients: clients = [] }: EmbeddedAuthServerConfig): AuthServerSettings['delegation'] {
-  if (clients.length === 0) return undefined;
-  return {
-    clients: clients.map(({ client_id = '', client_secret_file = '', audiences = [], scopes = [] }) => ({
-      clientId: client_id,
-      secretFile: client_secret_file,
-      audiences,
-      scopes,
-    })),
   };
 }
 

@@ -24,6 +24,45 @@ export interface DelegateClient {
   readonly scopes: readonly string[];
 }
 
+/** Rules for tokens of a trusted issuer in a token exchange. */
+export interface ExchangeRules {
+  readonly audience: string;
+  /** Ids of the delegate clients that may present the tokens; `*` means all. */
+  readonly clients: readonly string[];
+  readonly actors?: readonly string[] | undefined;
+  /** Claim of the subject token that names the actor. */
+  readonly actorClaim?: string | undefined;
+  /** Matches the whole name of the actor. */
+  readonly actorMatcher?: RegExp | undefined;
+  readonly allowMayAct: boolean;
+}
+
+/** Rules for assertions of a trusted issuer. @see RFC 7523 */
+export interface AssertionRules {
+  readonly maxAgeMs: number;
+  /** Accepted audiences. Absent: the issuer and the token endpoint of this server. */
+  readonly audiences?: readonly string[] | undefined;
+  /** Subjects, with the resources that each may request; all when absent. */
+  readonly subjects: readonly { readonly subject: string; readonly resources?: readonly string[] | undefined }[];
+}
+
+/** Another issuer whose tokens this server accepts. */
+export interface TrustedIssuer {
+  readonly url: string;
+  /** Discovered when absent. */
+  readonly jwksUrl?: string | undefined;
+  readonly allowPrivateIPs: boolean;
+  readonly insecureAllowHTTP: boolean;
+  readonly exchange?: ExchangeRules | undefined;
+  readonly assertions?: AssertionRules | undefined;
+}
+
+/** Ways to tokens without a login. */
+export interface Delegation {
+  readonly clients: readonly DelegateClient[];
+  readonly issuers: readonly TrustedIssuer[];
+}
+
 /** Effective settings: `embedded_auth_server_config` with all defaults. */
 export interface AuthServerSettings {
   readonly urls: ServerUrls;
@@ -56,8 +95,7 @@ export interface AuthServerSettings {
         }
       | undefined;
   };
-  /** Clients that obtain tokens of users without a login. */
-  readonly delegation?: { readonly clients: readonly DelegateClient[] } | undefined;
+  readonly delegation?: Delegation | undefined;
   readonly consent: { readonly mode: ConsentMode; readonly trustedClients: ReadonlySet<string> };
   /** Skips later legs while an earlier login with the same client has usable tokens. */
   readonly reuseUpstreamTokens: boolean;

@@ -53,4 +53,7 @@ export const principalOfPair = (issuer: string, subject: string): string =>
  */
 export const LOGIN_CLIENT_CLAIM = 'login_client_id';
 
+/** Private claim of a delegated token without a login: the trusted issuer of its subject. */
+export const SUBJECT_ISSUER_CLAIM = 'subject_issuer';
+
 export const ANONYMOUS = 'anonymous';

@@ -58,6 +58,8 @@ export interface LoginLiveness {
     readonly userId: string;
     readonly clientId: string;
   }): boolean | Promise<boolean>;
+  /** Returns true while tokens of subjects of another issuer, which have no login, are accepted. False when absent. */
+  trusts?(issuer: string): boolean;
 }
 
 /** Access tokens of upstream providers, of users' logins. */

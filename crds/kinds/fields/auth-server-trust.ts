@@ -22,15 +22,18 @@ export const delegateClients = Type.Optional(
 );
 
 const jwtBearerGrant = block('Accept assertions of this issuer as RFC 7523 grants.', {
-  maxAssertionAge: Duration('Maximum age of an accepted assertion.', { maxLength: 64 }),
+  maxAssertionAge: Duration('Maximum age of an accepted assertion, from its `iat`.', { maxLength: 64 }),
   subjectBindings: Type.Array(
     Closed({
       subject: bounded(256, 'Subject of the assertion.'),
-      allowedResources: texts('Resources that the subject may request.', { maxItems: 64, ...ATOMIC }),
+      allowedResources: texts('Resources that the subject may request. All when absent.', { maxItems: 64, ...ATOMIC }),
     }),
     { minItems: 1, maxItems: 64, description: 'Subjects that may use the grant, with their resources.', ...ATOMIC },
   ),
-  acceptedAudiences: texts('Audiences that an assertion may have.', { maxItems: 16, ...ATOMIC }),
+  acceptedAudiences: texts(
+    'Audiences that an assertion may have. The issuer and the token endpoint of this server when absent.',
+    { maxItems: 16, ...ATOMIC },
+  ),
 });
 
 /** Other issuers whose tokens may be exchanged. */
@@ -39,16 +42,29 @@ export const trustedIssuers = Type.Optional(
     Closed({
       issuerUrl: HttpUrl('Issuer of the tokens.', { maxLength: 2048 }),
       jwksUrl: Type.Optional(HttpUrl('URL of the JSON Web Key Set. Discovered when absent.', { maxLength: 2048 })),
-      expectedAudience: text('Expected `aud` claim.', { minLength: 1, maxLength: 2048 }),
-      allowedActors: texts('Actors that may act for the subject.', { maxItems: 64, ...ATOMIC }, { maxLength: 256 }),
+      expectedAudience: text('Expected `aud` claim of tokens that may be exchanged.', {
+        minLength: 1,
+        maxLength: 2048,
+      }),
+      allowedActors: texts(
+        'Actors that may act for the subjects. All when absent.',
+        { maxItems: 64, ...ATOMIC },
+        { maxLength: 256 },
+      ),
       allowedDelegateClients: texts(
         'Delegate clients that may present these tokens; `*` alone means all.',
         { maxItems: 64, ...ATOMIC },
         { maxLength: 256 },
       ),
-      actorClaim: text('Claim that names the actor.', { minLength: 1, maxLength: 128 }),
-      actorMatcher: text('Regular expression that the actor must match.', { minLength: 1, maxLength: 1024 }),
-      allowMayAct: flag('Respect the `may_act` claim.'),
+      actorClaim: text('Claim of the subject token that names the actor. The client is the actor when absent.', {
+        minLength: 1,
+        maxLength: 128,
+      }),
+      actorMatcher: text('Regular expression that the whole name of the actor must match.', {
+        minLength: 1,
+        maxLength: 1024,
+      }),
+      allowMayAct: flag('Require that a `may_act` claim of the subject token names the actor.'),
       allowPrivateIPs: flag('Allow the key set URL to resolve to a private address.'),
       insecureAllowHTTP: flag('Allow http URLs for the issuer.'),
       jwtBearerGrant,

@@ -9,6 +9,7 @@ import { blockScope } from '../../harness/scope.ts';
 import { startAuthServer, type Gateway } from './gateway.ts';
 import { INSECURE, OAuthClient } from './oauth-client.ts';
 
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const SECRET = 'the-secret-of-the-batch-client-01';
@@ -18,10 +19,20 @@ let gateway: Gateway;
 let server: oauth.AuthorizationServer;
 
 beforeAll(async () => {
-  gateway = await startAuthServer(scope, ({ url }) => ({
+  gateway = await startAuthServer(scope, ({ url, issuer, around }) => ({
     secrets: { batch: SECRET },
     authServer: {
       insecureAllowConfidentialOverLoopbackHTTP: true,
+      trustedIssuers: [
+        {
+          ...{ issuerUrl: around.corp.issuer, expectedAudience: 'vmcp', allowedDelegateClients: ['batch'] },
+          jwtBearerGrant: {
+            maxAssertionAge: '5m',
+            subjectBindings: [{ subject: 'ci', allowedResources: [url] }],
+            acceptedAudiences: [issuer],
+          },
+        },
+      ],
       delegateClients: [
         {
           ...{ clientId: 'batch', clientSecretRef: { name: 'keys', key: 'batch' } },
@@ -61,7 +72,7 @@ async function sessionWith(token: string): Promise<Client> {
 }
 
 describe('oauth4webapi as a delegate client', () => {
-  it('exchanges the token of a user and calls a tool for them with the MCP SDK, until the login ends', async () => {
+  it('row 82: exchanges the token of a user and calls a tool for them with the MCP SDK, until the login ends', async () => {
     expect(server.grant_types_supported).toContain(EXCHANGE);
     expect(server.token_endpoint_auth_methods_supported).toContain('client_secret_basic');
     const { client, tokens } = await login('ann');
@@ -88,5 +99,38 @@ describe('oauth4webapi as a delegate client', () => {
     await expect(session.callTool({ name: 'files_whoami' })).rejects.toThrow();
     const own = await sessionWith(tokens.access_token);
     expect(JSON.stringify(await own.callTool({ name: 'files_whoami' }))).toContain('bob');
+  });
+});
+
+describe('oidc-provider as a trusted issuer', () => {
+  it('has tokens that the client exchanges for one user per subject', async () => {
+    const { corp } = gateway.around;
+    const [first, second, other] = await Promise.all(
+      ['carl', 'carl', 'dora'].map(async (user) => exchange(subject(await corp.token(user, 'vmcp')))),
+    );
+    const subjects = [first, second, other].map((reply) => decodeJwt(reply?.access_token ?? '').sub);
+    expect(new Set(subjects).size).toBe(2);
+    expect(subjects).not.toContain('carl');
+    const session = await sessionWith(first?.access_token ?? '');
+    expect(JSON.stringify(await session.callTool({ name: 'vault_whoami' }))).toContain(subjects[0]);
+    const refused = exchange(subject(await corp.token('carl', 'other')));
+    await expect(refused).rejects.toMatchObject({ error: 'invalid_request' });
+  });
+
+  it('issues an assertion that works once, without a client', async () => {
+    expect(server.grant_types_supported).toContain(JWT_BEARER);
+    const assertion = await gateway.around.corp.token('ci', gateway.issuer);
+    const anonymous = () => undefined;
+    const redeem = async (): Promise<oauth.TokenEndpointResponse> => {
+      const client = { client_id: 'unused' };
+      const form = { assertion, scope: 'profile' };
+      const reply = await oauth.genericTokenEndpointRequest(server, client, anonymous, JWT_BEARER, form, INSECURE);
+      return oauth.processGenericTokenEndpointResponse(server, client, reply);
+    };
+    const tokens = await redeem();
+    const { corp } = gateway.around;
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ aud: gateway.url, client_id: `${corp.issuer}#ci` });
+    expect(JSON.stringify(await (await sessionWith(tokens.access_token)).listTools())).toContain('vault_whoami');
+    await expect(redeem()).rejects.toMatchObject({ error: 'invalid_grant' });
   });
 });

@@ -13,8 +13,8 @@ export interface Gateway {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Creates a variant for the endpoint that a gateway will have. */
-type VariantOf = (gateway: { readonly url: string }) => Variant;
+/** Creates a variant that depends on addresses of the gateway and of its surroundings. */
+type VariantOf = (addresses: Pick<Gateway, 'issuer' | 'url' | 'around'>) => Variant;
 
 /** Starts `vmcp up` on the port of its issuer. */
 export async function startAuthServer(
@@ -23,12 +23,14 @@ export async function startAuthServer(
   more: StartOptions = {},
 ): Promise<Gateway> {
   const port = await freePort();
-  const variant = typeof given === 'function' ? given({ url: mcpUrlOf(`http://127.0.0.1:${String(port)}`) }) : given;
-  const issuer = variant.issuer ?? `http://127.0.0.1:${String(port)}${variant.path ?? ''}`;
+  const { issuer: behindProxy, path = '' } = typeof given === 'function' ? {} : given;
+  const issuer = behindProxy ?? `http://127.0.0.1:${String(port)}${path}`;
   const around = await startSurroundings(scope, issuer);
+  const url = mcpUrlOf(issuer);
+  const variant = typeof given === 'function' ? given({ issuer, url, around }) : given;
   const files = { 'gateway.yaml': manifestsOf(issuer, around, variant) };
   const vmcp = await startVmcp(scope, { files, port, ...more });
-  return { issuer, url: mcpUrlOf(issuer), around, vmcp, files };
+  return { issuer, url, around, vmcp, files };
 }
 
 /** Stops the process and starts another one with the same files. */

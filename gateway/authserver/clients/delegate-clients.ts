@@ -1,4 +1,4 @@
-import { TOKEN_EXCHANGE } from '../core/token-request.ts';
+import { JWT_BEARER, TOKEN_EXCHANGE } from '../core/token-request.ts';
 import { formatScope } from '../core/scope.ts';
 import { FollowedFiles } from '../keys/followed-files.ts';
 import { inFile, KeyRefused } from '../keys/key-refused.ts';
@@ -57,7 +57,7 @@ function clientOf({ clientId, secretFile, scopes }: DelegateClient, content = ''
     metadata: {
       redirect_uris: [],
       token_endpoint_auth_method: 'client_secret_basic',
-      grant_types: [TOKEN_EXCHANGE],
+      grant_types: [TOKEN_EXCHANGE, JWT_BEARER],
       response_types: ['code'],
       scope: formatScope(scopes),
     },

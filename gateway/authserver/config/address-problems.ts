@@ -1,10 +1,9 @@
 import { baseUrlFault, redirectUriFaults } from '../../contract/auth-server-addresses.ts';
-import type { Problem } from '../../contract/problem.ts';
+import { invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import { isEncrypted } from '../../contract/rule.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { endpointPath, type Endpoint } from '../core/metadata.ts';
 import { redirectUris } from '../read-settings.ts';
-import { invalid, missing, problem } from './problem.ts';
 
 /** Checks the server's own URLs and the redirect URIs of the providers. */
 export function addressProblems(config: EmbeddedAuthServerConfig): Problem[] {

@@ -1,9 +1,8 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { Problem } from '../../contract/problem.ts';
+import { problem, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { acceptsAuthServer } from '../../incoming/index.ts';
 import { audiencesOf, scopesOf } from '../read-settings.ts';
-import { problem } from './problem.ts';
 
 const AUDIENCES = 'embedded_auth_server_config.allowed_audiences';
 

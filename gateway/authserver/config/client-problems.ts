@@ -1,8 +1,7 @@
 import { durationMs, HOST_PATTERN, SCOPE_PATTERN } from '../../contract/fields.ts';
-import type { Problem } from '../../contract/problem.ts';
+import { invalid, problem, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { scopesOf } from '../read-settings.ts';
-import { invalid, problem } from './problem.ts';
 
 const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 const HOST = new RegExp(HOST_PATTERN, 'u');

@@ -243,6 +243,64 @@ describe('a configuration of the authorization server', () => {
       ['InvalidValue delegate_clients', 'MissingField delegate_clients[0].client_id'],
     ],
     [
+      'trusted issuers that do not fit',
+      {
+        delegate_clients: [DELEGATE],
+        trusted_issuers: [
+          {
+            issuer_url: 'https://desk.example/oauth/token',
+            expected_audience: 'a',
+            allowed_delegate_clients: ['batch'],
+          },
+          { issuer_url: 'http://a.example', allow_private_ips: true, actor_claim: 'sub', actor_matcher: '(' },
+          { issuer_url: 'https://b.example', expected_audience: 'a', allowed_delegate_clients: ['*', 'other'] },
+          { issuer_url: 'https://b.example', jwt_bearer_grant: {} },
+          {},
+        ],
+      },
+      [
+        'InvalidValue trusted_issuers[3]',
+        'CircularAddress trusted_issuers[0].issuer_url',
+        'InsecureUrl trusted_issuers[1].issuer_url',
+        'RuleViolated trusted_issuers[1].allow_private_ips',
+        'MissingField trusted_issuers[1].expected_audience',
+        'RuleViolated trusted_issuers[1].actor_claim',
+        'RuleViolated trusted_issuers[1].actor_matcher',
+        'RuleViolated trusted_issuers[1].actor_claim',
+        'InvalidValue trusted_issuers[1].actor_matcher',
+        'RuleViolated trusted_issuers[2].allowed_delegate_clients',
+        'RuleViolated trusted_issuers[2].allowed_delegate_clients[1]',
+        'MissingField trusted_issuers[3].jwt_bearer_grant.max_assertion_age',
+        'MissingField trusted_issuers[3].jwt_bearer_grant.subject_bindings',
+        'MissingField trusted_issuers[4].issuer_url',
+        'MissingField trusted_issuers[4].expected_audience',
+      ],
+    ],
+    [
+      'assertions that are never or not only valid here',
+      {
+        trusted_issuers: [
+          {
+            issuer_url: 'https://ci.example',
+            jwt_bearer_grant: {
+              max_assertion_age: '1ms',
+              subject_bindings: [
+                { subject: 'ci', allowed_resources: ['https://desk.example/mcp', 'https://x.example/mcp'] },
+                { subject: 'ci' },
+                { allowed_resources: [] },
+              ],
+            },
+          },
+        ],
+      },
+      [
+        'InvalidDuration trusted_issuers[0].jwt_bearer_grant.max_assertion_age',
+        'InvalidValue trusted_issuers[0].jwt_bearer_grant.subject_bindings[1]',
+        'RuleViolated trusted_issuers[0].jwt_bearer_grant.subject_bindings[0].allowed_resources[1]',
+        'MissingField trusted_issuers[0].jwt_bearer_grant.subject_bindings[2].subject',
+      ],
+    ],
+    [
       'hosts that are URLs',
       { cimd: { allowed_hosts: ['https://a.example'], denied_hosts: ['a.*'] } },
       ['InvalidValue cimd.allowed_hosts[0]', 'InvalidValue cimd.denied_hosts[0]'],

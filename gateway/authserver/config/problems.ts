@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { Problem } from '../../contract/problem.ts';
+import { below, invalid, repeated, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { audiencesOf, scopesOf } from '../read-settings.ts';
 import { lifespansOf } from '../core/lifespans.ts';
@@ -8,8 +8,7 @@ import { readStorage } from '../storage/index.ts';
 import { addressProblems } from './address-problems.ts';
 import { boundaryProblems } from './boundary-problems.ts';
 import { clientProblems } from './client-problems.ts';
-import { delegationProblems } from './delegation-problems.ts';
-import { below, invalid, repeated } from './problem.ts';
+import { delegationProblems } from '../trust/delegation-problems.ts';
 import { providerProblems } from './provider-problems.ts';
 
 const MAX_SECRETS = 5;
@@ -23,11 +22,20 @@ export function authServerProblems(given: GatewayConfig): Problem[] {
     ...keyProblems(config),
     ...providerProblems(config),
     ...clientProblems(config),
-    ...delegationProblems(config, { audiences: audiencesOf(config, given.oidc_config), scopes: scopesOf(config) }),
+    ...delegationProblems(config, boundsOf(given, config)),
     ...storageProblems(config),
   ];
   return [...below('embedded_auth_server_config', own), ...boundaryProblems(given, config)];
 }
+
+const boundsOf = ({ oidc_config: oidc }: GatewayConfig, config: EmbeddedAuthServerConfig) => ({
+  own: {
+    issuer: config.issuer ?? '',
+    authorizationEndpointBaseUrl: config.authorization_endpoint_base_url,
+  },
+  audiences: audiencesOf(config, oidc),
+  scopes: scopesOf(config),
+});
 
 function storageProblems({ storage = {} }: EmbeddedAuthServerConfig): Problem[] {
   const read = readStorage(storage);

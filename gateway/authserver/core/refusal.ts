@@ -113,8 +113,14 @@ const REFUSALS = {
   exchange_subject: ['invalid_request', SUBJECT],
   exchange_actor: ['invalid_request', 'the actor is not valid, or may not act for this subject'],
   exchange_depth: ['invalid_request', 'the token has been delegated too often'],
-  exchange_scope: ['invalid_scope', 'ask only for scopes that both the client and the subject token have'],
+  exchange_scope: ['invalid_scope', 'ask only for scopes that both the client and the presented token may have'],
   token_missing: ['invalid_request', 'token is missing'],
+  assertion_missing: ['invalid_request', 'assertion is missing'],
+  assertion_invalid: ['invalid_grant', GRANT],
+  issuer_keys: [
+    'temporarily_unavailable',
+    'the keys of the issuer of a token cannot be fetched or used: try again later',
+  ],
   token_type_delegated: [
     'unsupported_token_type',
     'a delegated token cannot be revoked alone: it expires soon, and ends with the login',

@@ -7,7 +7,10 @@ export const LOGIN_GRANT_TYPES = ['authorization_code', 'refresh_token'] as cons
 /** @see RFC 8693 §2.1 */
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-export type GrantType = (typeof LOGIN_GRANT_TYPES)[number] | typeof TOKEN_EXCHANGE;
+/** @see RFC 7523 §2.1 */
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+export type GrantType = (typeof LOGIN_GRANT_TYPES)[number] | typeof TOKEN_EXCHANGE | typeof JWT_BEARER;
 
 /** Reads the grant type, and rejects duplicated parameters, before the client is authenticated. @see RFC 6749 §5.2 */
 export function grantTypeOf(parameters: RequestParameters, supported: readonly GrantType[]): Outcome<GrantType> {

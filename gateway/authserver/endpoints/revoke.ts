@@ -37,5 +37,6 @@ async function familyOf(context: AuthServerContext, token: string, clientId: str
   const access = await liveAccessToken(context, token);
   if (access?.claims.client_id !== clientId) return undefined;
   if (isDelegated(access.claims)) throw new Refused('token_type_delegated'); // the client may not end the login of the user
-  return { id: access.liveness.familyId, tsid: access.claims.tsid };
+  const { claims, liveness } = access;
+  return liveness && claims.tsid !== undefined ? { id: liveness.familyId, tsid: claims.tsid } : undefined;
 }

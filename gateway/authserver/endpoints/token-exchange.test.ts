@@ -26,7 +26,7 @@ const ELSEWHERE: DelegateClient = { ...BATCH, clientId: 'elsewhere', audiences: 
 
 const delegationServer = (): Promise<ClientServer> =>
   clientServer({
-    settings: { audiences: [RESOURCE, OTHER], delegation: { clients: [BATCH, AGENT, ELSEWHERE] } },
+    settings: { audiences: [RESOURCE, OTHER], delegation: { clients: [BATCH, AGENT, ELSEWHERE], issuers: [] } },
   });
 
 type Change = Readonly<Record<string, string | undefined>>;
@@ -75,7 +75,7 @@ describe('a token exchange', () => {
     expect([verdict(reply), reply.json['scope']]).toEqual(['200 ok', 'tools']);
   });
 
-  it('puts each actor on top of the earlier ones, up to ten', async () => {
+  it('row 80: puts each actor on top of the earlier ones, up to ten', async () => {
     const server = await delegationServer();
     let { access_token: token } = await server.login();
     for (let depth = 1; depth <= 10; depth += 1) {
@@ -107,7 +107,7 @@ describe('a token exchange', () => {
     expect(decodeJwt(String(reply.json['access_token'])).exp).toBeLessThanOrEqual(decodeJwt(String(token)).exp ?? 0);
   });
 
-  it('ends with the login', async () => {
+  it('row 79: ends with the login', async () => {
     const server = await delegationServer();
     const subject = await server.login();
     const { json } = await exchange(server, subject['access_token']);
@@ -143,10 +143,10 @@ describe('a token exchange is rejected', () => {
       { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' },
       '400 invalid_request',
     ],
-    ['for another resource than that of the subject', { resource: OTHER }, '400 invalid_target'],
+    ['row 78: for another resource than that of the subject', { resource: OTHER }, '400 invalid_target'],
     ['for an unknown audience', { audience: 'https://x.example/mcp' }, '400 invalid_target'],
     ['for two audiences', { audience: OTHER, resource: RESOURCE }, '400 invalid_target'],
-    ['for a scope that the client lacks', { scope: 'openid' }, '400 invalid_scope'],
+    ['row 78: for a scope that the client lacks', { scope: 'openid' }, '400 invalid_scope'],
     ['for a scope that the subject lacks', { scope: 'tools email' }, '400 invalid_scope'],
   ])('%s', async (_what, over, expected) => {
     const server = await delegationServer();
@@ -163,7 +163,7 @@ describe('a token exchange is rejected', () => {
       async () => (await (await clientServer({ secrets: newSecrets() })).login())['access_token'],
     ],
     [
-      'a token with alg none',
+      'row 79: a token with alg none',
       async (server) => {
         const [, payload = ''] = String((await server.login())['access_token']).split('.');
         const header = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
@@ -171,7 +171,7 @@ describe('a token exchange is rejected', () => {
       },
     ],
     [
-      'an expired token',
+      'row 79: an expired token',
       async (server) => {
         const { access_token: token } = await server.login();
         server.advance(3_601_000);
@@ -185,7 +185,7 @@ describe('a token exchange is rejected', () => {
   });
 
   it.each<[string, string, string, string]>([
-    ['of another audience', 'elsewhere', SECRET, '400 invalid_target'],
+    ['row 78: of another audience', 'elsewhere', SECRET, '400 invalid_target'],
     ['with a wrong secret', 'batch', `${SECRET}x`, '401 invalid_client'],
     ['without the grant', 'vcl_basic', SECRET, '400 unauthorized_client'],
   ])('for a client %s', async (_what, client, secret, expected) => {

@@ -1,3 +1,4 @@
+import type { Request } from 'express';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
@@ -13,16 +14,18 @@ import { clientOfRequest } from '../tokens/client-of-request.ts';
 import { failureBudget } from '../tokens/failure-budget.ts';
 import { GRANTS } from '../tokens/index.ts';
 import { grantTypesOf } from '../tokens/supported.ts';
-import type { TokenReply } from '../tokens/issue.ts';
 
 /** Token endpoint. @see RFC 6749 §3.2 */
 export function tokenEndpoint(context: AuthServerContext): readonly Operation[] {
   const budget = failureBudget(context);
   const authenticate = clientOfRequest(context, 'token', budget);
 
-  const grant = (type: GrantType, form: RequestParameters, client: Client): Promise<TokenReply> => {
+  /** Returns undefined for a request without a client, if the grant needs none. */
+  const clientOf = async (type: GrantType, req: Request, form: RequestParameters): Promise<Client | undefined> => {
+    if (!GRANTS[type].needsClient && !namesClient(req, form)) return undefined;
+    const client = await authenticate(req, form.firsts);
     if (!client.metadata.grant_types.includes(type)) throw new Refused('grant_type_unregistered');
-    return GRANTS[type](context, { client, form });
+    return client;
   };
 
   return [
@@ -33,17 +36,23 @@ export function tokenEndpoint(context: AuthServerContext): readonly Operation[] 
       handle: async (req, res) => {
         const form = await formOf(req);
         const type = acceptedValue(grantTypeOf(form, grantTypesOf(context.settings)));
-        const client = await authenticate(req, form.firsts);
+        const client = await clientOf(type, req, form);
         try {
-          sendJson(res, 200, await grant(type, form, client));
+          sendJson(res, 200, await GRANTS[type].redeem(context, { client, form, req }));
         } catch (thrown) {
-          if (type === 'authorization_code' && isGuess(thrown)) await budget.charge(client.client_id, req, thrown);
+          if (type === 'authorization_code' && client && isGuess(thrown))
+            await budget.charge(client.client_id, req, thrown);
           throw thrown;
         }
       },
     },
   ];
 }
+
+const CLIENT_PARAMETERS = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'];
+
+const namesClient = (req: Request, form: RequestParameters): boolean =>
+  req.headers.authorization !== undefined || CLIENT_PARAMETERS.some((name) => form.one(name) !== undefined);
 
 /**
  * Returns true for a rejected code, which counts as a guess. A rejected refresh token does not: after a loss of the keys every

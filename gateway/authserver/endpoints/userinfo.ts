@@ -15,7 +15,7 @@ export function userinfoEndpoint(context: AuthServerContext): readonly Operation
     const { claims, liveness } = await accessTokenOf(context, req);
     const scopes = (claims.scope ?? '').split(' ');
     if (!scopes.includes('openid')) throw refusal('bearer_scope', 'scope="openid"');
-    const family = await context.store.families.get(liveness.familyId);
+    const family = liveness && (await context.store.families.get(liveness.familyId));
     if (!family) throw refusal('bearer_invalid');
     sendJson(res, 200, userinfoClaims({ scopes, login: family.login }));
   };

@@ -11,7 +11,7 @@ const UUID_BYTES = 16;
 export async function resolveUser(
   { store, now, random }: AuthServerContext,
   provider: string,
-  { subject, synthetic, name, email }: UpstreamIdentity,
+  { subject, synthetic, name, email }: Omit<UpstreamIdentity, 'claims'>,
 ): Promise<Login> {
   const authTime = now();
   const candidate = { id: uuidOf(random(UUID_BYTES)), provider, subject, createdAt: authTime };

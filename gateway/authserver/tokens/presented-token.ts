@@ -1,14 +1,16 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
-import { LOGIN_CLIENT_CLAIM } from '../../contract/identity.ts';
+import { LOGIN_CLIENT_CLAIM, SUBJECT_ISSUER_CLAIM } from '../../contract/identity.ts';
 import type { AuthServerContext } from '../context.ts';
 import { ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE } from '../core/token-endpoint/issued-claims.ts';
+import { trusts } from '../trust/trusts.ts';
 import { isGenuine } from '../core/opaque-token.ts';
 import type { Family, Liveness } from '../storage/records.ts';
 
-/** Valid access token of this server with a live login. */
+/** Valid access token of this server. */
 export interface LiveAccessToken {
   readonly claims: AccessTokenClaims;
-  readonly liveness: Liveness;
+  /** Undefined for a delegated token without a login. */
+  readonly liveness: Liveness | undefined;
 }
 
 export type AccessTokenClaims = JWTPayload & {
@@ -16,13 +18,16 @@ export type AccessTokenClaims = JWTPayload & {
   readonly aud: string;
   readonly exp: number;
   readonly client_id: string;
-  readonly tsid: string;
+  readonly tsid?: string;
   readonly scope?: string;
   /** Only in a delegated token. */
   readonly [LOGIN_CLIENT_CLAIM]?: string;
+  /** Only in a delegated token without a login. */
+  readonly [SUBJECT_ISSUER_CLAIM]?: string;
 };
 
-export const isDelegated = (claims: AccessTokenClaims): boolean => claims[LOGIN_CLIENT_CLAIM] !== undefined;
+export const isDelegated = (claims: AccessTokenClaims): boolean =>
+  claims[LOGIN_CLIENT_CLAIM] !== undefined || claims[SUBJECT_ISSUER_CLAIM] !== undefined;
 
 type Needs = Pick<AuthServerContext, 'settings' | 'store' | 'keys' | 'secrets' | 'now'>;
 
@@ -38,7 +43,9 @@ export async function liveAccessToken(context: Needs, token: string): Promise<Li
     currentDate: new Date(context.now()),
   });
   if (!isAccessToken(claims)) return undefined;
-  const liveness = await context.store.live.get(claims.tsid);
+  const { tsid, [SUBJECT_ISSUER_CLAIM]: issuer } = claims;
+  if (tsid === undefined) return trusts(context.settings, issuer) ? { claims, liveness: undefined } : undefined;
+  const liveness = await context.store.live.get(tsid);
   const loginClient = claims[LOGIN_CLIENT_CLAIM] ?? claims.client_id;
   const fits = liveness?.userId === claims.sub && liveness.clientId === loginClient;
   return fits ? { claims, liveness } : undefined;
@@ -46,8 +53,10 @@ export async function liveAccessToken(context: Needs, token: string): Promise<Li
 
 const isAccessToken = (claims: JWTPayload | undefined): claims is AccessTokenClaims =>
   claims !== undefined &&
-  ['sub', 'aud', 'client_id', 'tsid'].every((name) => typeof claims[name] === 'string') &&
-  ['string', 'undefined'].includes(typeof claims['scope']);
+  ['sub', 'aud', 'client_id'].every((name) => typeof claims[name] === 'string') &&
+  ['tsid', 'scope', LOGIN_CLIENT_CLAIM, SUBJECT_ISSUER_CLAIM].every((name) =>
+    ['string', 'undefined'].includes(typeof claims[name]),
+  );
 
 export interface IdTokenHint {
   readonly clientId: string;

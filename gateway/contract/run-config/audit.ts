@@ -39,6 +39,7 @@ export const AUDIT_EVENTS = {
   vmcp_auth_token_issued: 'Tokens were issued for an authorization code.',
   vmcp_auth_token_refreshed: 'Tokens were issued for a refresh token.',
   vmcp_auth_token_exchanged: 'A delegate client exchanged a token of a user.',
+  vmcp_auth_assertion_redeemed: 'A token was issued for an assertion of a trusted issuer.',
   vmcp_auth_refresh_token_reused: 'A refresh token was used again too late. Its login has ended.',
   vmcp_auth_login_ended: 'A login was revoked, or its user logged out.',
   vmcp_auth_request_refused: 'The authorization server rejected a request.',

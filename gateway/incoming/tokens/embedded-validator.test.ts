@@ -27,6 +27,7 @@ describe('tokens of the embedded authorization server', () => {
   let issuer: Issuer;
   let keys: OwnKeys;
   let tested: UnderTest;
+  let trusted: readonly string[];
   let asked: Parameters<LoginLiveness['isLive']>[0][];
   let answer: () => ReturnType<LoginLiveness['isLive']>;
   const tokenOf = (
@@ -38,7 +39,9 @@ describe('tokens of the embedded authorization server', () => {
     keys = new OwnKeys(await setOf(issuer));
     asked = [];
     answer = () => true;
+    trusted = [];
     const liveness: LoginLiveness = {
+      trusts: (url) => trusted.includes(url),
       isLive(login) {
         asked.push(login);
         return answer();
@@ -79,6 +82,17 @@ describe('tokens of the embedded authorization server', () => {
     expect(asked).toEqual([{ tsid: 't-1', userId: 'ann', clientId: 'test-client' }]);
     answer = () => false;
     expect(await verdictOn(tested.validator, token)).toBe('login_ended');
+  });
+
+  it('are those of subjects of another issuer while it is trusted', async () => {
+    const token = tokenOf({ tsid: undefined, subject_issuer: 'https://idp.example' });
+    expect(await verdictOn(tested.validator, token)).toBe('login_missing');
+    trusted = ['https://idp.example'];
+    expect(await verdictOn(tested.validator, token)).toBe('sub: ann');
+    expect(await verdictOn(tested.validator, tokenOf({ tsid: undefined, subject_issuer: 7 }))).toBe('login_missing');
+    trusted = [];
+    expect(await verdictOn(tested.validator, token)).toBe('login_missing');
+    expect(asked).toEqual([]);
   });
 
   it('are rejected at once when their key is withdrawn', async () => {

@@ -1,4 +1,4 @@
-import { LOGIN_CLIENT_CLAIM, type Identity } from '../../contract/identity.ts';
+import { LOGIN_CLIENT_CLAIM, SUBJECT_ISSUER_CLAIM, type Identity } from '../../contract/identity.ts';
 import { BearerValidator } from './bearer-validator.ts';
 import { DependencyDown, TokenRefused } from '../refusal.ts';
 import { oidcOf, rulesFor } from './settings.ts';
@@ -77,6 +77,7 @@ async function isLoginLive(identity: Identity, liveness: LoginLiveness): Promise
 function ifLive(identity: Identity, liveness: LoginLiveness): Identity | Promise<Identity> {
   const { tsid, subject: userId } = identity;
   const clientId = loginClientOf(identity);
+  if (tsid === undefined && isOfTrusted(identity, liveness)) return identity;
   if (tsid === undefined || clientId === undefined) throw new TokenRefused('login_missing');
   const admitted = (live: boolean): Identity => {
     if (!live) throw new TokenRefused('login_ended');
@@ -90,6 +91,12 @@ function ifLive(identity: Identity, liveness: LoginLiveness): Identity | Promise
 function loginClientOf({ clientId, claims }: Identity): string | undefined {
   const loginClient = claims[LOGIN_CLIENT_CLAIM];
   return typeof loginClient === 'string' ? loginClient : clientId;
+}
+
+/** Returns true for a delegated token without a login, while the issuer of its subject is trusted. */
+function isOfTrusted({ claims }: Identity, liveness: LoginLiveness): boolean {
+  const issuer = claims[SUBJECT_ISSUER_CLAIM];
+  return typeof issuer === 'string' && (liveness.trusts?.(issuer) ?? false);
 }
 
 function unknown(error: unknown): never {

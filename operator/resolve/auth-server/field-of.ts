@@ -1,6 +1,8 @@
 /** Configuration members whose field name in a resource is not just their camel-case form. */
 const FIELDS: Readonly<Record<string, string>> = {
+  allow_private_ips: 'allowPrivateIPs',
   client_secret_file: 'clientSecretRef',
+  insecure_allow_http: 'insecureAllowHTTP',
   userinfo: 'userInfo',
   userinfo_override: 'userInfoOverride',
 };

@@ -22,13 +22,11 @@ const member = (value: unknown, name: string): unknown => (value as Record<strin
 const isOff = (value: unknown): boolean => member(value, 'enabled') !== true;
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-const TOKEN_EXCHANGE = 'token exchange at the embedded authorization server';
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 
 /** Unsupported fields of an authorization server. */
 const authServerRows = (path: FieldPattern): Row[] => [
-  [`${path}.trustedIssuers`, TOKEN_EXCHANGE],
   [
     `${path}.upstreamProviders[].oauth2Config.dcrConfig`,
     'dynamic client registration at providers',

@@ -1,4 +1,4 @@
-import { LOGIN_CLIENT_CLAIM } from '../../../contract/identity.ts';
+import { LOGIN_CLIENT_CLAIM, SUBJECT_ISSUER_CLAIM } from '../../../contract/identity.ts';
 import { accepted, refused, type Outcome } from '../refusal.ts';
 import { resolveResource } from '../resource.ts';
 import { formatScope, parseScope } from '../scope.ts';
@@ -54,13 +54,15 @@ export interface DelegatedGrant extends DelegatedAccess {
   readonly name?: string | undefined;
   readonly email?: string | undefined;
   readonly actor?: Actor | undefined;
+  /** Trusted issuer of a subject without a login. */
+  readonly subjectIssuer?: string | undefined;
   /** Login that the token ends with. */
   readonly login?: { readonly tsid: string; readonly clientId: string } | undefined;
 }
 
 /** Returns the claims of a delegated access token. `jti`: 128 random bits. @see RFC 8693 §4, RFC 9068 §2.2 */
 export function delegatedClaims(grant: DelegatedGrant, { issuer, now, lifespanSeconds }: Issuance, jti: string) {
-  const { clientId, userId, resource, scopes, actor, login } = grant;
+  const { clientId, userId, resource, scopes, actor, login, subjectIssuer } = grant;
   const iat = Math.floor(now / 1_000);
   return {
     iss: issuer,
@@ -73,6 +75,7 @@ export function delegatedClaims(grant: DelegatedGrant, { issuer, now, lifespanSe
     scope: formatScope(scopes),
     ...profileClaims({ scopes, login: grant }),
     ...(actor && { act: actor }),
+    ...(subjectIssuer !== undefined && { [SUBJECT_ISSUER_CLAIM]: subjectIssuer }),
     ...(login && { tsid: login.tsid, [LOGIN_CLIENT_CLAIM]: login.clientId }),
   };
 }

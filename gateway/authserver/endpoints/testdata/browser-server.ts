@@ -21,6 +21,7 @@ import { createLoginLiveness } from '../../sessions/liveness.ts';
 import { createSessions } from '../../sessions/sessions.ts';
 import type { AuthServerSettings } from '../../settings.ts';
 import { memoryStore } from '../../storage/memory.ts';
+import { TrustedIssuers } from '../../trust/trusted-issuers.ts';
 import type { Store } from '../../storage/store.ts';
 import type { UpstreamEntry } from '../../upstream/index.ts';
 import { Browser, type Visited } from '../../upstream/testdata/browser.ts';
@@ -133,12 +134,14 @@ async function makeContext(issuer: string, entries: Entries, options: ServerOpti
   const ring = new HmacSecrets({ files: [], log });
   const clients: ClientDirectory = createClientDirectory({ settings, store, now, log, outbound: createOutbound });
   const liveness = createLoginLiveness(store, now);
+  const addressOf = clientAddresses(settings.trustedProxies);
   const context: AuthServerContext = {
     ...{ settings, store, keys, clients, upstreams, now, emit, log },
     secrets: () => options.secrets ?? ring.ring(),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
     random: randomBytes,
-    addressOf: clientAddresses(settings.trustedProxies),
+    trust: new TrustedIssuers({ issuers: [], outbound: createOutbound, addressOf, now, log }),
+    addressOf,
   };
   return { context, emit, store, events, logged, advance: (by: number) => void (ms += by) };
 }

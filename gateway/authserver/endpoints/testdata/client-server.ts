@@ -20,6 +20,7 @@ import { createLoginLiveness } from '../../sessions/liveness.ts';
 import { createSessions } from '../../sessions/sessions.ts';
 import type { AuthServerSettings } from '../../settings.ts';
 import { memoryStore } from '../../storage/memory.ts';
+import { TrustedIssuers } from '../../trust/trusted-issuers.ts';
 import type { CodeGrant } from '../../storage/records.ts';
 import type { Store } from '../../storage/store.ts';
 import { upstreamRow } from '../../storage/testdata/samples.ts';
@@ -173,14 +174,16 @@ async function makeContext(options: ServerOptions) {
   const ring = options.secrets ?? newSecrets();
   const upstreams = new Map();
   const liveness = createLoginLiveness(store, now);
-  const { clients: configured } = settings.delegation ?? { clients: [] };
+  const { clients: configured, issuers } = settings.delegation ?? { clients: [], issuers: [] };
+  const addressOf = options.addressOf ?? clientAddresses(options.trustedProxies ?? []);
   const delegates = new DelegateClients({ clients: configured, readSecret: () => SECRET, log });
   const context: AuthServerContext = {
     ...{ settings, store, keys, upstreams, now, emit, log, random: randomBytes },
     secrets: () => ring,
     clients: createClientDirectory({ settings, store, now, log, outbound: createOutbound, delegates }),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
-    addressOf: options.addressOf ?? clientAddresses(options.trustedProxies ?? []),
+    trust: new TrustedIssuers({ issuers, outbound: createOutbound, addressOf, now, log }),
+    addressOf,
   };
   return { context, events, logged, advance: (ms: number) => void (passed += ms) };
 }

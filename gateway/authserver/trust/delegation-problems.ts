@@ -1,22 +1,26 @@
-import type { Problem } from '../../contract/problem.ts';
+import { invalid, missing, problem, repeated, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
-import { invalid, missing, problem, repeated } from './problem.ts';
+import type { LoginAddresses } from '../../contract/auth-server-addresses.ts';
+import { trustedIssuerProblems } from './trusted-issuer-problems.ts';
 
 const MAX_CLIENTS = 10;
 
-/** Values that the members of a delegate client must be among. */
+/** Addresses of this server, and values for which it issues tokens. */
 export interface DelegationBounds {
+  readonly own: LoginAddresses;
   readonly audiences: readonly string[];
   readonly scopes: readonly string[];
 }
 
 type Clients = NonNullable<EmbeddedAuthServerConfig['delegate_clients']>;
 
-/** Checks the clients that exchange tokens. */
-export function delegationProblems(
-  { delegate_clients: clients = [] }: Pick<EmbeddedAuthServerConfig, 'delegate_clients'>,
+/** Checks the clients that exchange tokens, and the other issuers whose tokens are accepted. */
+export const delegationProblems = (
+  config: Pick<EmbeddedAuthServerConfig, 'delegate_clients' | 'trusted_issuers'>,
   bounds: DelegationBounds,
-): Problem[] {
+): Problem[] => [...clientsProblems(config.delegate_clients ?? [], bounds), ...trustedIssuerProblems(config, bounds)];
+
+function clientsProblems(clients: Clients, bounds: DelegationBounds): Problem[] {
   const path = 'delegate_clients';
   return [
     ...(clients.length > MAX_CLIENTS ? [invalid(path, `name at most ${String(MAX_CLIENTS)} clients`)] : []),
