@@ -1,7 +1,8 @@
 import { JWT_BEARER, TOKEN_EXCHANGE } from '../core/token-request.ts';
 import { formatScope } from '../core/scope.ts';
 import { FollowedFiles } from '../keys/followed-files.ts';
-import { inFile, KeyRefused } from '../keys/key-refused.ts';
+import { clientSecretOf } from '../keys/client-secret.ts';
+import { inFile } from '../keys/key-refused.ts';
 import type { DelegateClient } from '../settings.ts';
 import type { Client } from '../storage/client.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -15,8 +16,6 @@ export interface DelegateClientsOptions {
   /** ms on a monotonic clock. */
   readonly now?: () => number;
 }
-
-const MIN_SECRET_CHARS = 32;
 
 /** Configured clients that exchange tokens. A changed secret takes effect without a restart; an unusable one is ignored. */
 export class DelegateClients {
@@ -45,12 +44,7 @@ export class DelegateClients {
 }
 
 function clientOf({ clientId, secretFile, scopes }: DelegateClient, content = ''): Client {
-  const secret = content.trim();
-  inFile(secretFile, () => {
-    if (secret.length >= MIN_SECRET_CHARS) return;
-    const message = `the client secret has ${String(secret.length)} characters: use at least ${String(MIN_SECRET_CHARS)} random ones`;
-    throw new KeyRefused(message);
-  });
+  const secret = inFile(secretFile, () => clientSecretOf(content));
   return {
     client_id: clientId,
     source: 'configured',

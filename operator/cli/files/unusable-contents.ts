@@ -1,10 +1,11 @@
+import { clientSecretOf } from '../../../gateway/authserver/keys/client-secret.ts';
 import { KeyRefused } from '../../../gateway/authserver/keys/key-refused.ts';
 import { secretOf } from '../../../gateway/authserver/keys/hmac-secrets.ts';
 import { signingKeyOf } from '../../../gateway/authserver/keys/signing-key.ts';
 import { bundleFault } from '../../resolve/ca-bundle.ts';
 
 /** Use of a file or of a Secret's key in the embedded authorization server. */
-export type Role = 'signing key' | 'HMAC secret' | 'credential' | 'CA bundle';
+export type Role = 'signing key' | 'HMAC secret' | 'client secret' | 'credential' | 'CA bundle';
 
 export interface Held {
   readonly role: Role;
@@ -31,6 +32,7 @@ export function unusableContents<Item extends Held>(items: readonly Item[]): Unu
 const REASONS: Readonly<Record<Role, string>> = {
   'signing key': 'InvalidKeyFile',
   'HMAC secret': 'InvalidKeyFile',
+  'client secret': 'InvalidKeyFile',
   credential: 'SecretEmpty',
   'CA bundle': 'CABundleRefInvalid',
 };
@@ -44,6 +46,8 @@ function faultOf(role: Role, content: string, kids: Set<string>): string | undef
       });
     case 'HMAC secret':
       return refusal('openssl rand -base64 48', () => void secretOf(content, () => undefined));
+    case 'client secret':
+      return refusal('openssl rand -base64 48', () => void clientSecretOf(content));
     case 'credential':
       return content.trim() === '' ? 'it is empty: add the value' : undefined;
     case 'CA bundle': {

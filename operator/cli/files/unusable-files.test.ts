@@ -47,3 +47,17 @@ it('rejects a link out of the mounted folder', async () => {
     { reason: 'PathNotMounted', path: 'vmcp.backends[0].ca_bundle_file' },
   ]);
 });
+
+it('rejects a short secret of a delegate client', async () => {
+  const secrets = await mounted();
+  const config = configOf(secrets, 'keys/api');
+  const client_secret_file = join(secrets, 'keys', 'api');
+  const server = { delegate_clients: [{ client_id: 'batch', client_secret_file }] };
+  expect(await unusableFiles({ ...config, embedded_auth_server_config: server })).toMatchObject([
+    {
+      reason: 'InvalidKeyFile',
+      path: 'embedded_auth_server_config.delegate_clients[0].client_secret_file',
+      message: expect.stringContaining('the client secret has 6 characters: use at least 32') as string,
+    },
+  ]);
+});

@@ -49,5 +49,6 @@ const contentOf = async (named: ConfigFile): Promise<ConfigFile & Held> => ({
 function roleOf(path: string): Role {
   if (path.startsWith(`${PATH}signing_key_config.`)) return 'signing key';
   if (path.startsWith(`${PATH}hmac_secret_files[`)) return 'HMAC secret';
+  if (path.startsWith(`${PATH}delegate_clients[`)) return 'client secret';
   return /\.ca_(?:cert_)?file$/u.test(path) ? 'CA bundle' : 'credential';
 }

@@ -43,5 +43,6 @@ async function contentOf(
 function roleOf(path: string): Role {
   if (path.startsWith(`${PATH}.signingKeySecretRefs[`)) return 'signing key';
   if (path.startsWith(`${PATH}.hmacSecretRefs[`)) return 'HMAC secret';
+  if (path.startsWith(`${PATH}.delegateClients[`)) return 'client secret';
   return path.endsWith('.caCertSecretRef') ? 'CA bundle' : 'credential';
 }
