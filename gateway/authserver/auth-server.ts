@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
-import { ownCallback } from '../contract/auth-server-addresses.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
@@ -16,17 +15,17 @@ import { clientAddresses } from '../http/addresses/client-address.ts';
 import { HmacSecrets } from './keys/hmac-secrets.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';
+import { openUpstreams } from './open-upstreams.ts';
 import { settingsOf } from './read-settings.ts';
 import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
+import { registrationStore } from './sessions/registration-store.ts';
 import { createSessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
 import { createStore, storeFacts } from './storage/index.ts';
 import type { Store } from './storage/store.ts';
 import { TrustedIssuers } from './trust/trusted-issuers.ts';
 import { trusts } from './trust/trusts.ts';
-import { createUpstream } from './upstream/index.ts';
-import { timed, type ObserveUpstream } from './upstream/timed.ts';
-import type { Upstream } from './upstream/upstream.ts';
+import type { ObserveUpstream } from './upstream/timed.ts';
 import type { Logger } from '../contract/logger.ts';
 
 export interface AuthServerDeps {
@@ -243,11 +242,13 @@ function contextOf(
   deps: AuthServerDeps,
 ): AuthServerContext {
   const { now, random, emit, log, outbound } = deps;
-  const upstreams = upstreamsOf(config, settings, deps);
-  const liveness = createLoginLiveness(store, now, deps.onLoginEnded);
+  const { readSecret, env: readEnvironment } = deps;
   const { clients: configured, issuers } = settings.delegation ?? { clients: [], issuers: [] };
+  const delegates = new DelegateClients({ clients: configured, readSecret, log });
+  const common = { registrations: registrationStore(store), now, log, outbound, readSecret, readEnvironment };
+  const upstreams = openUpstreams(config.upstreams ?? [], settings, common, deps.observeUpstream);
+  const liveness = createLoginLiveness(store, now, deps.onLoginEnded);
   const addressOf = clientAddresses(settings.trustedProxies);
-  const delegates = new DelegateClients({ clients: configured, readSecret: deps.readSecret, log });
   return {
     settings,
     store,
@@ -263,19 +264,6 @@ function contextOf(
     emit,
     log,
   };
-}
-
-function upstreamsOf(config: Config, settings: AuthServerSettings, deps: AuthServerDeps): Map<string, Upstream> {
-  const { now, log, outbound, readSecret, env } = deps;
-  const common = { redirectUri: settings.callbackUrl, now, log, outbound, readSecret, readEnvironment: env };
-  const entries = config.upstreams ?? [];
-  return new Map(
-    entries.map((entry, index) => {
-      const name = settings.providers[index] ?? entry.name ?? 'default';
-      const ownRedirectUri = index === 0 ? undefined : ownCallback(settings.urls.issuer, name);
-      return [name, timed(createUpstream(entry, { name, ownRedirectUri, ...common }), deps.observeUpstream, now)];
-    }),
-  );
 }
 
 async function closeGeneration({ upstreams, clients, trust }: AuthServerContext): Promise<void> {

@@ -68,6 +68,9 @@ const authServerFiles = ({ embedded_auth_server_config: server }: GatewayConfig)
       filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].${block}`, upstream[block]),
     ),
   ),
+  ...(server?.upstreams ?? []).flatMap(({ oauth2_config: oauth2 }, index) =>
+    filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].oauth2_config.dcr_config`, oauth2?.dcr_config),
+  ),
   ...(server?.delegate_clients ?? []).flatMap((client, index) =>
     filesOf(`${AUTH_SERVER}.delegate_clients[${String(index)}]`, client),
   ),

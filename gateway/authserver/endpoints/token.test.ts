@@ -112,9 +112,9 @@ function counted(store: Store, calls: string[]): Store {
         };
       },
     });
-  const { loginAttempts, users, locks, live, health, close } = store;
+  const { loginAttempts, users, locks, live, health, close, registrations } = store;
   return {
-    ...{ loginAttempts, users, locks, live, health, close },
+    ...{ loginAttempts, users, locks, live, health, close, registrations },
     codes: watch(store.codes, 'codes'),
     families: watch(store.families, 'families'),
     clients: watch(store.clients, 'clients'),

@@ -16,8 +16,9 @@ export interface RevokeUpstreamDeps {
  */
 export async function revokeUpstream(row: UpstreamRow, { store, upstreams, log }: RevokeUpstreamDeps): Promise<void> {
   const upstream = upstreams.get(row.provider);
-  if (!upstream || row.accessToken === '' || row.upstreamClientId !== upstream.clientId) return;
+  if (!upstream || row.accessToken === '') return;
   try {
+    if (!(await upstream.isClient(row.upstreamClientId))) return;
     const other = await store.upstreamTokens.latestForUser(row.userId, row.provider);
     if (other?.upstreamSubject === row.upstreamSubject) return;
     const revoked = await upstream.revoke(grantOf(row));

@@ -81,7 +81,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
       if (rows.some(({ dead, challenged }) => dead === true || challenged === true)) return true;
       const first = rows.find(({ provider }) => provider === settings.providers[0]);
       const upstream = upstreams.get(settings.providers[0]);
-      if (!first || !upstream || !mustBeRefreshed(first, upstream, now())) return false;
+      if (!first || !upstream || !mustBeRefreshed(first, now())) return false;
+      if (!(await upstream.isClient(first.upstreamClientId))) return false;
       const renewal = await refresh.renew(first, upstream, FIRST_PROVIDER_WAIT_MS);
       return renewal.kind === 'row' && renewal.row.dead === true;
     },
@@ -89,11 +90,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
 }
 
 /** Returns true for an expired row with a refresh token. Expiry without one does not mean that the grant has ended. */
-const mustBeRefreshed = (row: UpstreamRow, { clientId }: Upstream, now: number): boolean =>
-  row.refreshToken !== undefined &&
-  row.upstreamClientId === clientId &&
-  row.expiresAt !== undefined &&
-  row.expiresAt <= now;
+const mustBeRefreshed = (row: UpstreamRow, now: number): boolean =>
+  row.refreshToken !== undefined && row.expiresAt !== undefined && row.expiresAt <= now;
 
 /** Returns a time longer than the lifetime of access tokens and of the code that could still create the family. */
 const revokedForMs = ({ lifespans }: SessionsDeps['settings']): number =>

@@ -81,11 +81,12 @@ export class StoredUpstreamTokens implements UpstreamTokens {
 
   /** Rejects with `CredentialError` if the row has no token of the configured upstream client. */
   async #usableRow(asked: Asked, row: UpstreamRow): Promise<HeldRow> {
-    const { name, clientId } = asked.upstream;
+    const { name } = asked.upstream;
     if (row.excluded === true) {
       throw new CredentialError('forbidden', `the upstream filter excludes provider "${name}" for this user`, name);
     }
-    if (row.accessToken === '' || row.upstreamClientId !== clientId) throw await this.#loginNeeded(asked, row);
+    const isOurs = row.accessToken !== '' && (await this.#orStoreDown(asked.upstream.isClient(row.upstreamClientId)));
+    if (!isOurs) throw await this.#loginNeeded(asked, row);
     return this.#held.remember(row);
   }
 
@@ -139,9 +140,13 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     return token;
   }
 
-  async #read(tsid: string, provider: string): Promise<UpstreamRow | undefined> {
+  #read(tsid: string, provider: string): Promise<UpstreamRow | undefined> {
+    return this.#orStoreDown(this.#deps.store.upstreamTokens.get(tsid, provider));
+  }
+
+  async #orStoreDown<T>(answer: Promise<T>): Promise<T> {
     try {
-      return await this.#deps.store.upstreamTokens.get(tsid, provider);
+      return await answer;
     } catch (error) {
       if (error instanceof StoreUnavailable) throw new CredentialError('store_unavailable', error.message);
       throw error;

@@ -5,7 +5,7 @@ import { ExpiringMap } from './expiring-map.ts';
 import { LOGIN_ATTEMPT_LIMITS, memoryLoginAttempts, type LoginAttemptLimits } from './memory-login-attempts.ts';
 import { memoryFamilies } from './memory-families.ts';
 import type { CodeGrant, FamilyRef, UpstreamRow, User } from './records.ts';
-import type { Clients, Codes, Locks, Rates, Store, UpstreamRows, Users } from './store.ts';
+import type { Clients, Codes, Locks, Rates, Registrations, Store, UpstreamRows, Users } from './store.ts';
 import { msPerUse, upstreamLock } from './store.ts';
 import { defineStore } from './variant.ts';
 
@@ -45,6 +45,7 @@ export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {
     clients: memoryClients(now),
     users: memoryUsers(),
     upstreamTokens: memoryUpstreamTokens(now, locks.held),
+    registrations: memoryRegistrations(),
     locks: locks.locks,
     rates: memoryRates(now, maxRateKeys),
     health: async () => undefined,
@@ -126,6 +127,15 @@ function memoryUsers(): Users {
       return candidate;
     },
     get: async (id) => users.get(id),
+  };
+}
+
+function memoryRegistrations(): Registrations {
+  const known = new Map<string, string>();
+  return {
+    get: async (key) => known.get(key),
+    put: async (key, text) => void known.set(key, text),
+    delete: async (key) => void known.delete(key),
   };
 }
 

@@ -25,6 +25,7 @@ export interface Store {
   readonly clients: Clients;
   readonly users: Users;
   readonly upstreamTokens: UpstreamRows;
+  readonly registrations: Registrations;
   readonly locks: Locks;
   readonly rates: Rates;
   /** Resolves when the store answers. */
@@ -167,6 +168,13 @@ export interface UpstreamRows {
   delete(tsid: string, provider?: string): Promise<void>;
   /** Returns the row of this user's latest login at the provider, ignoring rows without an access token. */
   latestForUser(userId: string, provider: string): Promise<UpstreamRow | undefined>;
+}
+
+/** Registrations of the gateway at providers, as JSON. They are secrets, sealed in the store, and do not expire. */
+export interface Registrations {
+  get(key: string): Promise<string | undefined>;
+  put(key: string, text: string): Promise<void>;
+  delete(key: string): Promise<void>;
 }
 
 /** Lock that one process holds until it expires. `fence` identifies the holder. */

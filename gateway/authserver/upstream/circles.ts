@@ -19,6 +19,8 @@ const addressesOf = ({
   'oauth2_config.authorization_endpoint': oauth2?.authorization_endpoint,
   'oauth2_config.token_endpoint': oauth2?.token_endpoint,
   'oauth2_config.revocation_endpoint': oauth2?.revocation_endpoint,
+  'oauth2_config.dcr_config.discovery_url': oauth2?.dcr_config?.discovery_url,
+  'oauth2_config.dcr_config.registration_endpoint': oauth2?.dcr_config?.registration_endpoint,
   'oauth2_config.userinfo.endpoint_url': oauth2?.userinfo?.endpoint_url,
   'oidc_config.issuer_url': oidc?.issuer_url,
   'oidc_config.userinfo_override.endpoint_url': oidc?.userinfo_override?.endpoint_url,

@@ -1,19 +1,21 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import type { Secret } from '../../contract/identity.ts';
 import { block, text } from '../../contract/optional.ts';
-import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config/upstreams.ts';
+import {
+  oauth2ProviderConfig,
+  type DcrConfig,
+  type OAuth2ProviderConfig,
+} from '../../contract/run-config/upstreams.ts';
 import { secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, exactlyOne, safeUrl } from '../../contract/rule.ts';
 import { parameterRules } from './config/additional-params.ts';
 import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
-import type { CodeClient } from './protocol/code-client.ts';
-import type { Provider } from './protocol/provider.ts';
+import { accessOf, type ProviderAccess } from './provider-access.ts';
 import type { Guards } from './protocol/guards.ts';
 import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity/identity-fields.ts';
 import { oauth2Problems } from './config/oauth2-config.ts';
 import {
-  codeClientOf,
   commonSpec,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
@@ -31,6 +33,7 @@ import {
   type RefreshRequest,
   type Upstream,
   type UpstreamDeps,
+  type UpstreamScope,
   type UpstreamGrant,
   type UpstreamIdentity,
   type UpstreamStatus,
@@ -92,7 +95,7 @@ export const oauth2 = defineUpstream({
   ],
   config: oauth2ProviderConfig,
   resolve(given, scope) {
-    const { authorizationEndpoint, tokenEndpoint, revocationEndpoint, issuer, clientId, userInfo } = given;
+    const { authorizationEndpoint, tokenEndpoint, revocationEndpoint, issuer, clientId, userInfo, dcrConfig } = given;
     const { tokenResponseMapping: mapping, identityFromToken: identity } = given;
     scope.checkUrl(tokenEndpoint, 'tokenEndpoint', given);
     if (revocationEndpoint !== undefined) scope.checkUrl(revocationEndpoint, 'revocationEndpoint', given);
@@ -103,6 +106,7 @@ export const oauth2 = defineUpstream({
       ...(revocationEndpoint !== undefined && { revocation_endpoint: revocationEndpoint }),
       ...(issuer !== undefined && { issuer }),
       ...(clientId !== undefined && { client_id: clientId }),
+      ...(dcrConfig && { dcr_config: resolveDcr(dcrConfig, given, scope) }),
       ...resolveCommon(given, scope),
       ...(userInfo && { userinfo: resolveUserInfo(userInfo) }),
       ...(mapping && { token_response_mapping: resolvePaths(mapping) }),
@@ -121,37 +125,44 @@ const resolvePaths = (paths: Readonly<Record<string, string | undefined>>): Reco
       .map(([name, value]) => [name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
+type Spec = Static<typeof spec>;
+
+function resolveDcr(dcr: NonNullable<Spec['dcrConfig']>, flags: Spec, scope: UpstreamScope): DcrConfig {
+  const { discoveryUrl, registrationEndpoint, initialAccessTokenRef: token, softwareId, softwareStatement } = dcr;
+  if (discoveryUrl !== undefined) scope.checkUrl(discoveryUrl, 'dcrConfig.discoveryUrl', flags);
+  if (registrationEndpoint !== undefined) scope.checkUrl(registrationEndpoint, 'dcrConfig.registrationEndpoint', flags);
+  return {
+    ...(discoveryUrl !== undefined && { discovery_url: discoveryUrl }),
+    ...(registrationEndpoint !== undefined && { registration_endpoint: registrationEndpoint }),
+    ...(token && { initial_access_token_file: scope.secretFile(token) }),
+    ...(softwareId !== undefined && { software_id: softwareId }),
+    ...(softwareStatement !== undefined && { software_statement: softwareStatement }),
+  };
+}
+
 class OAuth2Upstream implements Upstream {
   readonly name: string;
-  readonly clientId: string;
   readonly host: string;
   readonly #settings: OAuth2ProviderConfig;
   readonly #guards: Guards;
-  readonly #provider: Provider;
-  readonly #client: CodeClient;
+  readonly #access: ProviderAccess;
   readonly #deps: UpstreamDeps;
 
   constructor(settings: OAuth2ProviderConfig, deps: UpstreamDeps) {
-    const { authorization_endpoint = '', token_endpoint = '', revocation_endpoint } = settings;
     this.name = deps.name;
-    this.clientId = settings.client_id ?? '';
-    this.host = new URL(authorization_endpoint).host;
+    this.host = new URL(settings.authorization_endpoint ?? '').host;
     this.#settings = settings;
     this.#deps = deps;
     this.#guards = guardsOf(settings, deps);
-    this.#provider = {
-      metadata: {
-        issuer: new URL(token_endpoint).origin,
-        authorization_endpoint,
-        token_endpoint,
-        ...(revocation_endpoint !== undefined && { revocation_endpoint }),
-      },
-      outbound: this.#guards.of(token_endpoint),
-    };
-    this.#client = codeClientOf(settings, deps, {
-      redirectUri: redirectUriOf(settings, deps, false),
-      rules: { openid: false, mapping: settings.token_response_mapping },
-    });
+    this.#access = accessOf(settings, deps, this.#guards);
+  }
+
+  get clientId(): string {
+    return this.#access.clientId;
+  }
+
+  isClient(clientId: string): Promise<boolean> {
+    return this.#access.isClient(clientId);
   }
 
   redirectUri(): Promise<string> {
@@ -161,7 +172,7 @@ class OAuth2Upstream implements Upstream {
   authorizationUrl(request: AuthorizationRequest): Promise<string> {
     const { scopes = [], additional_authorization_params: additional } = this.#settings;
     const parameters = { ...additional, ...(scopes.length > 0 && { scope: scopes.join(' ') }) };
-    return this.#client.authorizationUrl(this.#provider, request, parameters);
+    return this.#access.use(({ client, provider }) => client.authorizationUrl(provider, request, parameters));
   }
 
   async login(callback: Callback, secrets: LegSecrets) {
@@ -169,24 +180,31 @@ class OAuth2Upstream implements Upstream {
     const rule =
       issuer === undefined ? issuerOfOrigin(authorization_endpoint, token_endpoint) : exactIssuer(issuer, false);
     const code = codeOf(callback, rule);
-    const { grant, reply } = await this.#client.exchange(this.#provider, code, secrets);
+    const { grant, reply } = await this.#access.use(({ client, provider }) => client.exchange(provider, code, secrets));
     return { grant, identity: await this.#identity(grant.accessToken, reply) };
   }
 
   refresh(request: RefreshRequest) {
+    const scope = refreshScope(this.#settings, request.grant);
     return refreshOutcome(
       request,
-      (refreshToken) => this.#client.refresh(this.#provider, refreshToken, refreshScope(this.#settings, request.grant)),
+      (refreshToken) => this.#access.use(({ client, provider }) => client.refresh(provider, refreshToken, scope)),
       () => true,
     );
   }
 
-  revoke(grant: UpstreamGrant): Promise<boolean> {
-    return revokeGrant(grant, this.#client, () => Promise.resolve(this.#provider), this.#deps);
+  async revoke(grant: UpstreamGrant): Promise<boolean> {
+    try {
+      return await this.#access.use(({ client, provider }) =>
+        revokeGrant(grant, client, () => Promise.resolve(provider), this.#deps),
+      );
+    } catch {
+      return false;
+    }
   }
 
   warmUp(): void {
-    // there is no metadata to fetch
+    // there is no metadata to fetch, and the first login registers the client
   }
 
   status(): UpstreamStatus {

@@ -115,6 +115,10 @@ class OidcUpstream implements Upstream {
     this.#identity = new OidcIdentity(settings, this.#guards, deps);
   }
 
+  isClient(clientId: string): Promise<boolean> {
+    return Promise.resolve(clientId === this.clientId);
+  }
+
   async redirectUri(): Promise<string> {
     return redirectUriOf(this.#settings, this.#deps, sendsIss(await this.#metadata.current()));
   }

@@ -14,11 +14,14 @@ export type ObserveUpstream = (use: UpstreamUse) => void;
 
 /** Returns the provider with its operations timed and reported to `observe`. @param now ms. */
 export function timed(upstream: Upstream, observe: ObserveUpstream, now: () => number): Upstream {
-  const { name, clientId, host } = upstream;
+  const { name, host } = upstream;
   const measured = measuredBy(name, observe, now);
   return {
     name,
-    clientId,
+    get clientId() {
+      return upstream.clientId;
+    },
+    isClient: (clientId) => upstream.isClient(clientId),
     host,
     redirectUri: () => upstream.redirectUri(),
     authorizationUrl: (request) => upstream.authorizationUrl(request),

@@ -94,6 +94,11 @@ export interface Upstream {
   readonly name: string;
   /** Client id at the provider. Stored with refresh tokens and compared before use: they are valid for this client only. */
   readonly clientId: string;
+  /**
+   * Returns true if this is the client id of the gateway at the provider, also if another replica has registered it. Rejects with
+   * `StoreUnavailable`.
+   */
+  isClient(clientId: string): Promise<boolean>;
   /** Host of the provider's pages, for display. */
   readonly host: string;
   /** Returns the redirect URI to register at the provider. Rejects with `UpstreamError`. */
@@ -113,6 +118,15 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
+/** Store of the gateway's registrations at providers, shared by all replicas. Methods reject while the store is down. */
+export interface RegistrationStore {
+  get(key: string): Promise<string | undefined>;
+  put(key: string, text: string): Promise<void>;
+  delete(key: string): Promise<void>;
+  /** Runs `work` while no other replica does. Resolves to undefined if another one does. */
+  exclusively<T>(key: string, work: () => Promise<T>): Promise<T | undefined>;
+}
+
 /** Dependencies of every provider. */
 export interface UpstreamDeps {
   readonly name: string;
@@ -128,6 +142,8 @@ export interface UpstreamDeps {
   /** Returns the current content of a secret file. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
   readonly readEnvironment?: ((name: string) => string | undefined) | undefined;
+  /** Needed for providers with `dcr_config` only. */
+  readonly registrations?: RegistrationStore | undefined;
   /** Timeout of each request, ms; 10,000 when absent. */
   readonly timeoutMs?: number | undefined;
   /** Pauses between the attempts of `warmUp`, ms; the last one repeats. */

@@ -301,6 +301,11 @@ embedded_auth_server_config.upstreams[].oauth2_config.additional_authorization_p
 embedded_auth_server_config.upstreams[].oauth2_config.additional_token_params string{}
 embedded_auth_server_config.upstreams[].oauth2_config.omit_scope_on_refresh boolean
 embedded_auth_server_config.upstreams[].oauth2_config.allow_private_ips boolean
+embedded_auth_server_config.upstreams[].oauth2_config.dcr_config.discovery_url string
+embedded_auth_server_config.upstreams[].oauth2_config.dcr_config.registration_endpoint string
+embedded_auth_server_config.upstreams[].oauth2_config.dcr_config.initial_access_token_file string
+embedded_auth_server_config.upstreams[].oauth2_config.dcr_config.software_id string
+embedded_auth_server_config.upstreams[].oauth2_config.dcr_config.software_statement string
 embedded_auth_server_config.upstreams[].oauth2_config.insecure_allow_http boolean
 embedded_auth_server_config.upstreams[].oauth2_config.ca_file string
 embedded_auth_server_config.upstreams[].oauth2_config.identity_from_token.email_path string

@@ -53,6 +53,13 @@ export const oauth2ProviderConfig = Closed(
       name_path: text('Path of the display name.'),
       email_path: text('Path of the e-mail address.'),
     }),
+    dcr_config: block('Dynamic registration of the gateway (RFC 7591), in place of `client_id`.', {
+      discovery_url: text('URL of the metadata document that contains the registration endpoint.'),
+      registration_endpoint: text('Registration endpoint.'),
+      initial_access_token_file: text('Path of the file that holds the initial access token.'),
+      software_id: text('`software_id` of the registration.'),
+      software_statement: text('`software_statement` of the registration.'),
+    }),
     userinfo: Type.Optional(userInfo('Request that identifies the user.')),
   },
   { description: 'Provider without discovery.' },
@@ -77,6 +84,7 @@ export const upstreams = blocks('Identity providers, in the order of the login.'
 
 export type OAuth2ProviderConfig = Static<typeof oauth2ProviderConfig>;
 export type OidcProviderConfig = Static<typeof oidcProviderConfig>;
+export type DcrConfig = NonNullable<OAuth2ProviderConfig['dcr_config']>;
 export type UserInfoConfig = NonNullable<OAuth2ProviderConfig['userinfo']>;
 /** Members that both types of provider share. */
 export type ProviderConfig = Pick<OidcProviderConfig, keyof typeof common>;

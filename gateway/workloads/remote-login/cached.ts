@@ -1,5 +1,6 @@
 import type { RemoteAuthConfig } from './settings.ts';
-import { secretNames, type ClientRecord } from './stored-record.ts';
+import type { ClientRecord } from '../../authserver/upstream/registration/client-record.ts';
+import { secretNames } from './stored-record.ts';
 
 type Member =
   | 'cached_client_id'

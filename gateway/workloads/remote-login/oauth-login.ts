@@ -17,7 +17,8 @@ import type { RemoteLogin, RemoteLoginOptions } from './remote-login.ts';
 import { bySystemTimer } from './schedule.ts';
 import { given } from './settings.ts';
 import { configuredSecret } from './static-token.ts';
-import { ClientRecord, LoginRecord, secretNames, StoredRecord, type LoginFacts } from './stored-record.ts';
+import { ClientRecord } from '../../authserver/upstream/registration/client-record.ts';
+import { LoginRecord, secretNames, StoredRecord, type LoginFacts } from './stored-record.ts';
 
 const METADATA_MS = 3_600_000;
 const CLIENT_ERRORS: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);

@@ -37,21 +37,6 @@ export type LoginRecord = Static<typeof LoginRecord>;
 /** Client and server that the tokens are valid for. They are sent nowhere else. */
 export type LoginFacts = Pick<LoginRecord, keyof typeof facts>;
 
-/** Registration of vmcp as a client. @see RFC 7591 §3.2.1 */
-export const ClientRecord = Type.Object({
-  issuer: Type.String(),
-  client_id: Type.String(),
-  redirect_uri: Type.String(),
-  auth_method: Type.String(),
-  client_secret: Type.Optional(Type.String()),
-  /** ms since the epoch. */
-  secret_expires_at: Type.Optional(Type.Number()),
-  /** URL and token for updates of the registration. @see RFC 7592 §3 */
-  registration_uri: Type.Optional(Type.String()),
-  registration_token: Type.Optional(Type.String()),
-});
-export type ClientRecord = Static<typeof ClientRecord>;
-
 /** Names of the two secrets of one workload. */
 export const secretNames = (workload: string) => ({ login: `${workload}_login`, client: `${workload}_client` });
 

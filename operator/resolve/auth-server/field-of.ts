@@ -2,6 +2,7 @@
 const FIELDS: Readonly<Record<string, string>> = {
   allow_private_ips: 'allowPrivateIPs',
   client_secret_file: 'clientSecretRef',
+  initial_access_token_file: 'initialAccessTokenRef',
   insecure_allow_http: 'insecureAllowHTTP',
   userinfo: 'userInfo',
   userinfo_override: 'userInfoOverride',

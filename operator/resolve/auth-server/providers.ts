@@ -22,9 +22,7 @@ export function resolveProviders(server: AuthServerSpec, scope: Scope): Entries 
   return server.upstreamProviders.map((provider, index) => {
     const path = `${AUTH_SERVER_PATH}.upstreamProviders[${String(index)}]`;
     const entry: Entries[number] = resolveUpstream(provider, providerScope(provider, path, scope));
-    // With `dcrConfig` only that unbuilt field is reported: the provider has no client yet.
-    const own = provider.oauth2Config?.dcrConfig ? [] : upstreamProblems(entry);
-    for (const problem of [...circularProblems(entry, server), ...own]) {
+    for (const problem of [...circularProblems(entry, server), ...upstreamProblems(entry)]) {
       report.problem(problem.reason, `${path}.${fieldOf(problem.path)}`, withFieldNames(problem.message));
     }
     return entry;

@@ -6,7 +6,7 @@ import { resolveStrategy, STRATEGIES } from '../../../gateway/outgoing/index.ts'
 import { circularExchange, isOwnAddress } from '../auth-server/own-address.ts';
 import { upstreamNames } from '../auth-server/spec.ts';
 import { childPath } from '../fields/field-path.ts';
-import { checkUnbuilt, unbuiltStrategy } from '../fields/not-supported.ts';
+import { unbuiltStrategy } from '../fields/not-supported.ts';
 import { authenticatesClients } from '../fields/controls.ts';
 import { checkReferences } from '../references.ts';
 import { checkRelease } from './release.ts';
@@ -74,10 +74,7 @@ export function checkEntryActs(name: string, scope: Scope): void {
 export function checkStrategy(config: MCPExternalAuthConfig, scope: ObjectScope): void {
   const report = scope.on(config);
   checkReferences(config, scope, report);
-  if (config.spec.type === AUTH_SERVER) {
-    checkUnbuilt(config, report);
-    return;
-  }
+  if (config.spec.type === AUTH_SERVER) return;
   const unbuilt = unbuiltStrategy(config.spec.type);
   if (unbuilt) {
     report.problem(unbuilt.reason, unbuilt.path, unbuilt.message);

@@ -12,8 +12,6 @@ export interface UnbuiltField {
   readonly feature: string;
   /** Returns true for a value that needs no support, such as the default or an explicit "off". */
   readonly isInert?: (value: unknown) => boolean;
-  /** Advice for the user; "remove this field" when absent. */
-  readonly instead?: string;
 }
 
 const REASON = 'NotSupportedYet';
@@ -25,53 +23,22 @@ const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.l
 const COMPOSITE = 'tool composition';
 const OPTIMIZER = 'the optimizer';
 
-/** Unsupported fields of an authorization server. */
-const authServerRows = (path: FieldPattern): Row[] => [
-  [
-    `${path}.upstreamProviders[].oauth2Config.dcrConfig`,
-    'dynamic client registration at providers',
-    undefined,
-    'register one there and set clientId',
-  ],
-];
-
 /** Unsupported fields. Delete the row when the feature is built. */
 export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
-  ...ofKind('MCPExternalAuthConfig', authServerRows('spec.embeddedAuthServer')),
-  ...ofKind('VirtualMCPServer', [
-    ...authServerRows('spec.authServerConfig'),
-    ['spec.embeddingServerRef', OPTIMIZER],
-    ['spec.config.codeMode', 'code mode', isOff],
-    ['spec.config.compositeToolRefs', COMPOSITE],
-    ['spec.config.compositeTools', COMPOSITE],
-    ['spec.config.optimizer', OPTIMIZER],
-  ]),
+  { kind: 'VirtualMCPServer', pattern: 'spec.embeddingServerRef', feature: OPTIMIZER },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.codeMode', feature: 'code mode', isInert: isOff },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.compositeToolRefs', feature: COMPOSITE },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.compositeTools', feature: COMPOSITE },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.optimizer', feature: OPTIMIZER },
 ];
-
-type Row = readonly [
-  pattern: FieldPattern,
-  feature: string,
-  isInert?: UnbuiltField['isInert'],
-  instead?: UnbuiltField['instead'],
-];
-
-function ofKind(kind: UnbuiltField['kind'], rows: readonly Row[]): UnbuiltField[] {
-  return rows.map(([pattern, feature, isInert, instead]) => ({
-    kind,
-    pattern,
-    feature,
-    ...(isInert && { isInert }),
-    ...(instead !== undefined && { instead }),
-  }));
-}
 
 /** Reports every unsupported field of an object. */
 export function checkUnbuilt(object: Resource, report: Report): void {
-  for (const { kind, pattern, feature, isInert, instead = 'remove this field' } of UNBUILT_FIELDS) {
+  for (const { kind, pattern, feature, isInert } of UNBUILT_FIELDS) {
     if (kind !== object.kind) continue;
     for (const { path, value } of occurrences(object, pattern)) {
       if (!isEmptyList(value) && !isInert?.(value))
-        report.problem(REASON, path, `${feature} is not built yet: ${instead}`);
+        report.problem(REASON, path, `${feature} is not built yet: remove this field`);
     }
   }
 }

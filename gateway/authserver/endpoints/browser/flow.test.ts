@@ -152,6 +152,35 @@ describe('a login in a browser', () => {
     expect(rows.every(({ refreshToken, idToken }) => refreshToken !== undefined && idToken !== undefined)).toBe(true);
   });
 
+  it('registers at an oidc-provider first, and answers the usual error while that is down', async () => {
+    const started = await startIdentityProvider({
+      port: 0,
+      opaque: false,
+      accessTokenSeconds: 60,
+      log: () => undefined,
+    });
+    const { issuer } = started;
+    onTestFinished(() => started.close());
+    const at = (registrationEndpoint: string) => () => ({
+      notes: {
+        ...{ name: 'notes', type: 'oauth2' },
+        oauth2_config: {
+          ...{ authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token`, scopes: ['openid'] },
+          dcr_config: { registration_endpoint: registrationEndpoint },
+        },
+      },
+    });
+    const server = await browserServer(at(`${issuer}/reg`));
+    const end = await server.browser().login(server.authorizeUrl(), 'ann');
+    const [row] = await server.store.upstreamTokens.all((await grantOf(server, end.href)).tsid);
+    const notes = server.context.upstreams.get('notes');
+    expect([row?.upstreamClientId, row?.accessToken]).toEqual([notes?.clientId, expect.stringMatching(/./u)]);
+    expect(row?.upstreamClientId).not.toBe('');
+    const down = await browserServer(at('http://127.0.0.1:9/reg'));
+    const refused = await down.toProvider(down.browser());
+    expect(new URL(refused).searchParams.get('error')).toBe('temporarily_unavailable');
+  });
+
   it('writes no token, code, verifier, state, nonce, cookie or tsid into events and log lines (row 57)', async () => {
     const { corp, git, server } = await chain();
     const browser = server.browser();

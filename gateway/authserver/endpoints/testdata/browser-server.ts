@@ -18,6 +18,7 @@ import { HmacSecrets } from '../../keys/hmac-secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
 import { legHandle } from '../../login/leg-handle.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';
+import { registrationStore } from '../../sessions/registration-store.ts';
 import { createSessions } from '../../sessions/sessions.ts';
 import type { AuthServerSettings } from '../../settings.ts';
 import { memoryStore } from '../../storage/memory.ts';
@@ -126,7 +127,8 @@ async function makeContext(issuer: string, entries: Entries, options: ServerOpti
   const upstreams = new Map(
     named.map(([name, entry], index) => {
       const ownRedirectUri = index === 0 ? undefined : ownCallback(issuer, name);
-      return [name, upstreamFor(entry, { name, redirectUri: callbackUrl, ownRedirectUri, now, log }).upstream];
+      const deps = { name, redirectUri: callbackUrl, ownRedirectUri, now, log, registrations: registrationStore(store) };
+      return [name, upstreamFor(entry, deps).upstream];
     }),
   );
   const settings = settingsFor(issuer, [...upstreams.keys()], options);

@@ -53,6 +53,7 @@ async function fill(store: Store): Promise<readonly string[]> {
   const stored = attempt();
   const row = upstreamRow({ idToken: `eyJ-${unique()}` });
   const made = family(Date.now());
+  const registered = `secret-${unique()}`;
   await store.loginAttempts.put(state, stored, HOUR_MS);
   await store.loginAttempts.put(consent, attempt({ leg: undefined }), HOUR_MS);
   await store.codes.put(code, codeGrant(), HOUR_MS);
@@ -65,9 +66,17 @@ async function fill(store: Store): Promise<readonly string[]> {
   await store.users.resolve(user());
   await store.upstreamTokens.put(row, HOUR_MS);
   await store.locks.acquire(upstreamLock(row.tsid, row.provider), HOUR_MS);
+  await store.registrations.put('a'.repeat(64), JSON.stringify({ client_secret: registered }));
   await store.rates.take('register', '192.0.2.1', { capacity: 1, perSecond: 0.001 });
   const upstream = [row.accessToken, row.refreshToken ?? '', row.idToken ?? ''];
-  return [...secrets, ...upstream, stored.leg?.codeVerifier ?? '', stored.leg?.nonce ?? '', stored.state ?? ''];
+  return [
+    ...secrets,
+    ...upstream,
+    registered,
+    stored.leg?.codeVerifier ?? '',
+    stored.leg?.nonce ?? '',
+    stored.state ?? '',
+  ];
 }
 
 /** Returns every key with its content. */
@@ -112,13 +121,14 @@ it('stores no usable secret, and sets a TTL on every key except users', async ()
         'upidx:',
         'uup:',
         'lock:',
+        'reg:',
         'rl:',
       ]),
     ),
   );
   for (const key of dumped.keys()) {
     const ttlMs = Number(await redis.cli('PTTL', `${settings.keyPrefix}${key}`));
-    if (/^(usr|idp):/u.test(key)) expect(ttlMs, key).toBe(-1);
+    if (/^(usr|idp|reg):/u.test(key)) expect(ttlMs, key).toBe(-1);
     else expect(ttlMs, key).toBeGreaterThan(0);
   }
   await store.close();

@@ -3,6 +3,7 @@ import { kvstoreClients, kvstoreUsers } from './clients.ts';
 import { kvstoreCodes, kvstoreLoginAttempts } from './codes.ts';
 import { kvstoreFamilies } from './families.ts';
 import { kvstoreLocks, kvstoreRates } from './locks.ts';
+import { kvstoreRegistrations } from './registrations.ts';
 import { Records } from './sealed-records.ts';
 import { kvstoreUpstreamTokens } from './upstream-rows.ts';
 import type { Sealer } from '../sealing.ts';
@@ -21,6 +22,7 @@ export function kvstoreStore(store: KeyValueStore, sealer: Sealer, now: () => nu
     clients: kvstoreClients(records),
     users: kvstoreUsers(records),
     upstreamTokens: kvstoreUpstreamTokens(records),
+    registrations: kvstoreRegistrations(records),
     locks: kvstoreLocks(records),
     rates: kvstoreRates(records),
     /** Reads a key, so that in a cluster the node with the keys of this virtual server answers. */

@@ -42,6 +42,9 @@ export function everyMethod(store: Store): readonly (readonly [string, () => Pro
     ['locks.acquire', () => store.locks.acquire('lock', HOUR_MS)],
     ['locks.renew', () => store.locks.renew(lock, HOUR_MS)],
     ['locks.release', () => store.locks.release(lock)],
+    ['registrations.get', () => store.registrations.get('key')],
+    ['registrations.put', () => store.registrations.put('key', '{}')],
+    ['registrations.delete', () => store.registrations.delete('key')],
     ['rates.take', () => store.rates.take('bucket', 'key', { capacity: 1, perSecond: 1 })],
     ['health', () => store.health()],
   ];

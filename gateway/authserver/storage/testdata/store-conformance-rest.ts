@@ -245,6 +245,18 @@ export function rateConformance(current: () => Fixture): void {
     expect(await store.locks.release(lock)).toBe(true);
   });
 
+  it('keeps registrations at providers until they are deleted', async () => {
+    const { store } = current();
+    const key = unique();
+    expect(await store.registrations.get(key)).toBeUndefined();
+    await store.registrations.put(key, '{"client_id":"a"}');
+    await store.registrations.put(key, '{"client_id":"b"}');
+    expect(await store.registrations.get(key)).toBe('{"client_id":"b"}');
+    await store.registrations.delete(key);
+    await store.registrations.delete(key);
+    expect(await store.registrations.get(key)).toBeUndefined();
+  });
+
   it('allows a full bucket of uses at once, then one use per refill', async () => {
     const { store, elapse } = current();
     const limit = { capacity: 3, perSecond: 1_000 / SHORT_MS };

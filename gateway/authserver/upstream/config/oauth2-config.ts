@@ -1,6 +1,7 @@
 import type { Problem } from '../../../contract/problem.ts';
 import type { OAuth2ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { reservedInQuery } from './additional-params.ts';
+import { dcrProblems } from './dcr-config.ts';
 import { pathFault } from '../protocol/dot-path.ts';
 import { commonProblems } from './provider-config.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
@@ -14,7 +15,8 @@ export function oauth2Problems(given: OAuth2ProviderConfig): Problem[] {
   const insecure = given.insecure_allow_http === true;
   return [
     ...endpointProblems(given, insecure),
-    ...commonProblems(given),
+    ...commonProblems(given, given.dcr_config !== undefined),
+    ...dcrProblems(given),
     ...pathProblems('token_response_mapping', mapping, 'access_token_path'),
     ...pathProblems('identity_from_token', identity, 'subject_path'),
     ...(userinfo && userinfo.endpoint_url === undefined

@@ -66,11 +66,11 @@ export function resolveCommon(spec: CommonSpec, scope: UpstreamScope) {
 const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 
 /** Lists the problems of the common fields that the schema cannot express. */
-export function commonProblems(config: ProviderConfig): Problem[] {
+export function commonProblems(config: ProviderConfig, isRegistered = false): Problem[] {
   const { client_secret_file: file, client_secret_env_var: variable } = config;
   const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
   return [
-    ...(config.client_id === undefined || config.client_id === ''
+    ...(!isRegistered && (config.client_id === undefined || config.client_id === '')
       ? [problem('MissingField', 'client_id', 'set client_id')]
       : []),
     ...(file !== undefined && variable !== undefined
@@ -122,16 +122,17 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
     deps,
   );
 
-/** Creates the client of the code flow at a provider. */
+/** Creates the client of the code flow at a provider. `secret` is the configured one by default. */
 export const codeClientOf = (
   config: ProviderConfig,
   deps: UpstreamDeps,
   { redirectUri, rules }: Pick<CodeClientOptions, 'redirectUri' | 'rules'>,
+  secret = configuredSecret(config, deps),
 ): CodeClient =>
   new CodeClient({
     clientId: config.client_id ?? '',
     redirectUri,
-    authentication: new ClientAuthentication(configuredSecret(config, deps)),
+    authentication: new ClientAuthentication(secret),
     tokenParameters: config.additional_token_params,
     rules,
     timeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,

@@ -104,6 +104,22 @@ const REFUSED: readonly (readonly [string, object, readonly string[]])[] = [
     oauth2Entry(PLAIN, { token_response_mapping: { access_token_path: '__proto__.a' } }),
     ['oauth2_config.token_response_mapping.access_token_path'],
   ],
+  [
+    'a registered client beside a configured one, in two ways',
+    oauth2Entry(PLAIN, {
+      client_secret_file: '/secret',
+      dcr_config: { discovery_url: 'https://a.example/m', registration_endpoint: 'http://a.example/r' },
+    }),
+    [
+      ...['oauth2_config.dcr_config', 'oauth2_config.dcr_config', 'oauth2_config.dcr_config'],
+      'oauth2_config.dcr_config.registration_endpoint',
+    ],
+  ],
+  [
+    'a registered client without an address',
+    { type: 'oauth2', oauth2_config: { dcr_config: {} } },
+    ['oauth2_config.authorization_endpoint', 'oauth2_config.token_endpoint', 'oauth2_config.dcr_config'],
+  ],
   ['userinfo without a URL', oauth2Entry(PLAIN, { userinfo: {} }), ['oauth2_config.userinfo.endpoint_url']],
   [
     'userinfo by PUT',

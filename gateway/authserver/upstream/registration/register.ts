@@ -1,16 +1,29 @@
 import type { ServerMetadata } from 'openid-client';
-import { faultOf } from '../../../authserver/upstream/protocol/fault-of.ts';
-import { secondsOf } from '../../../authserver/upstream/protocol/token-reply.ts';
-import { UpstreamError } from '../../../authserver/upstream/upstream-error.ts';
+import { faultOf } from '../protocol/fault-of.ts';
+import { secondsOf } from '../protocol/token-reply.ts';
+import { UpstreamError } from '../upstream-error.ts';
 import { parseObject, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundRequest } from '../../../outbound/fetch.ts';
-import type { ClientRecord } from '../stored-record.ts';
+import type { ClientRecord } from './client-record.ts';
 
 const MAX_BYTES = 256 * 1024;
 const TIMEOUT_MS = 10_000;
 
-/** Methods of client authentication, the preferred one first: a program on the user's machine keeps no secret (RFC 8252 §8.5). */
-const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+/** Form in which vmcp presents itself. */
+export interface ClientProfile {
+  /** Methods of client authentication, the preferred one first. */
+  readonly methods: readonly string[];
+  /** Further members of the metadata. */
+  readonly members: JsonObject;
+  /** @see RFC 7591 §3.1 */
+  readonly initialAccessToken?: string | undefined;
+}
+
+/** A program on the user's machine keeps no secret. @see RFC 8252 §8.5 */
+const NATIVE: ClientProfile = {
+  methods: ['none', 'client_secret_basic', 'client_secret_post'],
+  members: { application_type: 'native' },
+};
 /** RFC 8414 §2: default of `token_endpoint_auth_methods_supported`. */
 const DEFAULT_METHODS: readonly string[] = ['client_secret_basic'];
 
@@ -19,35 +32,49 @@ export interface RegistrationRequest {
   readonly outbound: Outbound;
   readonly redirectUri: string;
   readonly scopes: readonly string[];
+  /** That of a program on the user's machine when absent. */
+  readonly profile?: ClientProfile | undefined;
 }
 
 /** Registers vmcp as a client. Rejects with `UpstreamError`. @see RFC 7591 §3 */
 export async function register(request: RegistrationRequest): Promise<ClientRecord> {
-  const { metadata, outbound, redirectUri, scopes } = request;
+  const { metadata, outbound, redirectUri, scopes, profile = NATIVE } = request;
   const { registration_endpoint: url, token_endpoint_auth_methods_supported: supported } = metadata;
   if (url === undefined) {
     const message = `${metadata.issuer} offers no registration of clients: register vmcp there by hand, and set client_id`;
     throw new UpstreamError('misconfigured', message);
   }
-  const method = METHODS.find((one) => (supported ?? DEFAULT_METHODS).includes(one));
+  const method = profile.methods.find((one) => (supported ?? DEFAULT_METHODS).includes(one));
   if (method === undefined) throw new UpstreamError('misconfigured', `${metadata.issuer} supports no usable client authentication`); // prettier-ignore
-  const wanted = clientMetadata(redirectUri, method, scopes);
-  const reply = await send(outbound, { url, method: 'POST' }, wanted, 'the registration');
+  const wanted = clientMetadata(redirectUri, method, scopes, profile);
+  const { initialAccessToken: token } = profile;
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const reply = await send(outbound, { url, method: 'POST', headers }, wanted, 'the registration');
   return recordOf(reply, { issuer: metadata.issuer, redirect_uri: redirectUri, auth_method: method });
 }
 
 /** Renews the client secret. Rejects with `UpstreamError`. @see RFC 7592 §2.2 */
-export async function renew(old: ClientRecord, scopes: readonly string[], outbound: Outbound): Promise<ClientRecord> {
+export async function renew(
+  old: ClientRecord,
+  scopes: readonly string[],
+  outbound: Outbound,
+  profile = NATIVE,
+): Promise<ClientRecord> {
   const { registration_uri: url = '', registration_token: token = '', client_id, redirect_uri, auth_method } = old;
-  const body = { ...clientMetadata(redirect_uri, auth_method, scopes), client_id };
+  const body = { ...clientMetadata(redirect_uri, auth_method, scopes, profile), client_id };
   const headers = { authorization: `Bearer ${token}` };
   const reply = await send(outbound, { url, method: 'PUT', headers }, body, 'the renewal of the client secret');
   return { registration_uri: url, registration_token: token, ...recordOf(reply, { ...old }) };
 }
 
-const clientMetadata = (redirectUri: string, method: string, scopes: readonly string[]) => ({
+const clientMetadata = (
+  redirectUri: string,
+  method: string,
+  scopes: readonly string[],
+  { members }: ClientProfile,
+) => ({
   client_name: 'vmcp',
-  application_type: 'native',
+  ...members,
   redirect_uris: [redirectUri],
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],

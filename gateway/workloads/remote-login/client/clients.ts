@@ -1,4 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
+import type { ClientRecord } from '../../../authserver/upstream/registration/client-record.ts';
+import { register, renew } from '../../../authserver/upstream/registration/register.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import type { RedirectListener } from '../../../http/redirect-listener.ts';
 import { openRedirectListener } from '../../../http/redirect-listener.ts';
@@ -6,8 +8,7 @@ import type { Outbound } from '../../../outbound/fetch.ts';
 import { isSameIssuer } from '../discovery/discovery.ts';
 import { reasonOf, RemoteLoginError } from '../remote-login-error.ts';
 import { given, type RemoteAuthConfig } from '../settings.ts';
-import type { ClientRecord, StoredRecord } from '../stored-record.ts';
-import { register, renew } from './registration.ts';
+import type { StoredRecord } from '../stored-record.ts';
 
 /** vmcp as a client of one authorization server. */
 export interface ClientIdentity {
