@@ -81,6 +81,7 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
     `${AUTH}.delegateClients`,
     [{ clientId: 'a', clientSecretRef: KEY, audiences: ['a'], scopes: ['b'] }],
   ],
+  ['vmcp-auth-server-loopback-secrets', `${AUTH}.insecureAllowHTTP`, true, `${AUTH}.delegateClients`],
   ['vmcp-auth-server-sentinel', `${KV}.clusterMode`, true],
   ['vmcp-auth-server-sentinel', `${KV}.sentinelConfig.sentinelService`, REF],
   ['vmcp-auth-server-sentinel', `${KV}.sentinelConfig.sentinelAddrs`, undefined, `${KV}.sentinelConfig`],

@@ -4,6 +4,7 @@ import { startIssuer, type Issuer } from '../../../e2e/harness/issuer.ts';
 import { blockScope } from '../../../e2e/harness/scope.ts';
 import { SUBJECT_ISSUER_CLAIM } from '../../contract/identity.ts';
 import { JWT_BEARER, TOKEN_EXCHANGE } from '../core/token-request.ts';
+import { memoryStore } from '../storage/memory.ts';
 import type { AssertionRules, DelegateClient, ExchangeRules, TrustedIssuer } from '../settings.ts';
 import {
   basic,
@@ -13,6 +14,7 @@ import {
   SECRET,
   type ClientServer,
   type Reply,
+  type ServerOptions,
 } from './testdata/client-server.ts';
 
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
@@ -41,8 +43,13 @@ const trusted = (over: Partial<TrustedIssuer> = {}): TrustedIssuer => ({
 });
 
 /** Starts a server that trusts the issuer, with other rules for exchanges or assertions. */
-const serverWith = (rules: Partial<ExchangeRules> = {}, more: readonly TrustedIssuer[] = []): Promise<ClientServer> =>
+const serverWith = (
+  rules: Partial<ExchangeRules> = {},
+  more: readonly TrustedIssuer[] = [],
+  options: ServerOptions = {},
+): Promise<ClientServer> =>
   clientServer({
+    ...options,
     settings: {
       audiences: [RESOURCE, OTHER],
       delegation: {
@@ -273,6 +280,15 @@ describe('an assertion', () => {
     expect(causes(server)).toEqual(['replayed']);
     const many = assertion({ jti: undefined });
     expect([verdict(await redeem(server, many)), verdict(await redeem(server, many))]).toEqual(['200 ok', '200 ok']);
+  });
+
+  it('works once at all replicas, which give its subject the same user', async () => {
+    const store = memoryStore(Date.now);
+    const [one, two] = [await serverWith({}, [], { store }), await serverWith({}, [], { store })];
+    const once = assertion();
+    const replies = await Promise.all([redeem(one, once), redeem(two, once)]);
+    expect(replies.map(verdict).toSorted()).toEqual(['200 ok', '400 invalid_grant']);
+    expect(claimsOf(await redeem(one, assertion())).sub).toBe(claimsOf(await redeem(two, assertion())).sub);
   });
 
   it('is not used up by a rejected request', async () => {

@@ -3,11 +3,11 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { decodeJwt } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
-import { eventually } from '../../harness/poll.ts';
-import { blockScope } from '../../harness/scope.ts';
-import { startAuthServer, type Gateway } from './gateway.ts';
-import { INSECURE, OAuthClient } from './oauth-client.ts';
+import { ScriptedBrowser } from '../../../harness/browser/scripted-browser.ts';
+import { eventually } from '../../../harness/poll.ts';
+import { blockScope } from '../../../harness/scope.ts';
+import { startAuthServer, type Gateway } from '../gateway.ts';
+import { INSECURE, OAuthClient } from '../oauth-client.ts';
 
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
