@@ -1,14 +1,14 @@
 import { decodeJwt } from 'jose';
 import type * as oauth from 'oauth4webapi';
 import { expect, it } from 'vitest';
-import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
-import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { startIdentityProvider } from '../../harness/identity-provider.ts';
-import { testScope, type Scope } from '../../harness/scope.ts';
-import { startGateway } from '../../harness/vmcp.ts';
-import { openBearerSession } from '../bearer-session.ts';
-import { OAuthClient } from './oauth-client.ts';
+import { VMCP } from '../../../../gateway/contract/testdata/vmcp-config.ts';
+import { ScriptedBrowser } from '../../../harness/browser/scripted-browser.ts';
+import { freePort } from '../../../harness/free-port.ts';
+import { startIdentityProvider } from '../../../harness/identity-provider.ts';
+import { testScope, type Scope } from '../../../harness/scope.ts';
+import { startGateway } from '../../../harness/vmcp.ts';
+import { openBearerSession } from '../../bearer-session.ts';
+import { OAuthClient } from '../oauth-client.ts';
 
 /** Starts oidc-provider, and a gateway that is not registered there. */
 async function unregisteredGateway(scope: Scope) {
