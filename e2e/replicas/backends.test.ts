@@ -70,6 +70,17 @@ describe.skipIf(!hasRedis)('backends of two gateways that share sessions', () =>
     }
   });
 
+  it('have a session for each gateway if each gateway has a server of its own', async () => {
+    const { gateways, parts } = await startPair(testScope());
+    const backends = parts.backends.map((backend) => ({ ...backend, per_replica: true }));
+    for (const gateway of gateways) await gateway.swap({ ...parts, backends });
+    const [first, second] = gateways;
+    const session = await openSession(first.url);
+    expect(await count(first.url, session)).toBe('1');
+    expect(await count(second.url, session)).toBe('1');
+    expect(await count(first.url, session)).toBe('2');
+  });
+
   it('keep their sessions when one gateway gets another configuration', async () => {
     const {
       gateways: [first, second],
