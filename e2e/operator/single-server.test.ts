@@ -78,7 +78,7 @@ it('runs a server with a permission profile, and warns that it has no effect', a
   await here.becomes('MCPServer', 'web', { type: 'Valid', status: 'True' });
   const advice = await here.becomes('MCPServer', 'web', { type: 'Advisory', status: 'True' });
   expect(advice.message).toContain(
-    'spec.permissionProfile: pods ignore it: restrict their network with a NetworkPolicy',
+    'spec.permissionProfile: in a cluster no profile limits a server: use a NetworkPolicy',
   );
   await here.appears('Deployment', 'mcp-web');
 });
