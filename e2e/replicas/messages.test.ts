@@ -47,6 +47,7 @@ describe.skipIf(!hasRedis)('a message of a backend while no client is connected'
     const { session, stream, id } = await openWatching(first.url, backend);
     first.signal('SIGKILL');
     await eventually('the connection breaks', () => stream.isOver());
+    await eventually('the connection to the backend breaks', () => !backend.listening.has(id));
     const last = stream.lastId();
     const key = (await redis.cli('KEYS', `*:s:${session.id}`)).trim();
     const holder = await redis.cli('HGET', key, 'g');
