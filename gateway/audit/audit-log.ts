@@ -4,29 +4,10 @@ import type { AuditEventType } from '../contract/run-config/audit.ts';
 import type { Identity } from '../contract/identity.ts';
 import { forwardedAddresses } from '../http/forwarded-address.ts';
 import type { SessionFacts } from '../policy/policy.ts';
-import {
-  lineOf,
-  type CapturedData,
-  type Extra,
-  type Outcome,
-  type Source,
-  type Subjects,
-  type Target,
-} from './event.ts';
+import { lineOf, type EventFacts, type Source, type WhoText } from './event.ts';
 import type { AuditOutput, DropReason } from './output.ts';
 import type { AuditSettings } from './settings.ts';
-import { whoIs, withClient, type Who } from './subjects.ts';
-
-/** Facts of one event. */
-export interface EventFacts {
-  readonly type: AuditEventType;
-  readonly outcome: Outcome;
-  readonly source: Source;
-  readonly who: Who;
-  readonly target: Target;
-  readonly extra: Extra;
-  readonly data?: CapturedData | undefined;
-}
+import { ANONYMOUS_USER, toText, whoIs, withClient, type Who } from './subjects.ts';
 
 export interface AuditLogDeps {
   /** ms since the epoch. */
@@ -42,11 +23,13 @@ export class AuditLog {
   readonly addressOf: (req: IncomingMessage) => string;
   readonly output: AuditOutput;
   readonly #onDropped: AuditLogDeps['onDropped'];
-  readonly #users = new WeakMap<Identity, Who>();
-  readonly #owners = new WeakMap<SessionFacts, { readonly identity: Identity | undefined; readonly who: Who }>();
-  /** The latest ms and its text: many events have the same. */
-  #ms = 0;
-  #time = '';
+  /** JSON text of the component. */
+  readonly #component: string;
+  readonly #users = new WeakMap<Identity, WhoText>();
+  readonly #owners = new WeakMap<SessionFacts, { readonly identity: Identity | undefined; readonly who: WhoText }>();
+  /** The latest second since the epoch and the start of its times: many events share it. */
+  #second = 0;
+  #start = '';
 
   constructor(settings: AuditSettings, output: AuditOutput, { now, onDropped }: AuditLogDeps) {
     this.settings = settings;
@@ -54,6 +37,7 @@ export class AuditLog {
     this.addressOf = forwardedAddresses(settings.trustedProxies);
     this.output = output;
     this.#onDropped = onDropped;
+    this.#component = JSON.stringify(settings.component);
   }
 
   takes(type: AuditEventType): boolean {
@@ -65,55 +49,44 @@ export class AuditLog {
     return this.settings.isStrict && this.output.isCongested;
   }
 
-  write({ type, outcome, source, who, target, extra, data }: EventFacts): void {
-    if (!this.takes(type)) return;
-    const time = this.#timeText();
-    const { delegation } = who;
-    const event = {
-      time,
-      level: 'AUDIT',
-      msg: 'audit_event',
-      audit_id: randomUUID(),
-      type,
-      logged_at: time,
-      component: this.settings.component,
-      outcome,
-      source,
-      subjects: who.subjects,
-      target,
-      metadata: { extra },
-      ...(delegation && { delegation }),
-    } as const;
-    const dropped = this.output.add(lineOf(event, data));
+  write(facts: EventFacts): void {
+    if (!this.takes(facts.type)) return;
+    const frame = { time: this.#timeText(), id: randomUUID(), component: this.#component };
+    const dropped = this.output.add(lineOf(frame, facts));
     if (dropped !== undefined) this.#onDropped(dropped);
   }
 
   /** Describes the user of a request and the client of its session. */
-  who(identity: Identity | undefined, session: SessionFacts | undefined): Who {
+  who(identity: Identity | undefined, session: SessionFacts | undefined): WhoText {
     if (!session) return this.#user(identity);
     const known = this.#owners.get(session);
     if (known && known.identity === identity) return known.who;
-    const user = this.#user(identity);
-    const who = { ...user, subjects: withClient(user.subjects, session.client) };
+    const user = this.#describe(identity);
+    const who = toText({ ...user, subjects: withClient(user.subjects, session.client) });
     this.#owners.set(session, { identity, who });
     return who;
   }
 
-  #user(identity: Identity | undefined): Who {
+  #user(identity: Identity | undefined): WhoText {
     const known = identity && this.#users.get(identity);
     if (known) return known;
-    const who = whoIs(identity, this.settings.maxDelegationDepth);
+    const who = toText(this.#describe(identity));
     if (identity) this.#users.set(identity, who);
     return who;
   }
 
+  #describe(identity: Identity | undefined): Who {
+    return whoIs(identity, this.settings.maxDelegationDepth);
+  }
+
   #timeText(): string {
     const ms = this.now();
-    if (ms !== this.#ms) {
-      this.#ms = ms;
-      this.#time = new Date(ms).toISOString();
+    const second = Math.floor(ms / 1_000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#start = new Date(ms).toISOString().slice(0, -'000Z'.length);
     }
-    return this.#time;
+    return `${this.#start}${String(ms % 1_000).padStart(3, '0')}Z`;
   }
 }
 
@@ -121,9 +94,8 @@ export class AuditLog {
 export const GATEWAY: Source = { type: 'internal', value: 'gateway' };
 
 /** User that is known by its subject only. */
-export const subjectOnly = (subject: string | undefined): Who => ({
-  subjects: subject === undefined ? NOBODY : { user: subject, user_id: subject },
-  delegation: undefined,
-});
-
-const NOBODY: Subjects = { user: 'anonymous' };
+export const subjectOnly = (subject: string | undefined): WhoText =>
+  toText({
+    subjects: subject === undefined ? { user: ANONYMOUS_USER } : { user: subject, user_id: subject },
+    delegation: undefined,
+  });

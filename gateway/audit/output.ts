@@ -45,14 +45,14 @@ export const OUTPUT_LIMITS: OutputLimits = {
 };
 
 const LINE_BREAK = 0x0a;
-/** Bytes of one write. */
+/** Most bytes of one write, unless a single line is longer. */
 const CHUNK_BYTES = 256 * 1024;
 /** Share of the queue from which new calls can be refused: the rest is for events of running calls. */
 const REFUSE_FROM = 0.5;
 
-/** Lines that are written together. */
+/** Lines that are written together: the first `bytes` of the buffer. */
 interface Chunk {
-  text: string;
+  readonly buffer: Buffer;
   events: number;
   bytes: number;
 }
@@ -66,6 +66,8 @@ export class AuditOutput {
   readonly #log: Pick<Logger, 'warn' | 'info'>;
   readonly #limits: OutputLimits;
   readonly #chunks: Chunk[] = [];
+  /** Buffer of the last chunk that was written. A new one would be cleared by the kernel page by page. */
+  #spare: Buffer | undefined;
   #events = 0;
   #bytes = 0;
   #flushTimer: NodeJS.Timeout | undefined;
@@ -96,12 +98,10 @@ export class AuditOutput {
   add(line: string): DropReason | undefined {
     const bytes = Buffer.byteLength(line);
     if (this.#events >= this.#limits.maxEvents || this.#bytes + bytes > this.#limits.maxBytes) return this.#drop();
-    const last = this.#chunks.at(-1);
-    if (last && last.bytes < CHUNK_BYTES) {
-      last.text += line;
-      last.events += 1;
-      last.bytes += bytes;
-    } else this.#chunks.push({ text: line, events: 1, bytes });
+    const chunk = this.#chunkWith(bytes);
+    chunk.buffer.write(line, chunk.bytes);
+    chunk.events += 1;
+    chunk.bytes += bytes;
     this.#events += 1;
     this.#bytes += bytes;
     if (this.#writing === undefined) {
@@ -109,6 +109,17 @@ export class AuditOutput {
       else this.#flushTimer ??= setTimeout(this.#write, this.#limits.flushMs);
     }
     return undefined;
+  }
+
+  /** Returns the chunk that has room for the next line of so many bytes. */
+  #chunkWith(bytes: number): Chunk {
+    const last = this.#chunks.at(-1);
+    if (last && last.bytes + bytes <= last.buffer.length) return last;
+    const spare = bytes <= CHUNK_BYTES ? this.#spare : undefined;
+    if (spare) this.#spare = undefined;
+    const chunk = { buffer: spare ?? Buffer.allocUnsafeSlow(Math.max(bytes, CHUNK_BYTES)), events: 0, bytes: 0 };
+    this.#chunks.push(chunk);
+    return chunk;
   }
 
   /** Opens the destination again, before the next line is written. */
@@ -171,10 +182,12 @@ export class AuditOutput {
   async #drain(): Promise<void> {
     await this.#reopenDestination();
     for (let chunk = this.#chunks.shift(); chunk; chunk = this.#chunks.shift()) {
-      if (!(await this.#writeAll(Buffer.from(chunk.text)))) return;
-      this.#events -= chunk.events;
-      this.#bytes -= chunk.bytes;
-      const isNextFull = (this.#chunks[0]?.bytes ?? 0) >= CHUNK_BYTES;
+      const { buffer, bytes, events } = chunk;
+      if (!(await this.#writeAll(buffer.subarray(0, bytes)))) return;
+      this.#events -= events;
+      this.#bytes -= bytes;
+      if (buffer.length === CHUNK_BYTES) this.#spare = buffer;
+      const isNextFull = this.#chunks.length > 1;
       if (!isNextFull && !this.#isClosing) break; // collects more lines first
     }
     if (this.#isClosing) await this.#sync();

@@ -1,7 +1,7 @@
 import type { Identity } from '../contract/identity.ts';
 import { isObject } from '../contract/json.ts';
 import type { ClientInfo } from '../policy/policy.ts';
-import type { Delegation, Subjects } from './event.ts';
+import type { Delegation, Subjects, WhoText } from './event.ts';
 
 export const ANONYMOUS_USER = 'anonymous';
 /** Characters of one claim that are written. */
@@ -14,6 +14,12 @@ export interface Who {
 }
 
 const ANONYMOUS: Who = { subjects: { user: ANONYMOUS_USER }, delegation: undefined };
+
+/** Renders a user for the lines of its events. */
+export const toText = ({ subjects, delegation }: Who): WhoText => ({
+  subjects: JSON.stringify(subjects),
+  delegation: delegation && JSON.stringify(delegation),
+});
 
 /** Describes the user of an identity; undefined is an anonymous one. */
 export function whoIs(identity: Identity | undefined, maxDepth: number): Who {

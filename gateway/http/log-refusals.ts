@@ -5,8 +5,11 @@ import type { RefusalLog } from '../telemetry/refusal-log.ts';
 const PATH_CHARS = 200;
 
 /** Returns the path of a request without its query, shortened for the log. */
-export const loggedPath = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
-  (req.originalUrl ?? req.url ?? '').slice(0, PATH_CHARS).split('?', 1).join();
+export function loggedPath(req: IncomingMessage & { readonly originalUrl?: string }): string {
+  const target = req.originalUrl ?? req.url ?? '';
+  const query = target.indexOf('?');
+  return target.slice(0, query < 0 ? PATH_CHARS : Math.min(query, PATH_CHARS));
+}
 
 /** Sets the reason of a refusal for the log, one of a small set of words. */
 export function setRefusalReason(res: Response, reason: string, message = 'request refused'): void {
