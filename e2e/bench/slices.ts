@@ -29,6 +29,10 @@ export function toSeries(slices: readonly Measurement[]): Series {
   };
 }
 
+/** Returns the rate divided by that of `base`: the median over the rounds, because the speed of a machine changes between them. */
+export const ratioOf = ({ perSecondByRound }: Series, base: Series): number =>
+  median(perSecondByRound.map((rate, round) => rate / (base.perSecondByRound[round] ?? NaN)));
+
 /** Runs a load and measures the CPU time of the server process. Throws when a request failed. */
 export async function measure(pid: number, what: string, run: () => Promise<Load>): Promise<Measurement> {
   const before = usage(pid);

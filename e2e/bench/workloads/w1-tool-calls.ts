@@ -1,6 +1,6 @@
 import { startBackends, startTarget, type BackendSet, type Server } from '../contenders.ts';
 import { callTool, openSession, toolNames } from '../mcp.ts';
-import { loadInTurn, type Series } from '../slices.ts';
+import { loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { TEXT, toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -29,7 +29,7 @@ async function namesInTurn(server: Server, { backends }: BackendSet): Promise<st
 }
 
 function toRow(connections: number, server: string, measured: Series, yardstick: Series | undefined): RateRow {
-  const ratio = server === 'gateway' && yardstick ? measured.perSecond / yardstick.perSecond : null;
+  const ratio = server === 'gateway' && yardstick ? ratioOf(measured, yardstick) : null;
   const goal = ratio === null ? null : atLeast(ratio, FLOOR, 'of the bare proxy');
   const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}`;
   return { workload: 'W1 tools/call', variant, server, ratio, goal, ...measured };

@@ -5,7 +5,7 @@ import { startRedis } from '../../harness/redis.ts';
 import { startBackends, type BackendSet } from '../contenders.ts';
 import { configOver, startGateway } from '../gateway.ts';
 import { openSession, toolNames } from '../mcp.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -53,7 +53,7 @@ const toContender = async (started: Started, connections: number): Promise<Conte
 });
 
 function toRow(connections: number, place: Place, measured: Series, plain: Series | undefined): RateRow {
-  const ratio = place === 'none' || !plain ? null : measured.perSecond / plain.perSecond;
+  const ratio = place === 'none' || !plain ? null : ratioOf(measured, plain);
   const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}`;
   const goal = ratio === null ? null : atLeast(ratio, FLOORS[place], 'of W1');
   const server = place === 'none' ? 'gateway' : `gateway, ${place}`;

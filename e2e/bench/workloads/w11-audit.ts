@@ -4,7 +4,7 @@ import { startBackends, type BackendSet } from '../contenders.ts';
 import { configOver, startGateway } from '../gateway.ts';
 import { callTool, openSession, toolNames } from '../mcp.ts';
 import type { Child } from '../processes.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { TEXT, toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -42,7 +42,7 @@ async function toContender(started: Started, connections: number): Promise<Conte
 }
 
 function toRow(connections: number, server: string, measured: Series, plain: Series | undefined): RateRow {
-  const ratio = server === 'audited' && plain ? measured.perSecond / plain.perSecond : null;
+  const ratio = server === 'audited' && plain ? ratioOf(measured, plain) : null;
   const goal = ratio === null ? null : atLeast(ratio, FLOOR, 'of W1');
   const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}`;
   return { workload: 'W11 audit log', variant, server, ratio, goal, ...measured };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startBackends, type BackendSet } from '../contenders.ts';
 import { configOver, startGateway } from '../gateway.ts';
 import { openSession, toolNames } from '../mcp.ts';
-import { loadInTurn, type Series } from '../slices.ts';
+import { loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -42,7 +42,7 @@ async function startContender(bench: Bench, name: string, { backends }: BackendS
 }
 
 function toRow(connections: number, server: string, measured: Series, plain?: Series): RateRow {
-  const ratio = server !== 'plain' && plain ? measured.perSecond / plain.perSecond : null;
+  const ratio = server !== 'plain' && plain ? ratioOf(measured, plain) : null;
   const goal = ratio === null ? null : atLeast(ratio, FLOOR, 'of W1');
   const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}`;
   return { workload: 'W12 telemetry', variant, server, ratio, goal, ...measured };

@@ -5,7 +5,7 @@ import { eventually } from '../../harness/poll.ts';
 import { startBackends, type BackendSet } from '../contenders.ts';
 import { configOver, startGateway, type RunningGateway } from '../gateway.ts';
 import { openSession, toolNames } from '../mcp.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, atMost, type Bench, type FigureRow, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -82,7 +82,7 @@ function toRow(server: string, measured: Series, plain: Series | undefined): Rat
   if (!plain || plain === measured) return { ...row, ratio: null, goal: null };
   const slower = measured.p99Ms / plain.p99Ms;
   const goal = atMost(Number(slower.toFixed(2)), CEILING, 'x p99');
-  return { ...row, ratio: measured.perSecond / plain.perSecond, goal };
+  return { ...row, ratio: ratioOf(measured, plain), goal };
 }
 
 const figure = (what: string, unit: string, value: number, goal: FigureRow['goal']): FigureRow => ({

@@ -6,7 +6,7 @@ import { configOver, startGateway } from '../gateway.ts';
 import { inParallel } from '../load/concurrency.ts';
 import { openSession, post, toolNames } from '../mcp.ts';
 import { tool } from '../servers/tools.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
 const BACKENDS = 10;
@@ -58,7 +58,7 @@ async function startOver(bench: Bench, name: string, set: BackendSet, issuer?: s
 }
 
 function toRow(server: string, measured: Series, plain: Series | undefined): RateRow {
-  const ratio = plain && plain !== measured ? measured.perSecond / plain.perSecond : null;
+  const ratio = plain && plain !== measured ? ratioOf(measured, plain) : null;
   return {
     workload: 'W15 filtered tools/list',
     variant: `${String(CONNECTIONS)} connections`,

@@ -5,7 +5,7 @@ import { startBackends, type BackendSet } from '../contenders.ts';
 import { configOver, startGateway } from '../gateway.ts';
 import { openSession, toolNames } from '../mcp.ts';
 import { startScript } from '../processes.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { toolCallPlan } from '../tool-call-plan.ts';
 import {
   atLeast,
@@ -59,7 +59,7 @@ const toContender = async (started: Started, connections: number): Promise<Conte
 });
 
 function toRow(connections: number, name: string, measured: Series, plain: Series | undefined): RateRow {
-  const ratio = name === 'memory' || !plain ? null : measured.perSecond / plain.perSecond;
+  const ratio = name === 'memory' || !plain ? null : ratioOf(measured, plain);
   const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}`;
   const goal = ratio === null ? null : atLeast(ratio, FLOOR, 'of W1');
   return { workload: 'W16 shared sessions', variant, server: `gateway, ${name}`, ratio, goal, ...measured };

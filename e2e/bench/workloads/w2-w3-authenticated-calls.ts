@@ -3,7 +3,7 @@ import { startBackends, type BackendSet } from '../contenders.ts';
 import { writeConfig, type Authentication } from '../gateway.ts';
 import { callTool, openSession, toolNames } from '../mcp.ts';
 import { startServer } from '../processes.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { TEXT, toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -96,7 +96,7 @@ function exchangeOpaquely(issuer: Issuer): () => number {
 }
 
 function toRow(row: string, connections: number, server: string, measured: Series, anonymous?: Series): RateRow {
-  const ratio = server !== 'anonymous' && anonymous ? measured.perSecond / anonymous.perSecond : null;
+  const ratio = server !== 'anonymous' && anonymous ? ratioOf(measured, anonymous) : null;
   const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}, ${String(USERS)} users`;
   const goal = ratio === null ? null : atLeast(ratio, FLOOR, 'of W1');
   return { workload: row, variant, server, ratio, goal, ...measured };

@@ -4,7 +4,7 @@ import { startBackends, startTarget } from '../contenders.ts';
 import type { Plan } from '../load/load.ts';
 import { openSession, post } from '../mcp.ts';
 import { startServer } from '../processes.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
 const BACKENDS = 10;
@@ -25,7 +25,7 @@ async function wholeList(url: string, session: string | undefined): Promise<stri
 }
 
 function toRow(server: string, measured: Series, yardstick: Series | undefined): RateRow {
-  const ratio = server === 'gateway' && yardstick ? measured.perSecond / yardstick.perSecond : null;
+  const ratio = server === 'gateway' && yardstick ? ratioOf(measured, yardstick) : null;
   return {
     workload: 'W4 tools/list',
     variant: `${String(CONNECTIONS)} connections`,

@@ -2,7 +2,7 @@ import { startBackends, startTarget, type Server } from '../contenders.ts';
 import type { Load } from '../load/load.ts';
 import { openSession, toolNames } from '../mcp.ts';
 import { startScript } from '../processes.ts';
-import { measure, measureInTurn, type Series } from '../slices.ts';
+import { measure, measureInTurn, ratioOf, type Series } from '../slices.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
 const BACKENDS = 3;
@@ -30,7 +30,7 @@ function toRow(server: string, measured: Series, yardstick: Series | undefined):
     workload: 'W5 sessions',
     variant: `${String(WORKERS)} clients`,
     server,
-    ratio: ours && yardstick ? measured.perSecond / yardstick.perSecond : null,
+    ratio: ours && yardstick ? ratioOf(measured, yardstick) : null,
     goal: ours ? atLeast(measured.perSecond, SESSIONS_PER_SECOND, 'sessions/s') : null,
     ...measured,
   };

@@ -5,7 +5,7 @@ import { startIssuer, type Issuer } from '../../harness/issuer.ts';
 import { startBackends, type BackendSet } from '../contenders.ts';
 import { configOver, startGateway } from '../gateway.ts';
 import { callTool, openSession, toolNames } from '../mcp.ts';
-import { loadInTurn, type Contender, type Series } from '../slices.ts';
+import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
 import { TEXT, toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -90,7 +90,7 @@ async function toContender(started: Started, connections: number, tokens: readon
 }
 
 function toRow(connections: number, { server, floor }: Kind, measured: Series, anonymous: Series | undefined): RateRow {
-  const ratio = server !== 'anonymous' && anonymous ? measured.perSecond / anonymous.perSecond : null;
+  const ratio = server !== 'anonymous' && anonymous ? ratioOf(measured, anonymous) : null;
   const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}, ${String(USERS)} users`;
   const goal = ratio === null || floor === undefined ? null : atLeast(ratio, floor, 'of W1');
   return { workload: 'W9 Cedar policies', variant, server, ratio, goal, ...measured };
