@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { paramsOf, readString, type ClientEnvelope } from '../../../http/json-scan.ts';
-import { isObjectSpan, memberOf, type Span } from '../../../http/json-walk.ts';
+import { isObjectSpan, memberOf } from '../../../http/json-walk.ts';
 import { isModern, META, MODERN_REVISION, nameMemberOf } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
 import { REVISIONS } from '../../transport/handshake.ts';
@@ -48,7 +48,7 @@ export function classify(
   if (envelope.method === undefined) return isModern(version) ? rejected(NO_RESPONSES) : LEGACY;
   if (meta === undefined || !hasClaim(meta)) return unclaimed(version, headers, body, envelope, meta);
   const isInitialize = envelope.method === 'initialize';
-  const claimed = readString(meta.text, meta.version);
+  const { claimed } = meta;
   if (isInitialize && !isModern(claimed)) return LEGACY;
   const olderHeader =
     olderVersionHeaderClients.length === 0
@@ -106,15 +106,14 @@ function unclaimed(
 }
 
 /** Returns the problem of the members that describe the request. */
-function metaRejection({ text, version, capabilities, client, repeated }: RequestMeta): Rejection | undefined {
+function metaRejection({ text, claimed, capabilities, client, repeated }: RequestMeta): Rejection | undefined {
   const invalid = (key: string, message: string): Rejection => ({
     code: CODE.invalidParams,
     message: `_meta: "${key}" ${message}`,
     data: { missing: [key] },
   });
   if (repeated !== undefined) return invalid(repeated, 'occurs twice');
-  const named = readString(text, version);
-  if (named === undefined || named === '') return invalid(META.version, 'must be the revision of the request');
+  if (claimed === undefined || claimed === '') return invalid(META.version, 'must be the revision of the request');
   if (!capabilities || !isObjectSpan(text, capabilities)) return invalid(META.capabilities, 'must be an object');
   if (client && !isObjectSpan(text, client)) return invalid(META.client, 'must be an object');
   return undefined;
@@ -143,7 +142,7 @@ function headerRejection(
   const name = nameOf(body, envelope);
   if (name === undefined) return undefined;
   const sent = headers['mcp-name'];
-  return typeof sent === 'string' && decodeHeaderValue(sent) === readString(body, name.span)
+  return typeof sent === 'string' && decodeHeaderValue(sent) === name.text
     ? undefined
     : mismatch('Mcp-Name', `params.${name.member}`);
 }
@@ -164,16 +163,18 @@ function contradiction(headers: IncomingHttpHeaders, body: Buffer, envelope: Cli
   const sent = headers['mcp-name'];
   if (typeof sent !== 'string') return undefined;
   const name = nameOf(body, envelope);
-  return name && decodeHeaderValue(sent) !== readString(body, name.span)
-    ? mismatch('Mcp-Name', `params.${name.member}`)
-    : undefined;
+  return name && decodeHeaderValue(sent) !== name.text ? mismatch('Mcp-Name', `params.${name.member}`) : undefined;
 }
 
 /** Returns the member that `Mcp-Name` repeats; undefined when there is none, or it is no string. */
-function nameOf(body: Buffer, envelope: ClientEnvelope): { readonly member: string; readonly span: Span } | undefined {
+function nameOf(
+  body: Buffer,
+  envelope: ClientEnvelope,
+): { readonly member: string; readonly text: string } | undefined {
   const member = nameMemberOf(envelope.method ?? '');
   if (member === undefined) return undefined;
   const params = paramsOf(envelope);
   const span = member === 'taskId' ? memberOf(body, envelope.params, member) : params[member];
-  return span && readString(body, span) !== undefined ? { member, span } : undefined;
+  const text = readString(body, span);
+  return text === undefined ? undefined : { member, text };
 }

@@ -1,3 +1,4 @@
+import { readString } from '../../../http/json-scan.ts';
 import { isObjectSpan, readKey, visitMembers, type Span } from '../../../http/json-walk.ts';
 import { META } from '../../era.ts';
 
@@ -7,6 +8,8 @@ const PREFIX = 'io.modelcontextprotocol/';
 export interface RequestMeta {
   readonly text: Buffer;
   readonly version: Span | undefined;
+  /** Revision that the request claims; undefined if it is no string. */
+  readonly claimed: string | undefined;
   readonly client: Span | undefined;
   readonly capabilities: Span | undefined;
   readonly logLevel: Span | undefined;
@@ -60,7 +63,8 @@ function parseMeta(text: Buffer): RequestMeta {
     else found[name] = { start, end };
   });
   const { version, client, capabilities, logLevel } = found;
-  return { text, version, client, capabilities, logLevel, forBackend: `{${others.join(',')}}`, repeated };
+  const claimed = readString(text, version);
+  return { text, version, claimed, client, capabilities, logLevel, forBackend: `{${others.join(',')}}`, repeated };
 }
 
 /** Returns true for `_meta` of a request without a session, right or wrong. */
