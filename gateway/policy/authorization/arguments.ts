@@ -4,36 +4,38 @@ import { ARGUMENT } from './syntax.ts';
 
 const PRESENT = '_present';
 
+/** Reads arguments from the JSON text of each. */
+export type ArgumentReader = (read: ReadonlyMap<string, string>) => Record<string, CedarValueJson> | undefined;
+
 /**
- * Returns the attributes of `context` for the arguments that policies read: `arg_<name>` for text, whole numbers and booleans,
- * `arg_<name>_present` for other values. Returns undefined for arguments that a policy and a backend could read differently: a
- * number that is not exact, a value of another type than `arg_<name>` can hold, and a name in another case. `wanted` is
- * undefined for all arguments. `read` holds the JSON text of each argument.
+ * Creates the reader of the attributes of `context` for the arguments that policies read: `arg_<name>` for text, whole numbers and
+ * booleans, `arg_<name>_present` for other values. It returns undefined for arguments that a policy and a backend could read
+ * differently: a number that is not exact, a value of another type than `arg_<name>` can hold, and a name in another case. `wanted` is
+ * undefined for all arguments.
  */
-export function argumentValues(
-  read: ReadonlyMap<string, string>,
-  wanted: ReadonlySet<string> | undefined,
-): Record<string, CedarValueJson> | undefined {
-  const values: Record<string, CedarValueJson> = {};
+export function argumentReader(wanted: ReadonlySet<string> | undefined): ArgumentReader {
   const folded = wanted && new Set([...wanted].map(fold));
-  for (const [name, text] of read) {
-    const attribute = ARGUMENT + name;
-    const flag = attribute + PRESENT;
-    const isRead = wanted?.has(attribute) ?? true;
-    const isFlagRead = wanted?.has(flag) ?? true;
-    if (!isRead && !isFlagRead) {
-      if (folded?.has(fold(attribute)) === true || folded?.has(fold(flag)) === true) return undefined;
-      continue;
+  return (read) => {
+    const values: Record<string, CedarValueJson> = {};
+    for (const [name, text] of read) {
+      const attribute = ARGUMENT + name;
+      const flag = attribute + PRESENT;
+      const isRead = wanted?.has(attribute) ?? true;
+      const isFlagRead = wanted?.has(flag) ?? true;
+      if (!isRead && !isFlagRead) {
+        if (folded?.has(fold(attribute)) === true || folded?.has(fold(flag)) === true) return undefined;
+        continue;
+      }
+      const value: unknown = JSON.parse(text);
+      const scalar = scalarOf(value);
+      if (scalar === undefined) {
+        if (typeof value === 'number' || typeof value === 'string') return undefined;
+        if (!isFlagRead || read.has(name + PRESENT)) return undefined;
+        values[flag] = true;
+      } else if (isRead) values[attribute] = scalar;
     }
-    const value: unknown = JSON.parse(text);
-    const scalar = scalarOf(value);
-    if (scalar === undefined) {
-      if (typeof value === 'number' || typeof value === 'string') return undefined;
-      if (!isFlagRead || read.has(name + PRESENT)) return undefined;
-      values[flag] = true;
-    } else if (isRead) values[attribute] = scalar;
-  }
-  return values;
+    return values;
+  };
 }
 
 /** Folds case like the most lenient JSON readers. */

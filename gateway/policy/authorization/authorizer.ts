@@ -1,6 +1,6 @@
 import type { Identity } from '../../contract/identity.ts';
 import type { ListedItem } from '../policy.ts';
-import { argumentValues } from './arguments.ts';
+import { argumentReader, type ArgumentReader } from './arguments.ts';
 import type { CheckedPolicies } from './check.ts';
 import type { AuthorizationConfig } from './config.ts';
 import { Evaluator, type Outcome, type PrincipalForm } from './evaluator.ts';
@@ -33,6 +33,7 @@ const UNREADABLE: Outcome = { ...NOTHING, errors: ['the arguments cannot be read
 export class Authorizer {
   readonly #constant: Evaluator;
   readonly #byArguments: Evaluator | undefined;
+  readonly #valuesOf: ArgumentReader;
   readonly #provider: string | undefined;
 
   constructor({ cedar }: AuthorizationConfig, { policies, entities }: CheckedPolicies, server: string) {
@@ -44,6 +45,7 @@ export class Authorizer {
       setting,
     );
     this.#byArguments = reading.length > 0 ? new Evaluator(reading, setting) : undefined;
+    this.#valuesOf = argumentReader(this.#byArguments?.reads.context);
   }
 
   /** Returns undefined for a user without the claims of the upstream provider that policies read: nothing is permitted. */
@@ -78,7 +80,7 @@ export class Authorizer {
   ): Outcome {
     if (!this.#byArguments || !byArguments) return NOTHING;
     const args = readArguments();
-    const values = args && argumentValues(args, this.#byArguments.reads.context);
+    const values = args && this.#valuesOf(args);
     return values ? this.#byArguments.evaluate(byArguments, item, values) : UNREADABLE;
   }
 

@@ -101,7 +101,7 @@ function isDeep(key: string, parents: ReadonlyMap<string, readonly string[]>): b
 
 /** Returns `entity` with the attributes and parents that the configuration gives it. The configuration wins. */
 export function merged(entity: Entity, entities: StaticEntities): Entity {
-  const configured = entities.get(keyOf(entity.uid));
+  const configured = entities.size === 0 ? undefined : entities.get(keyOf(entity.uid));
   if (!configured) return entity;
   const parents = new Map([...entity.parents, ...configured.parents].map((parent) => [keyOf(parent), parent]));
   return {

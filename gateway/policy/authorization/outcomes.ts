@@ -12,9 +12,13 @@ interface Entry<Value> {
   readonly value: Value;
 }
 
-/** Map that removes the entry that was not used for the longest time when it is full. */
+/**
+ * Map of at most `most` entries in two generations. When the younger one is full, it becomes the older one, and the entries that were
+ * not used since the last time are removed. A use of a younger entry changes nothing: that is the usual case.
+ */
 class Recent<Value> {
-  readonly #entries = new Map<string, Value>();
+  #young = new Map<string, Value>();
+  #old = new Map<string, Value>();
   readonly #most: number;
 
   constructor(most: number) {
@@ -22,17 +26,19 @@ class Recent<Value> {
   }
 
   get(key: string): Value | undefined {
-    const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    return value;
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old !== undefined) this.set(key, old);
+    return old;
   }
 
   set(key: string, value: Value): void {
-    this.#entries.set(key, value);
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#most && oldest !== undefined) this.#entries.delete(oldest);
+    if (this.#young.size >= this.#most / 2) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(key, value);
   }
 }
 
