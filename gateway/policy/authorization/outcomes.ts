@@ -13,32 +13,32 @@ interface Entry<Value> {
 }
 
 /**
- * Map of at most `most` entries in two generations. When the younger one is full, it becomes the older one, and the entries that were
- * not used since the last time are removed. A use of a younger entry changes nothing: that is the usual case.
+ * Map of at most `most` entries. When it is full, it removes an entry that was not used during the last `most / 2` insertions. A use
+ * moves an entry only after so many insertions: one that is used all the time is rarely moved.
  */
 class Recent<Value> {
-  #young = new Map<string, Value>();
-  #old = new Map<string, Value>();
+  readonly #entries = new Map<string, { readonly value: Value; readonly at: number }>();
   readonly #most: number;
+  #insertions = 0;
 
   constructor(most: number) {
     this.#most = most;
   }
 
   get(key: string): Value | undefined {
-    const young = this.#young.get(key);
-    if (young !== undefined) return young;
-    const old = this.#old.get(key);
-    if (old !== undefined) this.set(key, old);
-    return old;
+    const entry = this.#entries.get(key);
+    if (entry && this.#insertions - entry.at > this.#most / 2) {
+      this.#entries.delete(key);
+      this.set(key, entry.value);
+    }
+    return entry?.value;
   }
 
   set(key: string, value: Value): void {
-    if (this.#young.size >= this.#most / 2) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(key, value);
+    this.#insertions += 1;
+    this.#entries.set(key, { value, at: this.#insertions });
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > this.#most && oldest !== undefined) this.#entries.delete(oldest);
   }
 }
 
