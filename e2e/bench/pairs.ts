@@ -1,4 +1,4 @@
-import { median } from './statistics.ts';
+import { median, ratiosByRound } from './statistics.ts';
 import type { Report } from './workload.ts';
 
 /** The part of a benchmark's JSON file that is compared. */
@@ -45,7 +45,7 @@ export function compare(head: RunReport, base: RunReport): Comparison[] {
   return figuresOf(head).flatMap(({ name, unit, values }) => {
     const old = before.get(`${name} ${unit}`);
     if (old === undefined || old.length === 0 || old.includes(0)) return [];
-    const ratios = values.slice(0, old.length).map((value, round) => value / (old[round] ?? NaN));
+    const ratios = ratiosByRound(values, old);
     const range = { lowest: Math.min(...ratios), highest: Math.max(...ratios) };
     const medians = { head: median(values), base: median(old), ratio: median(ratios) };
     return [{ name, unit, ...medians, ...range, rounds: ratios.length }];

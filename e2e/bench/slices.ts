@@ -1,5 +1,5 @@
 import type { Engine, Load, Plan } from './load/load.ts';
-import { median, medianOrNull } from './statistics.ts';
+import { median, medianOrNull, ratiosByRound } from './statistics.ts';
 import { inTurn } from './turns.ts';
 import { usage } from './usage.ts';
 
@@ -31,7 +31,7 @@ export function toSeries(slices: readonly Measurement[]): Series {
 
 /** Returns the rate divided by that of `base`: the median over the rounds, because the speed of a machine changes between them. */
 export const ratioOf = ({ perSecondByRound }: Series, base: Series): number =>
-  median(perSecondByRound.map((rate, round) => rate / (base.perSecondByRound[round] ?? NaN)));
+  median(ratiosByRound(perSecondByRound, base.perSecondByRound));
 
 /** Runs a load and measures the CPU time of the server process. Throws when a request failed. */
 export async function measure(pid: number, what: string, run: () => Promise<Load>): Promise<Measurement> {

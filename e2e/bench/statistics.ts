@@ -21,3 +21,7 @@ export function medianOrNull(values: readonly (number | null)[]): number | null 
   const numbers = values.filter((value) => value !== null);
   return numbers.length === values.length ? median(numbers) : null;
 }
+
+/** Returns each value divided by that of `base` in the same round, for the rounds that both have. */
+export const ratiosByRound = (values: readonly number[], base: readonly number[]): number[] =>
+  values.slice(0, base.length).map((value, round) => value / (base[round] ?? NaN));

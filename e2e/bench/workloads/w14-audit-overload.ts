@@ -5,7 +5,7 @@ import { eventually } from '../../harness/poll.ts';
 import { startBackends, type BackendSet } from '../contenders.ts';
 import { configOver, startGateway, type RunningGateway } from '../gateway.ts';
 import { openSession, toolNames } from '../mcp.ts';
-import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
+import { loadInTurn, ratioOf, type Contender, type Series } from '../slices.ts';
 import { toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, atMost, type Bench, type FigureRow, type RateRow, type Report, type Workload } from '../workload.ts';
 

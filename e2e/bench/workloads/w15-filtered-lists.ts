@@ -6,7 +6,7 @@ import { configOver, startGateway } from '../gateway.ts';
 import { inParallel } from '../load/concurrency.ts';
 import { openSession, post, toolNames } from '../mcp.ts';
 import { tool } from '../servers/tools.ts';
-import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
+import { loadInTurn, ratioOf, type Contender, type Series } from '../slices.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
 const BACKENDS = 10;

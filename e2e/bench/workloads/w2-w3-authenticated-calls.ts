@@ -3,7 +3,7 @@ import { startBackends, type BackendSet } from '../contenders.ts';
 import { writeConfig, type Authentication } from '../gateway.ts';
 import { callTool, openSession, toolNames } from '../mcp.ts';
 import { startServer } from '../processes.ts';
-import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
+import { loadInTurn, ratioOf, type Contender, type Series } from '../slices.ts';
 import { TEXT, toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 

@@ -4,7 +4,7 @@ import { startBackends, startTarget } from '../contenders.ts';
 import type { Plan } from '../load/load.ts';
 import { openSession, post } from '../mcp.ts';
 import { startServer } from '../processes.ts';
-import { type Contender, loadInTurn, ratioOf, type Series } from '../slices.ts';
+import { loadInTurn, ratioOf, type Contender, type Series } from '../slices.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
 const BACKENDS = 10;
