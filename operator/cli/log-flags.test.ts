@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createCommandLog, lowestLevel, type LogFlags } from './log-flags.ts';
 
 /** Returns what a warning and a debug entry write to this stderr. */
@@ -8,10 +8,18 @@ function written(stderr: { isTTY?: true; hasColors?: () => boolean }, flags: Log
   const log = createCommandLog(stream, flags, 'info');
   log.warn('late');
   log.debug('detail');
+  vi.runAllTimers();
   return String(stream.read());
 }
 
 describe('createCommandLog', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   it.each<[string, { isTTY?: true; hasColors?: () => boolean }, LogFlags, RegExp]>([
     ['writes JSON lines to a pipe', {}, {}, /^\{"message":"late",.*\}\n$/u],
     ['writes text to a terminal', { isTTY: true }, {}, /^[\d:]{8} {2}WARN {17}late\n$/u],

@@ -1,6 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { LOG_LEVELS, type LogFormat, type LogLevel } from '../../gateway/contract/logger.ts';
 import { createLog, type RootLog } from '../../gateway/telemetry/log.ts';
+import { collectedLines } from './collected-lines.ts';
 
 /** Options of every command. */
 export interface LogFlags {
@@ -21,7 +22,7 @@ export function createCommandLog(
   configured: LogLevel,
 ): RootLog {
   const isTerminal = stderr.isTTY === true;
-  return createLog(stderr, flags.logLevel ?? configured, {
+  return createLog(isTerminal ? stderr : collectedLines(stderr), flags.logLevel ?? configured, {
     format: flags.logFormat ?? (isTerminal ? 'text' : 'json'),
     hasColor: isTerminal && stderr.hasColors?.() === true,
   });
