@@ -24,34 +24,35 @@ export interface ParamsSurface {
   readonly cursor: Span | undefined;
   readonly meta: Span | undefined;
   readonly ref: Span | undefined;
+  readonly taskId: Span | undefined;
+  readonly requestState: Span | undefined;
 }
 
 /** Top-level keys of a JSON-RPC message. */
 export const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = 3;
-const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref');
+const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref', 'taskId', 'requestState');
 
 /**
  * Finds the envelope of a client's JSON-RPC 2.0 message and the members of `params` that routing reads, in one pass that
  * validates the whole text. Throws `ScanError`: `parse` for text that is not JSON (RFC 8259, UTF-8, no BOM, depth <= 200),
- * `batch` for an array, `invalid` for JSON that is not one JSON-RPC message. Keys that are equal or differ only in case are
- * `invalid` too, because a backend may read the other one. An `id` is a string or a safe integer.
+ * `batch` for an array, `invalid` for JSON that is not one JSON-RPC message. A known key that occurs twice, or with an escape
+ * or in another case, is `invalid` too: the gateway and a backend might read different values. An `id` is a string or a safe integer.
  */
 export function scanEnvelope(body: Buffer): ClientEnvelope {
   const params = knownMembers(PARAMS_KEYS);
-  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { inner: { index: PARAMS, members: params } }));
+  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { index: PARAMS, members: params }));
   if (envelope.id !== undefined) checkId(body, envelope.id);
   if (envelope.params !== undefined && !isObjectSpan(body, envelope.params)) return { ...envelope, surface: undefined };
-  const [name, uri, args, cursor, meta, ref] = params.found;
-  return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, ref } };
+  const [name, uri, args, cursor, meta, ref, taskId, requestState] = params.found;
+  return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, ref, taskId, requestState } };
 }
 
 /**
- * Finds the envelope of a backend's message. An `id` of null counts as absent. Throws as `scanEnvelope` does, and also for every
- * key that resembles one of the envelope, because the client receives these bytes and may read it as that key.
+ * Finds the envelope of a backend's message. An `id` of null counts as absent. Throws as `scanEnvelope` does.
  */
 export function scanBackendEnvelope(body: Buffer): Envelope {
-  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { exact: true }));
+  const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS));
   const { id } = envelope;
   return id && body[id.start] === 0x6e ? { ...envelope, id: undefined } : envelope;
 }

@@ -19,29 +19,37 @@ import {
 /** Maximum number of members of an object. Objects of the MCP protocol have about ten. */
 const MOST_MEMBERS = 1_000;
 
-/** Members that `scanKnown` looks for in one object, by index of `keys`. */
-export interface KnownMembers {
-  /** In lower case. */
-  readonly keys: readonly Buffer[];
-  readonly found: (Span | undefined)[];
-  /** Members of the value at `index` of `keys`, read in the same pass if it is an object. */
-  readonly inner?: { readonly index: number; readonly members: KnownMembers } | undefined;
-  /** Rejects other spellings of a known key even if the known key is absent. */
-  readonly exact: boolean;
+/** Keys that a scan looks for. */
+export interface KnownKeys {
+  readonly words: readonly Buffer[];
+  /** The same as lenient readers fold them. */
+  readonly folded: readonly Buffer[];
 }
 
-export const knownKeys = (...keys: string[]): readonly Buffer[] => keys.map((key) => Buffer.from(key));
+/** Members that `scanKnown` looks for in one object, by index of `keys`. */
+export interface KnownMembers {
+  readonly keys: KnownKeys;
+  readonly found: (Span | undefined)[];
+  /** Members of the value at `index` of `keys`, read in the same pass if it is an object. */
+  readonly inner: { readonly index: number; readonly members: KnownMembers } | undefined;
+}
+
+export const knownKeys = (...keys: string[]): KnownKeys => ({
+  words: keys.map((key) => Buffer.from(key)),
+  folded: keys.map((key) => Buffer.from(fold(key))),
+});
 
 /** All results have one hidden class: a second one slows every scan down. */
-export const knownMembers = (
-  keys: readonly Buffer[],
-  { inner, exact = false }: { readonly inner?: KnownMembers['inner']; readonly exact?: boolean } = {},
-): KnownMembers => ({ keys, found: new Array<Span | undefined>(keys.length), inner, exact });
+export const knownMembers = (keys: KnownKeys, inner?: KnownMembers['inner']): KnownMembers => ({
+  keys,
+  found: new Array<Span | undefined>(keys.words.length),
+  inner,
+});
 
-/** Returns the index in `known` of the key between `start` and `end`, which exclude the quotes; -1 if there is none. */
-function indexOfKey(text: Buffer, start: number, end: number, known: readonly Buffer[]): number {
-  for (let index = 0; index < known.length; index += 1) {
-    const word = known[index];
+/** Returns the index in `words` of the key between `start` and `end`, which exclude the quotes; -1 if there is none. */
+function indexOfKey(text: Buffer, start: number, end: number, words: readonly Buffer[]): number {
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index];
     if (word && isWordAt(text, start, end, word)) return index;
   }
   return -1;
@@ -51,40 +59,35 @@ function indexOfKey(text: Buffer, start: number, end: number, known: readonly Bu
  * Returns the index in `keys` of the key between `start` and `end`, which include the quotes; -1 if there is none. Throws `invalid`
  * for a known key with an escape or another case: one reader takes it for the known key, another does not.
  */
-export function exactKey(text: Buffer, start: number, end: number, keys: readonly Buffer[]): number {
-  const index = indexOfKey(text, start + 1, end - 1, keys);
-  if (index !== -1) return index;
-  const folded = foldedKey(text, start, end, keys);
-  if (folded !== 0) fail('invalid', `the key "${String(keys[31 - Math.clz32(folded)])}" has another spelling`);
+export function exactKey(text: Buffer, start: number, end: number, { words, folded }: KnownKeys): number {
+  const index = indexOfKey(text, start + 1, end - 1, words);
+  if (index !== -1 || !words.some(({ length }) => end - start - 2 <= length * LONGEST_CHARACTER)) return index;
+  const key = Buffer.from(fold(readKey(text, start, end)));
+  const meant = indexOfKey(key, 0, key.length, folded);
+  if (meant !== -1) fail('invalid', `the key "${String(words[meant])}" has another spelling`);
   return -1;
 }
 
 /**
- * Finds the known members of the object at `at` and returns the offset after it. Throws `invalid` if a known key occurs twice, in
- * any spelling, and for an object with too many members. `outer` is the number of enclosing objects.
+ * Finds the known members of the object at `at` and returns the offset after it. Throws `invalid` if a known key occurs twice or in
+ * another spelling, and for an object with too many members. `outer` is the number of enclosing objects.
  */
-export function scanKnown(text: Buffer, at: number, { keys, found, inner, exact }: KnownMembers, outer = 0): number {
-  let folded = 0;
+export function scanKnown(text: Buffer, at: number, { keys, found, inner }: KnownMembers, outer = 0): number {
   at = skipWhitespace(text, at + 1);
   if (byteAt(text, at) === CLOSE_OBJECT) return at + 1;
   for (let count = 1; ; count += 1) {
     if (count > MOST_MEMBERS) fail('invalid', `an object of the message has more than ${String(MOST_MEMBERS)} members`);
     const keyEnd = skipKeyText(text, at);
-    const index = exact ? exactKey(text, at, keyEnd, keys) : indexOfKey(text, at + 1, keyEnd - 1, keys);
+    const index = exactKey(text, at, keyEnd, keys);
     const start = skipColon(text, keyEnd);
     const isInner = inner !== undefined && index === inner.index && byteAt(text, start) === OPEN_OBJECT;
-    if (index !== -1 && found[index] !== undefined) rejectRepeated(keys[index]);
+    if (index !== -1 && found[index] !== undefined) rejectRepeated(keys.words[index]);
     const end = isInner ? scanKnown(text, start, inner.members, outer + 1) : skipValue(text, start, outer + 1);
     if (index !== -1) found[index] = { start, end };
-    else if (!exact) folded |= foldedKey(text, at, keyEnd, keys);
     at = skipWhitespace(text, end);
-    if (byteAt(text, at) === CLOSE_OBJECT) break;
+    if (byteAt(text, at) === CLOSE_OBJECT) return at + 1;
     at = nextMember(text, at);
   }
-  for (let index = 0; folded !== 0 && index < keys.length; index += 1) {
-    if ((folded >> index) & 1 && found[index] !== undefined) rejectRepeated(keys[index]);
-  }
-  return at + 1;
 }
 
 /** Folds case like the most lenient JSON readers: Go folds `ſ` to `s` and the Kelvin sign to `k`. */
@@ -106,14 +109,6 @@ export function distinctMembers(text: Buffer, span: Span): ReadonlyMap<string, S
     folded.add(fold(key));
   });
   return folded.size === count ? members : undefined;
-}
-
-/** Returns the bit of the known key that an unknown key folds to, or 0. Folding never shortens a key. */
-function foldedKey(text: Buffer, start: number, end: number, known: readonly Buffer[]): number {
-  if (!known.some(({ length }) => end - start - 2 <= length * LONGEST_CHARACTER)) return 0;
-  const word = Buffer.from(fold(readKey(text, start, end)));
-  const index = indexOfKey(word, 0, word.length, known);
-  return index === -1 ? 0 : 1 << index;
 }
 
 export const rejectRepeated = (key: Buffer | undefined): never =>

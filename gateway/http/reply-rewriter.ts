@@ -20,7 +20,7 @@ const RESULT = 4;
 const ERROR = 5;
 
 /** Longest encoding of a known key. A longer key is an unknown one. */
-const LONGEST_KEY = Math.max(...ENVELOPE_KEYS.map(({ length }) => length)) * LONGEST_CHARACTER;
+const LONGEST_KEY = Math.max(...ENVELOPE_KEYS.words.map(({ length }) => length)) * LONGEST_CHARACTER;
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 const opens = (byte: number): boolean => byte === OPEN_OBJECT || byte === 0x5b;
@@ -124,7 +124,7 @@ export class ReplyRewriter {
     const key = Buffer.from(`"${this.#text}"`, 'latin1');
     this.#member = exactKey(key, 0, skipKeyText(key, 0), ENVELOPE_KEYS);
     if (this.#member === -1) return;
-    if (this.#has(this.#member)) rejectRepeated(ENVELOPE_KEYS[this.#member]);
+    if (this.#has(this.#member)) rejectRepeated(ENVELOPE_KEYS.words[this.#member]);
     this.#seen |= 1 << this.#member;
     if (this.#member === METHOD) fail('invalid', 'a response has no method');
     if (this.#has(RESULT) && this.#has(ERROR)) fail('invalid', 'the reply has a result and an error');

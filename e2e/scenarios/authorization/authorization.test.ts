@@ -178,6 +178,22 @@ describe('a decision by arguments', { timeout: 30_000 }, () => {
     expect((await user.post(twice)).status).toBe(403);
     expect(await user.tools()).toEqual(TOOLS);
   });
+
+  it.each(['\\u0061rguments', 'Arguments', 'argument\u017f'])(
+    'is not avoided by arguments that only the backend reads: "%s"',
+    async (key) => {
+      const other = await startWorld(scope, 'permit(principal, action, resource) unless { context has arg_a };');
+      const user = await other.open(GUEST);
+      const call = (name: string) =>
+        `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"alpha_add","${name}":{"a":99,"b":1}}}`;
+      expect((await user.post(call('arguments'))).status).toBe(403);
+      const { status, body } = await user.post(call(key));
+      expect({ status, body }).toMatchObject({
+        status: 400,
+        body: expect.stringContaining('another spelling') as string,
+      });
+    },
+  );
 });
 
 describe('a change of the policies', { timeout: 30_000 }, () => {

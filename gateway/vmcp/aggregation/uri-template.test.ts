@@ -167,7 +167,8 @@ describe('completion references', () => {
     expect(route(ref)).toEqual(expected);
   });
 
-  it('are rejected with a duplicate key', () => {
-    expect(() => route('{"type":"ref/prompt","name":"a_p","Name":"other"}')).toThrow('occurs twice');
+  it('are rejected with a duplicate key, and with another spelling of one', () => {
+    expect(() => route('{"type":"ref/prompt","name":"a_p","name":"other"}')).toThrow('occurs twice');
+    expect(() => route('{"type":"ref/prompt","name":"a_p","Name":"other"}')).toThrow('another spelling');
   });
 });

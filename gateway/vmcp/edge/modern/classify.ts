@@ -173,8 +173,6 @@ function nameOf(
 ): { readonly member: string; readonly text: string } | undefined {
   const member = nameMemberOf(envelope.method ?? '');
   if (member === undefined) return undefined;
-  const params = paramsOf(envelope);
-  const span = member === 'taskId' ? memberOf(body, envelope.params, member) : params[member];
-  const text = readString(body, span);
+  const text = readString(body, paramsOf(envelope)[member]);
   return text === undefined ? undefined : { member, text };
 }

@@ -12,16 +12,14 @@ import type { VirtualServer } from '../../virtual-server.ts';
 import { bindingOf, type Binding, type RequestState } from './request-state.ts';
 import { RoundsAnswer, type Rounds } from './rounds-answer.ts';
 
-const STATE = Buffer.from('"requestState"');
-
 /**
  * Serves a method whose results may ask the client for input: a repeated request with `requestState` continues an
  * earlier one. @see MCP 2026-07-28, SEP-2322
  */
 export const multiRound = (method: Method, rounds: Rounds): Method =>
   withSecrets(rounds.keys, (server, session, request, answer) => {
-    const { body, envelope } = request;
-    const span = body.includes(STATE) ? memberOf(body, envelope.params, 'requestState') : undefined;
+    const { body } = request;
+    const { requestState: span } = request.params;
     let binding: Binding | undefined;
     const bound = (): Binding => (binding ??= bindingOf(session.principal, request));
     if (request.held) bound(); // a large body is not kept until the reply

@@ -1,5 +1,4 @@
 import { readString, type Span } from '../../../../http/json-scan.ts';
-import { distinctMembers } from '../../../../http/known-members.ts';
 import type { Route } from '../../../aggregation/view.ts';
 import { RewrittenAnswer } from '../../../answers/rewritten-answer.ts';
 import type { ClientRequest } from '../../../client-request.ts';
@@ -51,9 +50,10 @@ export const taskMethod =
     });
   };
 
-/** Returns undefined for `params` that different readers may read in different ways. */
-function readTaskId({ body, envelope }: ClientRequest): { readonly id: string; readonly span: Span } | undefined {
-  const span = envelope.params && distinctMembers(body, envelope.params)?.get('taskId');
+function readTaskId({
+  body,
+  params: { taskId: span },
+}: ClientRequest): { readonly id: string; readonly span: Span } | undefined {
   const id = readString(body, span);
   return span && id !== undefined ? { id, span } : undefined;
 }
