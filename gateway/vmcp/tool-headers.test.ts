@@ -44,6 +44,7 @@ describe('the headers of a call', () => {
     ['of half a mark', '=?base64?w6k=', { 'mcp-param-region': '=?base64?w6k=' }, undefined],
     ['of no argument', null, { 'mcp-param-region': 'eu' }, undefined],
   ])('%s', (_, a, headers, expected) => {
-    expect(wrongParamHeader(region, JSON.stringify({ a }), headers)).toBe(expected);
+    const args = Buffer.from(JSON.stringify({ a }));
+    expect(wrongParamHeader(region, args, { start: 0, end: args.length }, headers)).toBe(expected);
   });
 });

@@ -1,4 +1,5 @@
 import { isObject } from '../contract/json.ts';
+import { memberOf, type Span } from '../http/json-walk.ts';
 import { decodeHeaderValue, encodeHeaderValue } from './header-value.ts';
 
 /** An argument of a tool that a header repeats. @see MCP 2026-07-28, SEP-2243 */
@@ -62,30 +63,35 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** Returns a flat list of the headers of a call. `args` is the JSON text of its arguments. */
-export function paramHeaders(tool: Buffer, args: string | undefined): string[] {
+/** Returns the arguments at `args`. */
+const valuesAt = (text: Buffer, args: Span | undefined): Record<string, unknown> =>
+  args ? (JSON.parse(text.toString('utf8', args.start, args.end)) as Record<string, unknown>) : {};
+
+/** Returns a flat list of the headers of a call. `params` is the JSON text of an object. */
+export function paramHeaders(tool: Buffer, params: Buffer): string[] {
   const headers = toolHeadersOf(tool);
-  if (headers.length === 0 || args === undefined) return [];
-  const values = JSON.parse(args) as Record<string, unknown>;
+  if (headers.length === 0) return [];
+  const values = valuesAt(params, memberOf(params, { start: 0, end: params.length }, 'arguments'));
   return headers.flatMap(({ header, argument }) => {
-    const text = Object.hasOwn(values, argument) ? textOf(values[argument]) : undefined;
-    return text === undefined ? [] : [header, encodeHeaderValue(text)];
+    const value = Object.hasOwn(values, argument) ? textOf(values[argument]) : undefined;
+    return value === undefined ? [] : [header, encodeHeaderValue(value)];
   });
 }
 
-/** Returns the name of a header that is missing or contradicts its argument. `args` is the JSON text of the arguments. */
+/** Returns the name of a header that is missing or contradicts its argument in the object at `args`. */
 export function wrongParamHeader(
   tool: Buffer,
-  args: string | undefined,
+  text: Buffer,
+  args: Span | undefined,
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): string | undefined {
   const declared = toolHeadersOf(tool);
   if (declared.length === 0) return undefined;
-  const values = (args === undefined ? {} : JSON.parse(args)) as Record<string, unknown>;
+  const values = valuesAt(text, args);
   return declared.find(({ header, argument }) => {
-    const text = Object.hasOwn(values, argument) ? textOf(values[argument]) : undefined;
-    if (text === undefined) return false;
+    const value = Object.hasOwn(values, argument) ? textOf(values[argument]) : undefined;
+    if (value === undefined) return false;
     const sent = headers[header];
-    return typeof sent !== 'string' || decodeHeaderValue(sent) !== text;
+    return typeof sent !== 'string' || decodeHeaderValue(sent) !== value;
   })?.header;
 }

@@ -80,11 +80,6 @@ export function withTool(
 
 /** Returns the `Mcp-Param-*` header that contradicts the arguments of a request without a session. */
 const wrongHeader = ({ body, params, received }: ClientRequest, { json }: Route): string | undefined =>
-  received &&
-  wrongParamHeader(
-    json,
-    params.arguments && body.toString('utf8', params.arguments.start, params.arguments.end),
-    received,
-  );
+  received && wrongParamHeader(json, body, params.arguments, received);
 
 const shown = (name: string): string => (name.length > 128 ? `${name.slice(0, 128)}…` : name);

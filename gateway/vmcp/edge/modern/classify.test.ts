@@ -21,6 +21,15 @@ function eraOf(headers: Record<string, string>, message: object, olderVersionHea
   return found.era === 'rejected' ? found.rejection.code : found.era;
 }
 
+it('finds a claim with escapes', () => {
+  const escaped = JSON.stringify({ id: 1, method: 'tools/list', params: { _meta: meta } }).replaceAll(
+    '"io',
+    '"\\u0069o',
+  );
+  const body = Buffer.from(`{"jsonrpc":"2.0",${escaped.slice(1)}`);
+  expect(classify(list, body, scanEnvelope(body), [])).toMatchObject({ era: 'modern', meta: { claimed: VERSION } });
+});
+
 describe('the era of a message', () => {
   it.each([
     ['a request of 2025', {}, { id: 1, method: 'tools/list', params: {} }, 'legacy'],

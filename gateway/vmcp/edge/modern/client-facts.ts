@@ -1,4 +1,4 @@
-import { readString } from '../../../http/json-scan.ts';
+import { readString, type Span } from '../../../http/json-scan.ts';
 import { MODERN_REVISION } from '../../era.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
 import type { ClientFacts } from '../../session.ts';
@@ -6,24 +6,41 @@ import { readCapabilities, readClientInfo } from '../initialize.ts';
 import type { RequestMeta } from './request-meta.ts';
 
 /** Facts of the clients, by what they send with each request. */
-const KNOWN = new WeakMap<RequestMeta, ClientFacts>();
+const BY_META = new WeakMap<RequestMeta, ClientFacts>();
+/** The same by JSON text: with a progress token or a trace, `_meta` differs from request to request. */
+const BY_TEXT = new Map<string, ClientFacts>();
+const MOST_TEXTS = 1_000;
+/** Longest text that is kept, in characters. */
+const LONGEST_TEXT = 2_048;
 
 /**
- * Returns the facts of a client, the same object for the same `_meta`. Throws `ScanError` (`invalid`) for capabilities
- * that are too long.
+ * Returns the facts of a client, the same object for the same capabilities and client. Throws `ScanError` (`invalid`) for
+ * capabilities that are too long.
  */
 export function clientFactsOf(meta: RequestMeta): ClientFacts {
-  const known = KNOWN.get(meta);
+  const known = BY_META.get(meta);
   if (known) return known;
+  const key = textOf(meta, meta.capabilities) + textOf(meta, meta.client);
+  const facts = BY_TEXT.get(key) ?? readFacts(meta);
+  if (key.length <= LONGEST_TEXT) {
+    if (BY_TEXT.size >= MOST_TEXTS) BY_TEXT.clear();
+    BY_TEXT.set(key, facts);
+  }
+  BY_META.set(meta, facts);
+  return facts;
+}
+
+const textOf = ({ text }: RequestMeta, span: Span | undefined): string =>
+  span ? text.toString('latin1', span.start, span.end) : '';
+
+function readFacts(meta: RequestMeta): ClientFacts {
   const capabilities = readCapabilities(meta.text, meta.capabilities);
-  const facts: ClientFacts = {
+  return {
     revision: MODERN_REVISION,
     capabilities,
     offers: new Set(Object.keys(JSON.parse(capabilities) as object)),
     client: readClientInfo(meta.text, meta.client),
   };
-  KNOWN.set(meta, facts);
-  return facts;
 }
 
 /** Returns the log level that a request asks for, an index of `LOG_LEVELS`; -1 for none or an unknown one. */

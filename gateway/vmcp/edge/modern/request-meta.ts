@@ -14,7 +14,7 @@ export interface RequestMeta {
   readonly capabilities: Span | undefined;
   readonly logLevel: Span | undefined;
   /** JSON text without these members, for backends. */
-  readonly forBackend: string;
+  readonly forBackend: Buffer;
   /** A member of the request that occurs twice. */
   readonly repeated: string | undefined;
 }
@@ -31,24 +31,33 @@ const NAMES: ReadonlyMap<string, keyof typeof META> = new Map(
   Object.entries(META).map(([name, key]) => [key, name as keyof typeof META]),
 );
 
-/** Reads `_meta`; undefined for one that is absent or no object. Equal texts give the same object. */
+/**
+ * Reads `_meta`; undefined for one that is absent or no object. Equal texts give the same object, and so do all that
+ * cannot describe a request.
+ */
 export function readMeta(body: Buffer, span: Span | undefined): RequestMeta | undefined {
   if (span === undefined || !isObjectSpan(body, span)) return undefined;
   const length = span.end - span.start;
   if (last?.text.length === length && last.text.compare(body, span.start, span.end) === 0) return last;
   const key = length > LONGEST_KNOWN ? undefined : body.toString('latin1', span.start, span.end);
-  const known = key === undefined ? undefined : KNOWN.get(key);
-  if (known) return (last = known);
+  if (key !== undefined) {
+    const known = KNOWN.get(key);
+    if (known) return (last = known);
+    if (!mayClaim(key)) return WITHOUT_CLAIM;
+  }
   const text = Buffer.from(body.subarray(span.start, span.end));
   const meta = parseMeta(text);
   // a progress token or a trace differs from request to request
-  if (key === undefined || meta.forBackend !== NOTHING || !hasClaim(meta)) return meta;
+  if (key === undefined || meta.forBackend.length > NOTHING.length || !hasClaim(meta)) return meta;
   if (KNOWN.size >= MOST_KNOWN) KNOWN.clear();
   KNOWN.set(key, meta);
   return meta;
 }
 
 const NOTHING = '{}';
+
+/** Returns false for a text without a key that describes the request, even one with escapes. */
+const mayClaim = (text: string): boolean => text.includes(PREFIX) || text.includes('\\');
 
 /** Of equal keys the first counts. */
 function parseMeta(text: Buffer): RequestMeta {
@@ -64,8 +73,11 @@ function parseMeta(text: Buffer): RequestMeta {
   });
   const { version, client, capabilities, logLevel } = found;
   const claimed = readString(text, version);
-  return { text, version, claimed, client, capabilities, logLevel, forBackend: `{${others.join(',')}}`, repeated };
+  const forBackend = Buffer.from(`{${others.join(',')}}`);
+  return { text, version, claimed, client, capabilities, logLevel, forBackend, repeated };
 }
+
+const WITHOUT_CLAIM = parseMeta(Buffer.from(NOTHING));
 
 /** Returns true for `_meta` of a request without a session, right or wrong. */
 export const hasClaim = ({ version, client, capabilities }: RequestMeta): boolean =>

@@ -49,9 +49,6 @@ export function mirroredHeaders({ method, params, item }: BackendRequest): strin
   if (member === undefined || params === undefined) return headers;
   const name = readString(params, memberOf(params, whole(params), member));
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
-  if (method === 'tools/call' && item) {
-    const args = memberOf(params, whole(params), 'arguments');
-    headers.push(...paramHeaders(item, args && params.toString('utf8', args.start, args.end)));
-  }
+  if (method === 'tools/call' && item) headers.push(...paramHeaders(item, params));
   return headers;
 }
