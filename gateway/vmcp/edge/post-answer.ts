@@ -21,6 +21,11 @@ import { onceDrained, type EventStream } from './event-stream.ts';
 type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly string[]) => void;
 
 const JSON_TYPE = 'application/json';
+/**
+ * Longest message that is sent as text, in bytes: Node.js writes text together with the head of the response, and bytes
+ * beside it, which costs a call 4 % more time.
+ */
+const LONGEST_TEXT = 4_096;
 
 /** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */
 const PRIMED_SINCE = '2025-11-25';
@@ -53,7 +58,7 @@ export class PostAnswer implements Answer, AwaitedReply {
   }
 
   result(result: Buffer | string): void {
-    if (this.#stream) {
+    if (this.#stream || result.length <= LONGEST_TEXT) {
       this.reply(resultMessage(this.id, result));
       return;
     }
@@ -87,8 +92,21 @@ export class PostAnswer implements Answer, AwaitedReply {
         unread.release();
       });
     }
-    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
-    res.end(message);
+    if (message.length <= LONGEST_TEXT) this.replyText(message.toString('latin1'));
+    else {
+      res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
+      res.end(message);
+    }
+  }
+
+  /** Sends a short message, each byte as one character. */
+  replyText(message: string): void {
+    if (this.#stream) {
+      this.reply(Buffer.from(message, 'latin1'));
+      return;
+    }
+    this.#res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
+    this.#res.end(message, 'latin1');
   }
 
   challenge(description: string, scopes?: readonly string[]): boolean {

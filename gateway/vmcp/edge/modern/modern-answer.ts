@@ -86,8 +86,13 @@ export class ModernAnswer implements Answer {
 
   reply(message: Buffer): void {
     const stamped = this.#resultParts.stamp.reply(message, this.id, this.#method);
-    const isStamped = stamped !== message;
-    if (!isStamped && !this.started && message.includes(MISSING_CAPABILITY) && isMissingCapability(message))
+    if (typeof stamped === 'string') this.#out.replyText(stamped);
+    else if (
+      stamped === message &&
+      !this.started &&
+      message.includes(MISSING_CAPABILITY) &&
+      isMissingCapability(message)
+    )
       this.#out.send(400, stamped);
     else this.#out.reply(stamped);
   }

@@ -7,8 +7,11 @@ const stamp = new Stamp(JSON.stringify(SERVER));
 const id = Buffer.from('7');
 const KEY = 'io.modelcontextprotocol/serverInfo';
 
+const textOf = (reply: Buffer | string): string =>
+  (typeof reply === 'string' ? Buffer.from(reply, 'latin1') : reply).toString();
+
 const replied = (text: string, method = 'tools/call'): unknown =>
-  JSON.parse(stamp.reply(Buffer.from(text), id, method).toString());
+  JSON.parse(textOf(stamp.reply(Buffer.from(text), id, method)));
 
 describe('a reply of an older backend', () => {
   it.each([
@@ -23,6 +26,13 @@ describe('a reply of an older backend', () => {
   it('keeps its _meta', () => {
     expect(replied('{"jsonrpc":"2.0","id":7,"result":{"_meta":{"a":1},"x":2}}')).toMatchObject({
       result: { resultType: 'complete', _meta: { a: 1, [KEY]: SERVER }, x: 2 },
+    });
+  });
+
+  it.each([4_000, 5_000])('keeps every character of a reply of %i bytes', (length) => {
+    const content = [{ type: 'text', text: 'é✓\u{1F600}'.padEnd(length - 60, '-') }];
+    expect(replied(JSON.stringify({ jsonrpc: '2.0', id: 7, result: { content } }))).toMatchObject({
+      result: { resultType: 'complete', content },
     });
   });
 
@@ -52,7 +62,7 @@ describe('a reply of an older backend', () => {
 
 it('leaves the reply of a backend of the revision as it is', () => {
   const text = '{"jsonrpc":"2.0","id":7,"result":{"content":[],"resultType":"complete"}}';
-  expect(stamp.reply(Buffer.from(text), id, 'tools/call').toString()).toBe(text);
+  expect(textOf(stamp.reply(Buffer.from(text), id, 'tools/call'))).toBe(text);
 });
 
 it('stamps a text that only quotes the member', () => {

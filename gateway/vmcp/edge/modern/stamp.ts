@@ -14,6 +14,7 @@ import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import { SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
+import { SHORT } from '../../transport/modern/result-text.ts';
 
 /** Methods whose results carry a `CacheHint`. */
 const CACHEABLE: ReadonlySet<string> = new Set([
@@ -27,8 +28,6 @@ const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');
 /** The same members in a text. */
 const STAMPED = /"(?:resultType|_meta)"/u;
-/** Longest reply that is searched as text, in bytes: a copy of a short one costs less than a search of its bytes. */
-const SHORT = 4_096;
 const RESULT_FIRST = Buffer.from('{"result":{');
 const ID_FIRST = Buffer.from('{"jsonrpc":"2.0","id":');
 const RESULT_AFTER_ID = Buffer.from(',"result":{');
@@ -37,7 +36,7 @@ const COMPLETE = '"resultType":"complete"';
 /** Writes what a client of the revision without sessions expects into results that a server of an older one sent. */
 export class Stamp {
   readonly #serverInfo: string;
-  readonly #withMeta = new Map<string, Buffer>();
+  readonly #withMeta = new Map<string, string>();
 
   /** `serverInfo` is JSON text. */
   constructor(serverInfo: string) {
@@ -50,10 +49,22 @@ export class Stamp {
     return this.#stamped(result, whole(result), method, hint);
   }
 
-  /** Returns a whole reply with a stamped result. `id` is the JSON text of its id. */
-  reply(message: Buffer, id: Buffer, method: string): Buffer {
-    const open = mayBeStamped(message) ? undefined : openOf(message, id);
-    if (open !== undefined) return this.#insert(message, open, method, NOT_CACHED);
+  /**
+   * Returns a whole reply with a stamped result: as text, each byte as one character, if it is short and usual. `id` is the
+   * JSON text of its id.
+   */
+  reply(message: Buffer, id: Buffer, method: string): Buffer | string {
+    const open = openOf(message, id);
+    if (message.length > SHORT) {
+      const isUsual = open !== undefined && !message.includes(RESULT_TYPE) && !message.includes(META_KEY);
+      return isUsual ? this.#insert(message, open, method, NOT_CACHED) : this.#scanned(message, method);
+    }
+    const text = message.toString('latin1');
+    if (open === undefined || STAMPED.test(text)) return this.#scanned(message, method);
+    return text.slice(0, open) + this.#membersAt(message, open, method, NOT_CACHED) + text.slice(open);
+  }
+
+  #scanned(message: Buffer, method: string): Buffer {
     const { result, error } = scanBackendEnvelope(message);
     if (error) return withNewCode(message, error);
     if (!result || !isObjectSpan(message, result) || memberOf(message, result, 'resultType')) return message;
@@ -78,27 +89,25 @@ export class Stamp {
 
   /** Inserts all members at the offset `open`, behind the opening bracket of a result without `_meta`. */
   #insert(text: Buffer, open: number, method: string, hint: CacheHint): Buffer {
-    const members = this.#members(method, hint);
-    const isEmpty = byteAt(text, skipWhitespace(text, open)) === CLOSE_OBJECT;
-    // the comma is the last byte of the members
-    const length = isEmpty ? members.length - 1 : members.length;
-    const out = Buffer.allocUnsafe(text.length + length);
+    const members = this.#membersAt(text, open, method, hint);
+    const out = Buffer.allocUnsafe(text.length + members.length);
     text.copy(out, 0, 0, open);
-    members.copy(out, open, 0, length);
-    text.copy(out, open + length, open);
+    out.write(members, open, 'latin1');
+    text.copy(out, open + members.length, open);
     return out;
   }
 
-  /** Returns all members and a comma. */
-  #members(method: string, hint: CacheHint): Buffer {
-    const text = stampText(method, hint);
-    let members = this.#withMeta.get(text);
-    if (!members) {
+  /** Returns all members for the offset `open`, each byte as one character. */
+  #membersAt(text: Buffer, open: number, method: string, hint: CacheHint): string {
+    const key = stampText(method, hint);
+    let members = this.#withMeta.get(key);
+    if (members === undefined) {
       if (this.#withMeta.size >= MOST_TEXTS) this.#withMeta.clear();
-      members = Buffer.from(`${text},"_meta":{${JSON.stringify(SERVER_INFO)}:${this.#serverInfo}},`);
-      this.#withMeta.set(text, members);
+      members = Buffer.from(`${key},"_meta":{${JSON.stringify(SERVER_INFO)}:${this.#serverInfo}}`).toString('latin1');
+      this.#withMeta.set(key, members);
     }
-    return members;
+    const isEmpty = byteAt(text, skipWhitespace(text, open)) === CLOSE_OBJECT;
+    return isEmpty ? members : `${members},`;
   }
 }
 
@@ -109,12 +118,6 @@ const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: te
 
 const stampText = (method: string, { ttlMs, cacheScope }: CacheHint): string =>
   CACHEABLE.has(method) ? `${COMPLETE},"ttlMs":${String(ttlMs)},"cacheScope":"${cacheScope}"` : COMPLETE;
-
-/** Returns false for a reply without the members of a stamp. */
-const mayBeStamped = (message: Buffer): boolean =>
-  message.length > SHORT
-    ? message.includes(RESULT_TYPE) || message.includes(META_KEY)
-    : STAMPED.test(message.toString('latin1'));
 
 /** Returns the offset behind the opening bracket of the result of a usual reply; undefined for one that must be scanned. */
 function openOf(message: Buffer, id: Buffer): number | undefined {
