@@ -1,7 +1,8 @@
-import { startBackends, startTarget } from '../contenders.ts';
+import { startBackends, startTarget, type Server } from '../contenders.ts';
 import { openSession, toolNames } from '../mcp.ts';
 import type { Body, Plan } from '../load/load.ts';
-import { loadInTurn, ratioOf } from '../slices.ts';
+import { loadInTurn, ratioOf, type Contender, type Series } from '../slices.ts';
+import { median, ratiosByRound } from '../statistics.ts';
 import { TEXT, toolCallPlan } from '../tool-call-plan.ts';
 import { atLeast, type Bench, type RateRow, type Report, type Workload } from '../workload.ts';
 
@@ -14,59 +15,90 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** Members of the same lengths that mean nothing: with them a request of a session is as long. */
-const PADDING = Object.fromEntries(
-  Object.entries(META).map(([key, value]) => [
-    key.replace('io.modelcontextprotocol/', 'org.example.benchmark.x/'),
-    value,
-  ]),
-);
+const WITH = 'with sessions';
+const WITHOUT = 'without';
 
-function toBody(name: string, meta: object, revision: string): Body {
-  const params = JSON.stringify({ name, arguments: { text: TEXT }, _meta: meta });
-  return {
-    before: '{"jsonrpc":"2.0","id":',
-    after: `,"method":"tools/call","params":${params}}`,
-    headers: { 'mcp-protocol-version': revision, 'mcp-method': 'tools/call', 'mcp-name': name },
-  };
+const withoutSession = (name: string): Body => ({
+  before: '{"jsonrpc":"2.0","id":',
+  after: `,"method":"tools/call","params":${JSON.stringify({ name, arguments: { text: TEXT }, _meta: META })}}`,
+  headers: { 'mcp-protocol-version': REVISION, 'mcp-method': 'tools/call', 'mcp-name': name },
+});
+
+/** Returns the calls of W1 at a server, and the same calls without a session. */
+async function contendersOf({ name, port, url, child }: Server, connections: number): Promise<Contender[]> {
+  const names = await toolNames(url, await openSession(url));
+  const plan = await toolCallPlan({ port, url }, names, connections, { warm: names.length });
+  const bodies = names.map(withoutSession);
+  // the bare proxy passes the replies of the backends, which know no revision
+  const without: Plan = { port, sessions: [], bodies, mustContain: name === 'gateway' ? '"resultType"' : '"result":' };
+  return [
+    { name: `${name}, ${WITH}`, pid: child.pid, plan },
+    { name: `${name}, ${WITHOUT}`, pid: child.pid, plan: without },
+  ];
+}
+
+/** Rates of one number of connections. */
+class Rates {
+  readonly #measured: ReadonlyMap<string, Series>;
+  readonly #variant: string;
+
+  constructor(measured: ReadonlyMap<string, Series>, connections: number) {
+    this.#measured = measured;
+    this.#variant = `${String(connections)} connection${connections === 1 ? '' : 's'}`;
+  }
+
+  rows(): RateRow[] {
+    return [...this.#measured].map(([server, series]) => {
+      const [name, kind = ''] = server.split(', ');
+      const yardstick = name === 'gateway' ? this.#of('bare-proxy', kind) : undefined;
+      const ratio = yardstick ? ratioOf(series, yardstick) : null;
+      const goal = kind === WITHOUT && ratio !== null ? this.#goal() : null;
+      return { workload: 'W13 calls of 2026-07-28', variant: this.#variant, server, ratio, goal, ...series };
+    });
+  }
+
+  /** Says what the rate without sessions is of that with sessions, at each server. */
+  note(): string {
+    const shares = ['gateway', 'bare-proxy'].flatMap((name) => {
+      const [own, base] = [this.#of(name, WITHOUT), this.#of(name, WITH)];
+      return own && base ? [`${ratioOf(own, base).toFixed(2)} at the ${name}`] : [];
+    });
+    return `W13: rate of the calls without sessions, divided by those with sessions, ${this.#variant}: ${shares.join(', ')}.`;
+  }
+
+  #of(name: string, kind: string): Series | undefined {
+    return this.#measured.get(`${name}, ${kind}`);
+  }
+
+  /** Compares the ratios to the bare proxy of both kinds of calls, round by round. */
+  #goal() {
+    const byRound = (kind: string): number[] =>
+      ratiosByRound(
+        this.#of('gateway', kind)?.perSecondByRound ?? [],
+        this.#of('bare-proxy', kind)?.perSecondByRound ?? [],
+      );
+    return atLeast(median(ratiosByRound(byRound(WITHOUT), byRound(WITH))), 1, 'x the ratio with sessions');
+  }
 }
 
 async function run(bench: Bench): Promise<Report> {
   const { rounds, seconds, targets } = bench.options;
   if (!targets.includes('gateway'))
-    return { rates: [], figures: [], notes: ['W13 was left out: a bare proxy has no revisions.'] };
+    return { rates: [], figures: [], notes: ['W13 was left out: it is about the gateway.'] };
   const set = await startBackends(BACKENDS, TOOLS);
-  // one gateway for all: two of one build differ by a tenth, as V8 optimizes each in its own way
-  const server = await startTarget(bench, 'gateway', set);
-  const names = await toolNames(server.url, await openSession(server.url));
+  // one gateway for both kinds: two of one build differ by a tenth, as V8 optimizes each in its own way
+  const servers = await Promise.all(targets.map((target) => startTarget(bench, target, set)));
   const rates: RateRow[] = [];
-  for (const connections of bench.options.connections) {
-    const short = await toolCallPlan(server, names, connections, { warm: names.length });
-    const long: Plan = { ...short, bodies: names.map((name) => toBody(name, PADDING, '2025-11-25')) };
-    const plan: Plan = {
-      port: server.port,
-      sessions: [],
-      bodies: names.map((name) => toBody(name, META, REVISION)),
-      mustContain: '"resultType"',
-    };
-    const { pid } = server.child;
-    const contenders = [
-      { name: 'with sessions', pid, plan: short },
-      { name: 'with sessions, as long', pid, plan: long },
-      { name: 'without sessions', pid, plan },
-    ];
-    const measured = await loadInTurn(bench.engine, contenders, { connections, rounds, seconds });
-    const own = measured.get('without sessions');
-    const variant = `${String(connections)} connection${connections === 1 ? '' : 's'}`;
-    for (const [kind, series] of measured) {
-      const ratio = own && own !== series ? ratioOf(own, series) : null;
-      const goal = ratio === null ? null : atLeast(ratio, 1, 'of these calls');
-      rates.push({ workload: 'W13 calls of 2026-07-28', variant, server: kind, ratio, goal, ...series });
-    }
-  }
   const notes = [
-    'W13: ratios of the calls without sessions to those with sessions of the same gateway. Each call without a session describes itself in 3 headers and 180 bytes; "as long" are calls of sessions with as many bytes.',
+    'W13: the ratio is that to the bare proxy with the same requests. A call without a session describes itself in another header and 180 bytes, which cost the bare proxy, too.',
   ];
+  for (const connections of bench.options.connections) {
+    const contenders = await Promise.all(servers.map((server) => contendersOf(server, connections)));
+    const measured = await loadInTurn(bench.engine, contenders.flat(), { connections, rounds, seconds });
+    const found = new Rates(measured, connections);
+    rates.push(...found.rows());
+    notes.push(found.note());
+  }
   return { rates, figures: [], notes };
 }
 
