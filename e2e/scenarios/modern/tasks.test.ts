@@ -220,14 +220,14 @@ describe('an id', () => {
   });
 
   it.each([
-    ['twice', (id: string) => `{"taskId":"task-1","taskId":${JSON.stringify(id)}`],
-    ['twice with an escape', (id: string) => `{"task\\u0049d":"task-1","taskId":${JSON.stringify(id)}`],
-    ['twice in another case', (id: string) => `{"TASKID":"task-1","taskId":${JSON.stringify(id)}`],
-    ['as a number', () => '{"taskId":1'],
-    ['not at all', () => '{"other":1'],
-  ])('that is given %s is refused', async (_, text) => {
+    ['twice', (id: string) => `{"taskId":"task-1","taskId":${JSON.stringify(id)}`, -32600],
+    ['twice with an escape', (id: string) => `{"task\\u0049d":"task-1","taskId":${JSON.stringify(id)}`, -32600],
+    ['twice in another case', (id: string) => `{"TASKID":"task-1","taskId":${JSON.stringify(id)}`, -32600],
+    ['as a number', () => '{"taskId":1', -32602],
+    ['not at all', () => '{"other":1', -32602],
+  ])('that is given %s is refused', async (_, text, code) => {
     const refused = await ann.request('tasks/get', {}, { name: taskId, text: text(taskId) });
-    expect(refused).toMatchObject({ status: 400, error: { code: -32602, message: /taskId/u } });
+    expect(refused).toMatchObject({ status: 400, error: { code, message: /taskId/u } });
     untouched();
   });
 
