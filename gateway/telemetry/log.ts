@@ -38,7 +38,12 @@ export interface LogOptions {
   readonly format?: LogFormat;
   /** Colours the lines of `text`. */
   readonly hasColor?: boolean;
+  /** Stream of warnings and errors; that of the other lines when absent. */
+  readonly urgent?: Writable;
 }
+
+const isUrgent = (level: string): boolean => level === 'error' || level === 'warn';
+const notUrgent = format((info) => (isUrgent(info.level) ? false : info));
 
 /** A line of JSON keeps the order of its members. */
 const asJson = format.json({ deterministic: false });
@@ -53,15 +58,18 @@ const asText = (hasColor: boolean) =>
 export function createLog(
   stream: Writable,
   level: LogLevel,
-  { format: kind = 'json', hasColor = false }: LogOptions = {},
+  { format: kind = 'json', hasColor = false, urgent = stream }: LogOptions = {},
 ): RootLog {
-  const lines = kind === 'json' ? asJson : asText(hasColor);
+  const lines = format.combine(format.timestamp(), redacted(), kind === 'json' ? asJson : asText(hasColor));
   return createLogger({
     level,
     format: unchanged(),
+    /* eslint-disable @typescript-eslint/no-unsafe-class-instance-assignment -- winston-transport's own typing */
     transports: [
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston-transport's own typing
-      new transports.Stream({ stream, format: format.combine(format.timestamp(), redacted(), lines) }),
+      new transports.Stream({ stream, format: format.combine(notUrgent(), lines) }),
+      // a transport with a level does not follow that of its logger
+      new transports.Stream({ stream: urgent, level: level === 'error' ? level : 'warn', format: lines }),
     ],
+    /* eslint-enable @typescript-eslint/no-unsafe-class-instance-assignment */
   });
 }

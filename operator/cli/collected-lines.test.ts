@@ -12,8 +12,8 @@ describe('collectedLines', () => {
 
   function collected() {
     const writes: string[] = [];
-    const stream = collectedLines({ write: (text: string) => writes.push(text) > 0 });
-    return { writes, stream };
+    const { later: stream, now } = collectedLines({ write: (text: string) => writes.push(text) > 0 });
+    return { writes, stream, now };
   }
 
   it('writes the first line at once and those of the next 10 ms together', () => {
@@ -38,6 +38,13 @@ describe('collectedLines', () => {
     expect(writes).toEqual(['a\n', 'b\n', 'c\n', 'd\n']);
   });
 
+  it('writes an urgent line at once, after those that wait', () => {
+    const { writes, stream, now } = collected();
+    for (const line of ['a\n', 'b\n']) stream.write(line);
+    now.write('urgent\n');
+    expect(writes).toEqual(['a\n', 'b\nurgent\n']);
+  });
+
   it('does not let more than 64 KiB wait', () => {
     const { writes, stream } = collected();
     stream.write('a\n');
@@ -52,15 +59,16 @@ describe('collectedLines', () => {
 describe('a process with collected lines', () => {
   const program = (end: string): string =>
     `import { collectedLines } from ${JSON.stringify(new URL('collected-lines.ts', import.meta.url).href)};
-    const lines = collectedLines(process.stderr);
+    const { later: lines } = collectedLines(process.stderr);
+    process.on('exit', () => lines.write('last\\n'));
     for (const line of ['a', 'b', 'c']) lines.write(line + '\\n');
     ${end}`;
   const run = (end: string) =>
     spawnSync(process.execPath, ['--input-type=module', '--eval', program(end)], { encoding: 'utf8' });
 
   it('loses no line when it ends, exits or throws', () => {
-    expect(run('').stderr).toBe('a\nb\nc\n');
-    expect(run('process.exit(3);')).toMatchObject({ status: 3, stderr: 'a\nb\nc\n' });
+    expect(run('').stderr).toBe('a\nb\nc\nlast\n');
+    expect(run('process.exit(3);')).toMatchObject({ status: 3, stderr: 'a\nb\nc\nlast\n' });
     const thrown = run('throw new Error("an unexpected error");');
     expect(thrown.status).toBe(1);
     expect(thrown.stderr).toContain('an unexpected error');

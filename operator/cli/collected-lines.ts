@@ -1,39 +1,56 @@
 import { Writable } from 'node:stream';
 
-/** Longest time that a line waits, in ms. */
-const WAIT_MS = 10;
-/** Most characters that wait. */
+/** Time in which lines are collected, in ms. */
+const WINDOW_MS = 10;
+/** Number of characters after which the waiting lines are written. */
 const MOST_WAITING = 64 * 1024;
 
+/** Two ways to one output. */
+export interface CollectedLines {
+  /** Writes the first line at once and those of the next 10 ms together. */
+  readonly later: Writable;
+  /** Writes a line at once, after those that wait. */
+  readonly now: Writable;
+}
+
 /**
- * Passes lines on to a pipe or a file: the first one at once, those of the next 10 ms together. Each write stops all
- * requests for some 50 us, and a login writes three lines. Lines that wait are written when the process exits; a
- * process that is killed loses them.
+ * Collects the lines for a pipe or a file: each write stops all requests for some 50 us, and a login writes three lines.
+ * Lines that wait are written when the process exits. A process that is killed or runs out of memory loses them.
  */
-export function collectedLines(to: Pick<NodeJS.WritableStream, 'write'>): Writable {
+export function collectedLines(output: Pick<NodeJS.WritableStream, 'write'>): CollectedLines {
   let waiting = '';
   let timer: NodeJS.Timeout | undefined;
-  const pass = (): void => {
-    if (waiting !== '') to.write(waiting);
+  let hasExited = false;
+  const flush = (): void => {
+    if (waiting !== '') output.write(waiting);
     waiting = '';
   };
-  const passLater = (): void => {
+  const scheduleFlush = (): void => {
     timer = setTimeout(() => {
       timer = undefined;
-      if (waiting !== '') passLater();
-      pass();
-    }, WAIT_MS).unref();
+      if (waiting !== '') scheduleFlush();
+      flush();
+    }, WINDOW_MS).unref();
   };
-  process.once('exit', pass);
-  return new Writable({
-    decodeStrings: false,
-    write(line: string, _encoding, onWritten) {
-      waiting += line;
-      if (timer === undefined) {
-        pass();
-        passLater();
-      } else if (waiting.length >= MOST_WAITING) pass();
-      onWritten();
-    },
+  process.once('exit', () => {
+    hasExited = true;
+    flush();
   });
+  const writable = (write: () => void): Writable =>
+    new Writable({
+      decodeStrings: false,
+      write(line: string, _encoding, onWritten) {
+        waiting += line;
+        write();
+        onWritten();
+      },
+    });
+  return {
+    now: writable(flush),
+    later: writable(() => {
+      const isFirst = timer === undefined;
+      if (isFirst || hasExited || waiting.length >= MOST_WAITING) flush();
+      if (isFirst) scheduleFlush();
+    }),
+  };
 }

@@ -43,6 +43,18 @@ describe('createCommandLog', () => {
   });
 });
 
+it('writes a warning to a pipe at once, and entries of --log-level error only', () => {
+  const stream = new PassThrough();
+  const log = createCommandLog(stream, {}, 'info');
+  for (const message of ['first', 'second']) log.info(message);
+  log.warn('third');
+  expect(String(stream.read()).match(/first|second|third/gu)).toEqual(['first', 'second', 'third']);
+  const errors = createCommandLog(stream, { logLevel: 'error' }, 'info');
+  errors.warn('fourth');
+  errors.error('fifth');
+  expect(String(stream.read())).toMatch(/^\{"message":"fifth",.*\}\n$/u);
+});
+
 describe('lowestLevel', () => {
   it.each([
     [[], 'info'],

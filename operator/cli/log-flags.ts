@@ -22,7 +22,9 @@ export function createCommandLog(
   configured: LogLevel,
 ): RootLog {
   const isTerminal = stderr.isTTY === true;
-  return createLog(isTerminal ? stderr : collectedLines(stderr), flags.logLevel ?? configured, {
+  const { later, now } = isTerminal ? { later: stderr, now: stderr } : collectedLines(stderr);
+  return createLog(later, flags.logLevel ?? configured, {
+    urgent: now,
     format: flags.logFormat ?? (isTerminal ? 'text' : 'json'),
     hasColor: isTerminal && stderr.hasColors?.() === true,
   });

@@ -21,10 +21,11 @@ export function clientFactsOf(meta: RequestMeta): ClientFacts {
   const known = BY_META.get(meta);
   if (known) return known;
   const key = textOf(meta, meta.capabilities) + textOf(meta, meta.client);
-  const facts = BY_TEXT.get(key) ?? readFacts(meta);
-  if (key.length <= LONGEST_TEXT) {
+  let facts = BY_TEXT.get(key);
+  if (!facts) {
+    facts = readFacts(meta);
     if (BY_TEXT.size >= MOST_TEXTS) BY_TEXT.clear();
-    BY_TEXT.set(key, facts);
+    if (key.length <= LONGEST_TEXT) BY_TEXT.set(key, facts);
   }
   BY_META.set(meta, facts);
   return facts;
