@@ -27,7 +27,7 @@ export function argumentReader(wanted: ReadonlySet<string> | undefined): Argumen
         continue;
       }
       const value: unknown = JSON.parse(text);
-      const scalar = scalarOf(value);
+      const scalar = typeof value === 'number' && !isExact(value, text) ? undefined : scalarOf(value);
       if (scalar === undefined) {
         if (typeof value === 'number' || typeof value === 'string') return undefined;
         if (!isFlagRead || read.has(name + PRESENT)) return undefined;
@@ -37,6 +37,10 @@ export function argumentReader(wanted: ReadonlySet<string> | undefined): Argumen
     return values;
   };
 }
+
+/** Returns true for a number that every reader reads alike: with more digits than a double holds it would be rounded. */
+const isExact = (value: number, text: string): boolean =>
+  /^-?\d{1,16}(?:\.0)?$/u.test(text) && Number.isSafeInteger(value);
 
 /** Folds case like the most lenient JSON readers. */
 const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();

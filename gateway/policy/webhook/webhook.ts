@@ -58,9 +58,17 @@ interface Parts {
   readonly client: PolicyClient;
 }
 
+/** A webhook would judge one value, and the backend could read the other. */
+const AMBIGUOUS = {
+  verdict: 'deny',
+  reason: 'ambiguous_arguments',
+  message: 'two arguments have the same name, or names that differ only in case: send each argument once',
+} as const;
+
 async function judge(call: PolicyCall, args: Buffer | undefined, parts: Parts): Promise<Judged> {
   const { config, role, deps } = parts;
   const { name } = config;
+  if (call.arguments && call.readArguments() === undefined) return { outcome: 'denied', result: AMBIGUOUS };
   const uid = deps.newId();
   const facts = { uid, now: deps.now(), server: deps.server, namespace: deps.namespace, claims: config.claims ?? [] };
   const body = webhookBody(call, args, facts);

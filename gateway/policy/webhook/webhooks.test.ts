@@ -141,6 +141,20 @@ describe('a webhook', () => {
     expect(world.uses.map(({ outcome }) => outcome)).toEqual(['unreachable', 'allowed']);
   });
 
+  it.each(['{"path":"/secret","path":"/public"}', '{"path":"/public","Path":"/secret"}'])(
+    'does not judge arguments that a backend could read in another way: %s',
+    async (args) => {
+      const world = await webhookWorld();
+      const { received, config } = await world.webhook('guard', () => ALLOWED, { failure_policy: 'ignore' });
+      const { send, received: methods } = await policedServer(validating(world, config));
+      const response = await send('tools/call', `{"name":"shop_buy","arguments":${args}}`);
+      expect(response.status).toBe(403);
+      expect(await response.json()).toMatchObject({ error: { data: { reason: 'ambiguous_arguments' } } });
+      expect(received).toEqual([]);
+      expect(methods).not.toContain('tools/call');
+    },
+  );
+
   it('cannot judge a call that is too large, and nothing is sent', async () => {
     const world = await webhookWorld();
     const { received, config } = await world.webhook('audit', () => ALLOWED, { failure_policy: 'ignore' });

@@ -7,7 +7,7 @@ import {
   scanEnvelope,
   type ClientEnvelope,
   type Envelope,
-  type Span,
+  type ParamsSurface,
 } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
@@ -55,6 +55,11 @@ export function serveRequest(
     return;
   }
   const params = paramsOf(envelope);
+  if (received === undefined && params.requestState) {
+    // a backend of the revision that has it could take it for one that the gateway has checked
+    observed.error(CODE.invalidParams, 'the revision of this session has no "requestState": leave it out');
+    return;
+  }
   const sent = passthrough(server, headers);
   method(
     server,
@@ -73,15 +78,21 @@ export function recordMessage(
 ): void {
   audit?.read({
     method,
-    name: readString(body, surface?.name ?? surface?.uri) ?? referenceOf(body, surface?.ref),
+    name: surface && targetOf(body, method, surface),
     params: params && body.subarray(params.start, params.end),
     session,
   });
 }
 
-/** Returns the name or URI in the `ref` of a completion. */
-const referenceOf = (body: Buffer, ref: Span | undefined): string | undefined =>
-  readString(body, memberOf(body, ref, 'name') ?? memberOf(body, ref, 'uri'));
+/** Returns the name or URI by which the method finds its item. */
+function targetOf(body: Buffer, method: string | undefined, { name, uri, ref }: ParamsSurface): string | undefined {
+  if (method === 'completion/complete') {
+    const type = readString(body, memberOf(body, ref, 'type'));
+    return readString(body, memberOf(body, ref, type === 'ref/resource' ? 'uri' : 'name'));
+  }
+  const isNamed = method === 'tools/call' || method === 'prompts/get';
+  return readString(body, isNamed ? name : uri);
+}
 
 const ROOTS_CHANGED = 'notifications/roots/list_changed';
 

@@ -6,6 +6,8 @@ import { refuseTooLarge } from '../../http/refuse-too-large.ts';
 import { scanEnvelope, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
+import { MODERN_REVISION } from '../era.ts';
+import { classify } from './modern/classify.ts';
 import { replicaOfConnection } from '../replicas/connection-id.ts';
 import type { ConnectionState } from '../replicas/connection-state.ts';
 import type { Replica } from '../replicas/replica.ts';
@@ -19,6 +21,7 @@ import { answerError, answerPendingChallenge, LONGEST_INITIALIZE, refuseType, ty
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { StreamAnswer } from './stream-answer.ts';
 
+const NO_SESSIONS = `revision ${MODERN_REVISION} has no HTTP+SSE: send the request to the endpoint of Streamable HTTP`;
 const SEND_INITIALIZE = 'send initialize first';
 
 export interface LegacySse {
@@ -171,7 +174,12 @@ function onMessage(
   try {
     const envelope = scanEnvelope(body);
     recordMessage(auditOf(res), body, envelope, session);
-    if (envelope.method === 'initialize' && envelope.id) initialize(server, connection, req, res, body, envelope);
+    const classified = classify(req.headers, body, envelope, []);
+    if (classified.era === 'rejected') {
+      const { code, message } = classified.rejection;
+      refuse(res, 400, code, message);
+    } else if (classified.era === 'modern') refuse(res, 400, CODE.invalidRequest, NO_SESSIONS);
+    else if (envelope.method === 'initialize' && envelope.id) initialize(server, connection, req, res, body, envelope);
     else if (!session) refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
     else if (session.ended) refuseSession(res);
     else if (envelope.id !== undefined && answerPendingChallenge(server, session, res)) return;

@@ -55,7 +55,7 @@ export class RequestSessions {
 }
 
 /** Returns a digest of what policies and backends may read of an identity. */
-function rightsOf(identity: Identity | undefined): string {
+export function rightsOf(identity: Identity | undefined): string {
   if (!identity) return '';
   const claims = Object.entries(identity.claims).filter(([name]) => !PER_TOKEN.has(name));
   const rights = [identity.clientId, identity.tsid, [...identity.scopes], claims];

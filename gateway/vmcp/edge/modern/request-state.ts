@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClientRequest } from '../../client-request.ts';
+import { rightsOf } from './request-sessions.ts';
 import { SealedTexts, type Secrets } from './sealed-text.ts';
 
 const LIFE_MS = 3_600_000;
@@ -15,13 +16,13 @@ export const LONGEST_STATE = 65_536;
 export type RequestState =
   { readonly inner: string } | { readonly handle: string; readonly replica?: string | undefined };
 
-/** Request that a state belongs to: a state of another user, item or of other arguments is rejected. */
+/** Request that a state belongs to: a state of another user, item or of other arguments or rights is rejected. */
 export type Binding = readonly [principal: string, method: string, request: string];
 
 /** Returns the binding of a request. */
-export function bindingOf(principal: string, { body, params, envelope }: ClientRequest): Binding {
-  const hash = createHash('sha256');
-  for (const span of [params.name ?? params.uri, params.arguments])
+export function bindingOf(principal: string, { body, params, envelope, identity }: ClientRequest): Binding {
+  const hash = createHash('sha256').update(rightsOf(identity)).update('\0');
+  for (const span of [params.name, params.uri, params.arguments])
     hash.update(span ? body.subarray(span.start, span.end) : '').update('\0');
   return [principal, envelope.method ?? '', hash.digest('base64url')];
 }
