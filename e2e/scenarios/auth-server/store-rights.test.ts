@@ -37,7 +37,7 @@ it.runIf(hasRedis).each([
       const response = await raw(url, { method: 'POST', headers, body: initializeRequest(REVISION) });
       expect(response.status, response.body).toBe(status);
     }
-    expect(vmcp.output().split(WARNING)).toHaveLength(1 + warnings);
+    await expect.poll(() => vmcp.output().split(WARNING)).toHaveLength(1 + warnings);
     const shown = (await (await fetch(`${vmcp.management}/status`)).json()) as object;
     expect(shown).toMatchObject({ session_storage: storage });
   },

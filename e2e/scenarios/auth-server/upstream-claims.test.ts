@@ -31,5 +31,5 @@ it('decides by the claims of the primary provider, and denies users without them
 
   chat.accessClaims = undefined;
   expect(await (await loggedIn('eve'))()).toBe(403);
-  expect(gateway.vmcp.output()).toContain('the access token of the provider is not a signed JWT');
+  await expect.poll(() => gateway.vmcp.output()).toContain('the access token of the provider is not a signed JWT');
 });

@@ -60,6 +60,12 @@ describe('a reply of an older backend', () => {
   });
 });
 
+it.each([10, 5_000])('keeps every character of the server in a reply of %i bytes', (length) => {
+  const named = new Stamp(JSON.stringify({ name: 'é✓', version: '1' }));
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 7, result: { x: 'x'.repeat(length) } });
+  expect(textOf(named.reply(Buffer.from(text), id, 'tools/call'))).toContain('"name":"é✓"');
+});
+
 it('leaves the reply of a backend of the revision as it is', () => {
   const text = '{"jsonrpc":"2.0","id":7,"result":{"content":[],"resultType":"complete"}}';
   expect(textOf(stamp.reply(Buffer.from(text), id, 'tools/call'))).toBe(text);

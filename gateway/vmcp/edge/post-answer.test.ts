@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { PostAnswer } from './post-answer.ts';
+
+const TEXT = 'é✓\u{1F600}';
+
+/** Returns what a client receives of an answer. */
+async function received(send: (answer: PostAnswer) => void): Promise<{ body: Buffer; length: number }> {
+  const server = createServer((_req, res) => {
+    send(new PostAnswer(res, Buffer.from('7'), undefined, () => undefined));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const response = await fetch(`http://127.0.0.1:${String((server.address() as AddressInfo).port)}`);
+  return { body: Buffer.from(await response.arrayBuffer()), length: Number(response.headers.get('content-length')) };
+}
+
+it.each([4_095, 4_096, 4_097, 100_000])('sends every byte of a message of %i bytes', async (length) => {
+  const message = Buffer.from(TEXT.padEnd(length - Buffer.byteLength(TEXT) + TEXT.length, '-'));
+  expect(message).toHaveLength(length);
+  expect(
+    await received((answer) => {
+      answer.reply(message);
+    }),
+  ).toEqual({ body: message, length });
+});
+
+it.each([10, 10_000])('sends every character of a result of %i', async (length) => {
+  const result = JSON.stringify({ text: TEXT.padEnd(length, '-') });
+  const { body } = await received((answer) => {
+    answer.result(result);
+  });
+  expect(JSON.parse(body.toString())).toEqual({ jsonrpc: '2.0', id: 7, result: JSON.parse(result) as unknown });
+});
