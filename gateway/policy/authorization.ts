@@ -1,7 +1,7 @@
 import { Closed } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import { Authorizer, isAllowed, type Principal } from './authorization/authorizer.ts';
-import { isCanonicalUri } from './authorization/canonical-uri.ts';
+import { isCanonicalUri, isUnambiguousUri } from './authorization/canonical-uri.ts';
 import { policyDocumentProblems, requirePolicies } from './authorization/check.ts';
 import { AuthorizationConfig, cedarFields, groupFields } from './authorization/config.ts';
 import type { Outcome } from './authorization/evaluator.ts';
@@ -98,5 +98,6 @@ class AuthorizationPolicy implements Policy {
   }
 }
 
-/** Templates are no URIs; a read through one is decided by its URI. */
-const isSpelledWell = ({ kind, name }: ListedItem): boolean => kind !== 'resources' || isCanonicalUri(name);
+/** Templates are no URIs; a read through one is decided by its URI, which no list has. */
+const isSpelledWell = ({ kind, name, json }: ListedItem): boolean =>
+  kind !== 'resources' || (json === undefined ? isUnambiguousUri(name) : isCanonicalUri(name));

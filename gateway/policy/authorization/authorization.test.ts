@@ -265,9 +265,29 @@ describe('a resource', () => {
     ['urn:a/../b', false],
     ['stock', false],
   ])('%s is read and listed: %s', (name, allowed) => {
-    const item: ListedItem = { kind: 'resources', name, backend: 'shop', json: undefined };
+    const item: ListedItem = { kind: 'resources', name, backend: 'shop', json: Buffer.from('{}') };
     expect(allows(open, item, USER)).toBe(allowed);
     expect(open.isListed?.(item, { principal: '', identity: USER })).toBe(allowed);
+  });
+
+  it.each([
+    ['file:///etc/passwd', true],
+    ['file:///etc//passwd', false],
+    ['file:////etc/passwd', false],
+    ['file:///etc/passwd/', false],
+    ['file:///etc/passwd#', false],
+    ['file:///etc/passwd?', false],
+    ['file:///srv%2Fsecret/x', false],
+    ['file:///public/..;/x', false],
+    ['file:///public/%252E%252E/x', false],
+    ['q://read?path=public/../secret', false],
+    ['q://read?path=..%2Fsecret', false],
+    ['q://read?path=public/a.b', true],
+    ['q://read?range=1..5', true],
+    ['web://page/https://example.com/a', true],
+    ['repo://all/team%2Frepo', true],
+  ])('%s that no list has, for a read through a template, is read: %s', (name, allowed) => {
+    expect(allows(open, { kind: 'resources', name, backend: 'shop', json: undefined }, USER)).toBe(allowed);
   });
 
   it('template is listed when a read of its text would be allowed', () => {
