@@ -38,12 +38,9 @@ export interface LogOptions {
   readonly format?: LogFormat;
   /** Colours the lines of `text`. */
   readonly hasColor?: boolean;
-  /** Stream of warnings and errors; that of the other lines when absent. */
-  readonly urgent?: Writable;
+  /** Called after the line of a warning or an error has been passed to the stream. */
+  readonly onUrgent?: () => void;
 }
-
-const isUrgent = (level: string): boolean => level === 'error' || level === 'warn';
-const notUrgent = format((info) => (isUrgent(info.level) ? false : info));
 
 /** A line of JSON keeps the order of its members. */
 const asJson = format.json({ deterministic: false });
@@ -58,18 +55,18 @@ const asText = (hasColor: boolean) =>
 export function createLog(
   stream: Writable,
   level: LogLevel,
-  { format: kind = 'json', hasColor = false, urgent = stream }: LogOptions = {},
+  { format: kind = 'json', hasColor = false, onUrgent }: LogOptions = {},
 ): RootLog {
-  const lines = format.combine(format.timestamp(), redacted(), kind === 'json' ? asJson : asText(hasColor));
-  return createLogger({
-    level,
-    format: unchanged(),
-    /* eslint-disable @typescript-eslint/no-unsafe-class-instance-assignment -- winston-transport's own typing */
-    transports: [
-      new transports.Stream({ stream, format: format.combine(notUrgent(), lines) }),
-      // a transport with a level does not follow that of its logger
-      new transports.Stream({ stream: urgent, level: level === 'error' ? level : 'warn', format: lines }),
-    ],
-    /* eslint-enable @typescript-eslint/no-unsafe-class-instance-assignment */
-  });
+  const lines = kind === 'json' ? asJson : asText(hasColor);
+  const transport = new transports.Stream({ stream, format: format.combine(format.timestamp(), redacted(), lines) });
+  if (onUrgent) {
+    const write = transport.log?.bind(transport);
+    // a second transport for these lines would cost as much as the first
+    transport.log = (info: Logform.TransformableInfo, next: () => void) => {
+      write?.(info, next);
+      if (info.level === 'warn' || info.level === 'error') onUrgent();
+    };
+  }
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston-transport's own typing
+  return createLogger({ level, format: unchanged(), transports: [transport] });
 }

@@ -12,8 +12,7 @@ describe('collectedLines', () => {
 
   function collected() {
     const writes: string[] = [];
-    const { later: stream, now } = collectedLines({ write: (text: string) => writes.push(text) > 0 });
-    return { writes, stream, now };
+    return { writes, ...collectedLines({ write: (text: string) => writes.push(text) > 0 }) };
   }
 
   it('writes the first line at once and those of the next 10 ms together', () => {
@@ -38,11 +37,13 @@ describe('collectedLines', () => {
     expect(writes).toEqual(['a\n', 'b\n', 'c\n', 'd\n']);
   });
 
-  it('writes an urgent line at once, after those that wait', () => {
-    const { writes, stream, now } = collected();
-    for (const line of ['a\n', 'b\n']) stream.write(line);
-    now.write('urgent\n');
+  it('writes the lines that wait on request', () => {
+    const { writes, stream, flush } = collected();
+    for (const line of ['a\n', 'b\n', 'urgent\n']) stream.write(line);
+    flush();
     expect(writes).toEqual(['a\n', 'b\nurgent\n']);
+    flush();
+    expect(writes).toHaveLength(2);
   });
 
   it('does not let more than 64 KiB wait', () => {
@@ -59,7 +60,7 @@ describe('collectedLines', () => {
 describe('a process with collected lines', () => {
   const program = (end: string): string =>
     `import { collectedLines } from ${JSON.stringify(new URL('collected-lines.ts', import.meta.url).href)};
-    const { later: lines } = collectedLines(process.stderr);
+    const { stream: lines } = collectedLines(process.stderr);
     process.on('exit', () => lines.write('last\\n'));
     for (const line of ['a', 'b', 'c']) lines.write(line + '\\n');
     ${end}`;

@@ -5,12 +5,12 @@ const WINDOW_MS = 10;
 /** Number of characters after which the waiting lines are written. */
 const MOST_WAITING = 64 * 1024;
 
-/** Two ways to one output. */
+/** Stream of lines in front of an output. */
 export interface CollectedLines {
   /** Writes the first line at once and those of the next 10 ms together. */
-  readonly later: Writable;
-  /** Writes a line at once, after those that wait. */
-  readonly now: Writable;
+  readonly stream: Writable;
+  /** Writes the lines that wait. */
+  readonly flush: () => void;
 }
 
 /**
@@ -36,21 +36,15 @@ export function collectedLines(output: Pick<NodeJS.WritableStream, 'write'>): Co
     hasExited = true;
     flush();
   });
-  const writable = (write: () => void): Writable =>
-    new Writable({
-      decodeStrings: false,
-      write(line: string, _encoding, onWritten) {
-        waiting += line;
-        write();
-        onWritten();
-      },
-    });
-  return {
-    now: writable(flush),
-    later: writable(() => {
+  const stream = new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, onWritten) {
+      waiting += line;
       const isFirst = timer === undefined;
       if (isFirst || hasExited || waiting.length >= MOST_WAITING) flush();
       if (isFirst) scheduleFlush();
-    }),
-  };
+      onWritten();
+    },
+  });
+  return { stream, flush };
 }

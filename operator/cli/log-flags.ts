@@ -22,9 +22,9 @@ export function createCommandLog(
   configured: LogLevel,
 ): RootLog {
   const isTerminal = stderr.isTTY === true;
-  const { later, now } = isTerminal ? { later: stderr, now: stderr } : collectedLines(stderr);
-  return createLog(later, flags.logLevel ?? configured, {
-    urgent: now,
+  const { stream, flush } = isTerminal ? { stream: stderr } : collectedLines(stderr);
+  return createLog(stream, flags.logLevel ?? configured, {
+    ...(flush && { onUrgent: flush }),
     format: flags.logFormat ?? (isTerminal ? 'text' : 'json'),
     hasColor: isTerminal && stderr.hasColors?.() === true,
   });
