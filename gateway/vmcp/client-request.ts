@@ -22,9 +22,8 @@ export interface ClientRequest {
   readonly held: HeldBytes | undefined;
   /** Parts of `params` that backends receive with another text; undefined: none. */
   readonly edits?: readonly Edit[] | undefined;
-  /** Headers of a request without a session. */
-  readonly received?: IncomingHttpHeaders | undefined;
-  /** Client that backends learn of; undefined: that of the session. */
+  readonly received: IncomingHttpHeaders;
+  /** Client of a request without a session. */
   readonly client?: RequestClient | undefined;
   /** Record of the request; undefined while the audit log is off. */
   readonly audit?: AuditedRequest | undefined;

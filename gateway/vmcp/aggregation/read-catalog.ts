@@ -57,7 +57,7 @@ export function readItems(
         const json = Buffer.from(page.subarray(span.start, span.end));
         if (kind === 'tools' && hasHeaders && !hasValidHeaders(json)) {
           const message =
-            'a tool is omitted: its "x-mcp-header" is not the name of a header for one string, integer or boolean';
+            'a tool is omitted: its "x-mcp-header" is not the name of a header for one string, integer or boolean below "properties"';
           warnings.add('ToolHeaderInvalid', backend, message, key);
         } else items.set(key, { key, json });
       }

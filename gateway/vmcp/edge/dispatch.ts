@@ -25,7 +25,7 @@ import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 
 /** Parts of the dispatch that depend on the era of a request. */
-export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client' | 'received'> {
+export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client'> {
   readonly methods: ReadonlyMap<string, ObservedMethod>;
   /** Session that telemetry names. */
   readonly traced?: TracedSession;
@@ -38,29 +38,29 @@ export function serveRequest(
   server: VirtualServer,
   session: Session,
   identity: Identity | undefined,
-  headers: IncomingHttpHeaders,
+  received: IncomingHttpHeaders,
   body: Buffer,
   envelope: ClientEnvelope,
   given: Answer,
   held?: HeldBytes,
   audit?: AuditedRequest,
-  { methods, edits, client, received, traced = session }: RequestEra = LEGACY,
+  { methods, edits, client, traced = session }: RequestEra = LEGACY,
 ): void {
   const answer = audit ? new AuditedAnswer(given, audit) : given;
   const method = methods.get(envelope.method ?? '');
   const name = method ? (envelope.method ?? OTHER) : OTHER;
-  const observed = server.observe(answer, name, traced, body, envelope, headers);
+  const observed = server.observe(answer, name, traced, body, envelope, received);
   if (!method) {
     observed.error(CODE.methodNotFound, 'method not found');
     return;
   }
   const params = paramsOf(envelope);
-  if (received === undefined && params.requestState) {
+  if (client === undefined && params.requestState) {
     // a backend of the revision that has it could take it for one that the gateway has checked
     observed.error(CODE.invalidParams, 'the revision of this session has no "requestState": leave it out');
     return;
   }
-  const sent = passthrough(server, headers);
+  const sent = passthrough(server, received);
   method(
     server,
     session,

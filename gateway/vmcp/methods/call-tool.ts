@@ -78,8 +78,8 @@ export function withTool(
     );
 }
 
-/** Returns the `Mcp-Param-*` header that contradicts the arguments of a request without a session. */
-const wrongHeader = ({ body, params, received }: ClientRequest, { json }: Route): string | undefined =>
-  received && wrongParamHeader(json, body, params.arguments, received);
+/** Returns the `Mcp-Param-*` header that contradicts the arguments. */
+const wrongHeader = ({ body, params, received, client }: ClientRequest, { json }: Route): string | undefined =>
+  wrongParamHeader(json, body, params.arguments, received, client !== undefined);
 
 const shown = (name: string): string => (name.length > 128 ? `${name.slice(0, 128)}…` : name);

@@ -73,7 +73,7 @@ export class ModernPost {
       const logLevel = logLevelOf(meta);
       this.#listenToLogs(session, logLevel);
       const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, logLevel);
-      const era = this.#era(req, envelope, meta, session, logLevel);
+      const era = this.#era(envelope, meta, session, logLevel);
       serveRequest(this.#server, session, identity, req.headers, body, envelope, answer, held, audit, era);
     }
   }
@@ -94,18 +94,11 @@ export class ModernPost {
     return new ModernAnswer(out, method, session, logLevel, this.#resultParts);
   }
 
-  #era(
-    { headers: received }: Request,
-    { surface }: ClientEnvelope,
-    meta: RequestMeta,
-    session: Session,
-    logLevel: number,
-  ): RequestEra {
+  #era({ surface }: ClientEnvelope, meta: RequestMeta, session: Session, logLevel: number): RequestEra {
     const { revision, capabilities, client } = session;
     return {
       methods: this.#methods,
       edits: surface?.meta && [{ span: surface.meta, text: meta.forBackend }],
-      received,
       client: { revision, capabilities, client, logLevel },
       traced: TRACED,
     };

@@ -43,7 +43,7 @@ function ask(
   const method = `resources/${isSubscription ? 'subscribe' : 'unsubscribe'}`;
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { uri } }));
   const envelope = scanEnvelope(body);
-  const request = { body, envelope, params: paramsOf(envelope), held: undefined, ...from };
+  const request = { body, envelope, params: paramsOf(envelope), held: undefined, received: {}, ...from };
   return new Promise((resolve) => {
     subscription(isSubscription)(server, session, request, new Verdict(resolve));
   });
