@@ -97,6 +97,31 @@ describe('scanEnvelope', () => {
     }
     expect(disagreements).toBe(0);
   });
+
+  it('reads each message as without a text of an earlier one', () => {
+    const meta = '{"a":{"b":"}"}}';
+    const whole = `{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"n","_meta":${meta},"uri":"u"}}`;
+    const cuts = Array.from(whole, (_, at) => whole.slice(0, at));
+    const changed = Array.from(whole, (_, at) => `${whole.slice(0, at)}"${whole.slice(at + 1)}`);
+    const others = [
+      whole.replace(meta, `${meta}}`),
+      whole.replace(meta, '{"a":1}'),
+      whole.replace('"name":', `"_meta":${meta},"":`),
+    ];
+    const outcome = (text: string, validMeta?: Buffer): unknown => {
+      try {
+        const { surface, ...envelope } = scanEnvelope(bytes(text), validMeta);
+        return { ...envelope, surface: { ...surface, knownMeta: undefined } };
+      } catch (error) {
+        return String(error);
+      }
+    };
+    for (const text of [whole, ...cuts, ...changed, ...others])
+      expect(outcome(text, bytes(meta)), text).toEqual(outcome(text));
+    const known = bytes(meta);
+    expect(scanEnvelope(bytes(whole), known).surface?.knownMeta).toBe(known);
+    expect(scanEnvelope(bytes(whole.replace(meta, '{"a":1}')), known).surface?.knownMeta).toBeUndefined();
+  });
 });
 
 describe('a body of 8 MiB of tiny parts', () => {

@@ -23,6 +23,8 @@ export interface ParamsSurface {
   readonly arguments: Span | undefined;
   readonly cursor: Span | undefined;
   readonly meta: Span | undefined;
+  /** Text of `meta`, when the scan was given an equal one. */
+  readonly knownMeta?: Buffer | undefined;
   readonly ref: Span | undefined;
   readonly taskId: Span | undefined;
   readonly requestState: Span | undefined;
@@ -31,6 +33,7 @@ export interface ParamsSurface {
 /** Top-level keys of a JSON-RPC message. */
 export const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = 3;
+const META = 4;
 const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref', 'taskId', 'requestState');
 
 /**
@@ -38,14 +41,17 @@ const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 're
  * validates the whole text. Throws `ScanError`: `parse` for text that is not JSON (RFC 8259, UTF-8, no BOM, depth <= 200),
  * `batch` for an array, `invalid` for JSON that is not one JSON-RPC message. A known key that occurs twice, or with an escape
  * or in another case, is `invalid` too: the gateway and a backend might read different values. An `id` is a string or a safe integer.
+ * `validMeta` is `_meta` of an earlier message, an object: an equal one is not read again, and is `knownMeta` of the surface.
  */
-export function scanEnvelope(body: Buffer): ClientEnvelope {
-  const params = knownMembers(PARAMS_KEYS);
+export function scanEnvelope(body: Buffer, validMeta?: Buffer): ClientEnvelope {
+  const valid = validMeta && { index: META, text: validMeta, isFound: false };
+  const params = knownMembers(PARAMS_KEYS, undefined, valid);
   const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { index: PARAMS, members: params }));
   if (envelope.id !== undefined) checkId(body, envelope.id);
   if (envelope.params !== undefined && !isObjectSpan(body, envelope.params)) return { ...envelope, surface: undefined };
   const [name, uri, args, cursor, meta, ref, taskId, requestState] = params.found;
-  return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, ref, taskId, requestState } };
+  const knownMeta = valid?.isFound === true ? validMeta : undefined;
+  return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, knownMeta, ref, taskId, requestState } };
 }
 
 /**

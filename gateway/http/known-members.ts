@@ -32,6 +32,15 @@ export interface KnownMembers {
   readonly found: (Span | undefined)[];
   /** Members of the value at `index` of `keys`, read in the same pass if it is an object. */
   readonly inner: { readonly index: number; readonly members: KnownMembers } | undefined;
+  /** Text of an object that is not read again where it is the value at `index` of `keys`. */
+  readonly valid: ValidText | undefined;
+}
+
+/** JSON text of an object that has been read before, as the value of the same member. */
+export interface ValidText {
+  readonly index: number;
+  readonly text: Buffer;
+  isFound: boolean;
 }
 
 export const knownKeys = (...keys: string[]): KnownKeys => ({
@@ -40,10 +49,11 @@ export const knownKeys = (...keys: string[]): KnownKeys => ({
 });
 
 /** All results have one hidden class: a second one slows every scan down. */
-export const knownMembers = (keys: KnownKeys, inner?: KnownMembers['inner']): KnownMembers => ({
+export const knownMembers = (keys: KnownKeys, inner?: KnownMembers['inner'], valid?: ValidText): KnownMembers => ({
   keys,
   found: new Array<Span | undefined>(keys.words.length),
   inner,
+  valid,
 });
 
 /** Returns the index in `words` of the key between `start` and `end`, which exclude the quotes; -1 if there is none. */
@@ -72,7 +82,7 @@ export function exactKey(text: Buffer, start: number, end: number, { words, fold
  * Finds the known members of the object at `at` and returns the offset after it. Throws `invalid` if a known key occurs twice or in
  * another spelling, and for an object with too many members. `outer` is the number of enclosing objects.
  */
-export function scanKnown(text: Buffer, at: number, { keys, found, inner }: KnownMembers, outer = 0): number {
+export function scanKnown(text: Buffer, at: number, { keys, found, inner, valid }: KnownMembers, outer = 0): number {
   at = skipWhitespace(text, at + 1);
   if (byteAt(text, at) === CLOSE_OBJECT) return at + 1;
   for (let count = 1; ; count += 1) {
@@ -82,12 +92,22 @@ export function scanKnown(text: Buffer, at: number, { keys, found, inner }: Know
     const start = skipColon(text, keyEnd);
     const isInner = inner !== undefined && index === inner.index && byteAt(text, start) === OPEN_OBJECT;
     if (index !== -1 && found[index] !== undefined) rejectRepeated(keys.words[index]);
-    const end = isInner ? scanKnown(text, start, inner.members, outer + 1) : skipValue(text, start, outer + 1);
+    const end = isInner
+      ? scanKnown(text, start, inner.members, outer + 1)
+      : (endOfValid(text, start, index, valid) ?? skipValue(text, start, outer + 1));
     if (index !== -1) found[index] = { start, end };
     at = skipWhitespace(text, end);
     if (byteAt(text, at) === CLOSE_OBJECT) return at + 1;
     at = nextMember(text, at);
   }
+}
+
+/** Returns the offset after `valid` when it is the value at `start`; `index` is that of the value's key. */
+function endOfValid(text: Buffer, start: number, index: number, valid: ValidText | undefined): number | undefined {
+  if (index !== valid?.index) return undefined;
+  const end = start + valid.text.length;
+  valid.isFound = end <= text.length && valid.text.compare(text, start, end) === 0;
+  return valid.isFound ? end : undefined;
 }
 
 /** Folds case like the most lenient JSON readers: Go folds `ſ` to `s` and the Kelvin sign to `k`. */

@@ -1,5 +1,6 @@
 import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
+import { shortText } from '../../http/short-text.ts';
 import type { CallOutcome } from '../../telemetry/call-observer.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
 
@@ -26,12 +27,12 @@ function outcomeOfReply(reply: Buffer): CallOutcome {
 }
 
 /** The end of `"error"` and of `"isError"`. */
-const MARK = Buffer.from('rror"');
+const MARK = 'rror"';
 
 /** Returns the JSON-RPC code in a reply, `tool_error` for a result with `isError`, and undefined for a success. */
 export function errorTypeOfReply(reply: Buffer): string | undefined {
   // a search is faster than a scan, and every error has it
-  if (!reply.includes(MARK)) return undefined;
+  if (!(shortText(reply) ?? reply).includes(MARK)) return undefined;
   const { error, result } = scanBackendEnvelope(reply);
   if (error) {
     const code = memberOf(reply, error, 'code');

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Identity } from '../../contract/identity.ts';
 import type { Envelope } from '../../http/json-scan.ts';
+import { SHORT, shortText } from '../../http/short-text.ts';
 import type { Session } from '../session.ts';
 import {
   overBudget,
@@ -21,11 +22,6 @@ import { onceDrained, type EventStream } from './event-stream.ts';
 type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly string[]) => void;
 
 const JSON_TYPE = 'application/json';
-/**
- * Longest message that is sent as text, in bytes: Node.js writes text together with the head of the response, and bytes
- * beside it, which costs a call 4 % more time.
- */
-const LONGEST_TEXT = 4_096;
 
 /** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */
 const PRIMED_SINCE = '2025-11-25';
@@ -58,7 +54,7 @@ export class PostAnswer implements Answer, AwaitedReply {
   }
 
   result(result: Buffer | string): void {
-    if (this.#stream || result.length <= LONGEST_TEXT) {
+    if (this.#stream || result.length <= SHORT) {
       this.reply(resultMessage(this.id, result));
       return;
     }
@@ -92,7 +88,8 @@ export class PostAnswer implements Answer, AwaitedReply {
         unread.release();
       });
     }
-    if (message.length <= LONGEST_TEXT) this.replyText(message.toString('latin1'));
+    const text = shortText(message);
+    if (text !== undefined) this.replyText(text);
     else {
       res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
       res.end(message);

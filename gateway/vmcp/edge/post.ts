@@ -13,6 +13,7 @@ import type { VirtualServer } from '../virtual-server.ts';
 import { identityOf, ownId, principalOf } from './caller.ts';
 import { classify } from './modern/classify.ts';
 import { ModernPost } from './modern/modern-post.ts';
+import { lastMeta } from './modern/request-meta.ts';
 import { PostAnswer } from './post-answer.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
 import { STORE_RETRY_AFTER_SECONDS } from '../answers/answer.ts';
@@ -127,7 +128,7 @@ function onMessage(
   body: Buffer,
   held: HeldBytes | undefined,
 ): void {
-  const envelope = scanEnvelope(body);
+  const envelope = scanEnvelope(body, lastMeta());
   const classified = classify(req.headers, body, envelope, server.olderVersionHeaderClients);
   if (classified.era !== 'legacy') {
     modern.serve(req, res, body, envelope, classified, held);

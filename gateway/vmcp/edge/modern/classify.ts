@@ -44,7 +44,7 @@ export function classify(
   olderVersionHeaderClients: readonly string[],
 ): Classified {
   const version = headers['mcp-protocol-version'] as string | undefined;
-  const meta = readMeta(body, envelope.surface?.meta);
+  const meta = readMeta(body, envelope.surface);
   if (envelope.method === undefined) return isModern(version) ? rejected(NO_RESPONSES) : LEGACY;
   if (meta === undefined || !hasClaim(meta)) return unclaimed(version, headers, body, envelope, meta);
   const isInitialize = envelope.method === 'initialize';

@@ -1,4 +1,4 @@
-import { readString } from '../../../http/json-scan.ts';
+import { readString, type ParamsSurface } from '../../../http/json-scan.ts';
 import { isObjectSpan, readKey, visitMembers, type Span } from '../../../http/json-walk.ts';
 import { META } from '../../era.ts';
 
@@ -35,10 +35,11 @@ const NAMES: ReadonlyMap<string, keyof typeof META> = new Map(
  * Reads `_meta`; undefined for one that is absent or no object. Equal texts give the same object, and so do all that
  * cannot describe a request.
  */
-export function readMeta(body: Buffer, span: Span | undefined): RequestMeta | undefined {
+export function readMeta(body: Buffer, surface: ParamsSurface | undefined): RequestMeta | undefined {
+  if (last !== undefined && last.text === surface?.knownMeta) return last;
+  const span = surface?.meta;
   if (span === undefined || !isObjectSpan(body, span)) return undefined;
   const length = span.end - span.start;
-  if (last?.text.length === length && last.text.compare(body, span.start, span.end) === 0) return last;
   const key = length > LONGEST_KNOWN ? undefined : body.toString('latin1', span.start, span.end);
   if (key !== undefined) {
     const known = KNOWN.get(key);
@@ -53,6 +54,9 @@ export function readMeta(body: Buffer, span: Span | undefined): RequestMeta | un
   KNOWN.set(key, meta);
   return meta;
 }
+
+/** Returns the text that `readMeta` has found last: most clients send the same with each request. */
+export const lastMeta = (): Buffer | undefined => last?.text;
 
 const NOTHING = '{}';
 

@@ -10,11 +10,11 @@ import {
   withMember,
   type Span,
 } from '../../../http/json-walk.ts';
+import { shortText } from '../../../http/short-text.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import { SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
-import { SHORT } from '../../transport/modern/result-text.ts';
 
 /** Methods whose results carry a `CacheHint`. */
 const CACHEABLE: ReadonlySet<string> = new Set([
@@ -55,11 +55,11 @@ export class Stamp {
    */
   reply(message: Buffer, id: Buffer, method: string): Buffer | string {
     const open = openOf(message, id);
-    if (message.length > SHORT) {
+    const text = shortText(message);
+    if (text === undefined) {
       const isUsual = open !== undefined && !message.includes(RESULT_TYPE) && !message.includes(META_KEY);
       return isUsual ? this.#insert(message, open, method, NOT_CACHED) : this.#scanned(message, method);
     }
-    const text = message.toString('latin1');
     if (open === undefined || STAMPED.test(text)) return this.#scanned(message, method);
     return text.slice(0, open) + this.#membersAt(message, open, method, NOT_CACHED) + text.slice(open);
   }

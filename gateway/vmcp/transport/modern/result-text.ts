@@ -8,12 +8,11 @@ import {
   visitMembers,
   type Span,
 } from '../../../http/json-walk.ts';
+import { shortText } from '../../../http/short-text.ts';
 import { SERVER_INFO } from '../../era.ts';
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const COMPLETE = Buffer.from('"resultType":"complete"');
-/** Longest reply that is searched as text, in bytes: a copy of a short one costs less than a search of its bytes. */
-export const SHORT = 4_096;
 /** Members that clients of older revisions do not know. */
 const NEW_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 
@@ -26,7 +25,7 @@ export interface InputRequired {
 
 /** Returns the `resultType` of a reply: `complete` for one without, and for an error. Scans only unusual replies. */
 export function resultTypeOf(message: Buffer): string {
-  if (message.length <= SHORT && !message.toString('latin1').includes('"resultType"')) return 'complete';
+  if (shortText(message)?.includes('"resultType"') === false) return 'complete';
   const at = message.indexOf(RESULT_TYPE);
   if (at === -1) return 'complete';
   const end = at + COMPLETE.length;
