@@ -40,11 +40,11 @@ $(1); tests=$$?; wait $$lint; lint=$$?; cat .cache/lint.log >&2; \
 [ $$lint -eq 0 ] || echo 'lint failed: see above' >&2; [ $$tests -eq 0 ] && [ $$lint -eq 0 ]
 endef
 
-# Lint takes the time that the tests leave idle. ALSO='--project cluster' runs `make e2e` beside the others.
+# Lint takes the time that the rest leaves idle. ALSO='--project cluster' runs `make e2e` beside the others.
 test: deps ## install what the tests need, then verify, lint and every test
-	@$(MAKE) --silent -j 4 python redis chromium promtool control-plane build
 	@$(MAKE) --silent verify
-	$(call with_lint,npm run --silent test -- --project pure --project unit --project e2e --project e2e-beside --project e2e-waiting \
+	$(call with_lint,$(MAKE) --silent -j 4 python redis chromium promtool control-plane build && \
+	  npm run --silent test -- --project pure --project unit --project e2e --project e2e-beside --project e2e-waiting \
 	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator --project operator-waiting) $(ALSO),19)
 
 e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind

@@ -78,7 +78,7 @@ export default defineConfig(
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     plugins: { soft },
     rules: {
       'max-lines': ['error', lines(400)],
