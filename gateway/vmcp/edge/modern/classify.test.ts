@@ -15,6 +15,12 @@ const { 'io.modelcontextprotocol/clientInfo': _client, ...withoutClient } = meta
 const list = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/list' };
 const call = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'a' };
 
+const withLogLevel = (level: unknown): object => ({
+  id: 1,
+  method: 'tools/list',
+  params: { _meta: { ...meta, 'io.modelcontextprotocol/logLevel': level } },
+});
+
 function eraOf(headers: Record<string, string>, message: object, olderVersionHeaderClients: string[] = []) {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
   const found = classify(headers, body, scanEnvelope(body), olderVersionHeaderClients);
@@ -43,6 +49,9 @@ describe('the era of a message', () => {
     ['one without _meta', list, { id: 1, method: 'tools/list', params: {} }, -32602],
     ['one without version', list, { id: 1, method: 'tools/list', params: { _meta: withoutVersion } }, -32602],
     ['one without capabilities', list, { id: 1, method: 'tools/list', params: { _meta: withoutCapabilities } }, -32602],
+    ['one with a log level', list, withLogLevel('warning'), 'modern'],
+    ['one with an unknown log level', list, withLogLevel('loud'), -32602],
+    ['one with a log level that is no text', list, withLogLevel(4), -32602],
     ['one without headers', {}, { id: 1, method: 'tools/list', params: { _meta: meta } }, -32020],
     [
       'an old version header',

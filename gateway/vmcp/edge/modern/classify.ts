@@ -3,8 +3,10 @@ import { paramsOf, readString, type ClientEnvelope } from '../../../http/json-sc
 import { isObjectSpan, memberOf } from '../../../http/json-walk.ts';
 import { isModern, META, MODERN_REVISION, nameMemberOf } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
+import { LOG_LEVELS } from '../../log-level.ts';
 import { REVISIONS } from '../../transport/handshake.ts';
 import { decodeHeaderValue } from '../../header-value.ts';
+import { logLevelOf } from './client-facts.ts';
 import { hasClaim, readMeta, type RequestMeta } from './request-meta.ts';
 
 /** Revisions that clients may use, newest first. */
@@ -106,7 +108,8 @@ function unclaimed(
 }
 
 /** Returns the problem of the members that describe the request. */
-function metaRejection({ text, claimed, capabilities, client, repeated }: RequestMeta): Rejection | undefined {
+function metaRejection(meta: RequestMeta): Rejection | undefined {
+  const { text, claimed, capabilities, client, logLevel, repeated } = meta;
   const invalid = (key: string, message: string): Rejection => ({
     code: CODE.invalidParams,
     message: `_meta: "${key}" ${message}`,
@@ -116,6 +119,7 @@ function metaRejection({ text, claimed, capabilities, client, repeated }: Reques
   if (claimed === undefined || claimed === '') return invalid(META.version, 'must be the revision of the request');
   if (!capabilities || !isObjectSpan(text, capabilities)) return invalid(META.capabilities, 'must be an object');
   if (client && !isObjectSpan(text, client)) return invalid(META.client, 'must be an object');
+  if (logLevel && logLevelOf(meta) === -1) return invalid(META.logLevel, `must be one of ${LOG_LEVELS.join(', ')}`);
   return undefined;
 }
 
