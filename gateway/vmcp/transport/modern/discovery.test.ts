@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BackendFailure } from '../channel.ts';
-import { verdictOf, verdictOfFailure } from './discovery.ts';
+import { refusesSessions, verdictOf, verdictOfFailure } from './discovery.ts';
 
 const reply = (members: object): Buffer => Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, ...members }));
 const error = (code: number): Buffer => reply({ error: { code, message: 'no' } });
@@ -51,5 +51,16 @@ describe('a reply to server/discover', () => {
   ])('that is %s %s', (kind, status, era) => {
     const failure = { kind, detail: '', ...(status !== undefined && { status }) };
     expect(verdictOfFailure(failure).era).toBe(era);
+  });
+});
+
+describe('a reply to initialize', () => {
+  it.each([
+    ['of a server of the revision that misses _meta', error(-32602), true],
+    ['of one that does not know the method', error(-32601), true],
+    ['of one that names its revisions', error(-32022), true],
+    ['with a result', reply({ result: {} }), false],
+  ])('%s', (_, message, isRefusal) => {
+    expect(refusesSessions(message)).toBe(isRefusal);
   });
 });

@@ -38,16 +38,11 @@ export function verdictOf(reply: Buffer): Verdict {
   };
 }
 
-/** Codes with which a server of the revision rejects `initialize`. */
-const NO_SESSIONS: ReadonlySet<unknown> = new Set([CODE.unsupportedVersion, CODE.methodNotFound]);
-
-/** Returns true for a reply to `initialize` that a server without sessions sends. */
-export function refusesSessions(reply: Buffer): boolean {
-  const { error } = scanBackendEnvelope(reply);
-  if (!error) return false;
-  const value: unknown = JSON.parse(reply.toString('utf8', error.start, error.end));
-  return isObject(value) && NO_SESSIONS.has(value['code']);
-}
+/**
+ * Returns true for a reply to `initialize` that a server without sessions may send: an error with any code.
+ * @see MCP 2026-07-28, basic/versioning, Compatibility Matrix
+ */
+export const refusesSessions = (reply: Buffer): boolean => scanBackendEnvelope(reply).error !== undefined;
 
 /** Judges a failure on the way. */
 export function verdictOfFailure({ kind, status }: BackendFailure): Verdict {

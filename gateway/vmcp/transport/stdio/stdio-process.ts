@@ -130,8 +130,11 @@ export class StdioProcess implements PooledProcess {
       // some servers end, or never answer again, after a request before `initialize`: so it comes first
       if (refusesSessions(reply)) {
         const params = withMeta(undefined, ownMembers(clientInfo));
-        const verdict = verdictOf(await ask('server/discover', params, Math.min(initTimeoutMs, DISCOVER_MS)));
-        if (verdict.era === 'modern') {
+        const verdict = await ask('server/discover', params, Math.min(initTimeoutMs, DISCOVER_MS)).then(
+          verdictOf,
+          () => undefined, // the refusal of `initialize` says more
+        );
+        if (verdict?.era === 'modern') {
           this.#facts = verdict.facts;
           return;
         }

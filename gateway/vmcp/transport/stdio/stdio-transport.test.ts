@@ -423,6 +423,10 @@ describe('a channel to a faulty server', () => {
     expect((await bad('old').open(ownerOf('s1'), never)).facts.revision).toBe('2024-11-05');
   });
 
+  it('may be of the revision without sessions, whatever the code with which it rejects initialize', async () => {
+    expect((await bad('new').open(ownerOf('s1'), never)).facts.revision).toBe('2026-07-28');
+  });
+
   it('is unavailable when it cannot be executed', async () => {
     const command = () => Promise.resolve({ file: '/no/such/program', args: [], env: {}, envFiles: {} });
     expect((await failureOf(bad('', { command }).open(ownerOf('s1'), never))).kind).toBe('unavailable');

@@ -55,13 +55,14 @@ input.on('line', (line) => {
   const { id, method, params } = JSON.parse(line) as Message;
   if (String(id) === 'p-1') reply(pinged, line);
   else if (method === 'initialize') initialize(id);
+  else if (method === 'server/discover' && start === 'new') reply(id, { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {} });
   else if (method === 'tools/call') tools[params?.name ?? '']?.(id);
 });
 
 function initialize(id: number | undefined): void {
   const answer = { capabilities: {}, serverInfo: { name: 'bad', version: '0' } };
   if (start === 'babble') for (let line = 0; line < 5; line += 1) write('listening on port 3000');
-  else if (start === 'refuse') write({ jsonrpc: '2.0', id, error: { code: -32602, message: 'no' } });
+  else if (start === 'refuse' || start === 'new') write({ jsonrpc: '2.0', id, error: { code: -32602, message: 'no' } });
   else if (start === 'future') reply(id, { ...answer, protocolVersion: '2099-01-01' });
   else if (start !== 'mute') reply(id, { ...answer, protocolVersion: start === 'old' ? '2024-11-05' : '2025-11-25' });
 }
