@@ -249,6 +249,22 @@ describe('messages of the backend', () => {
     ]);
   });
 
+  it('end the subscription that they cancel, and no other call', () => {
+    const { got, lane, call, receive } = connection('shared');
+    const a = lane('A');
+    call(a, 'x');
+    call(a, 'y', undefined, { method: 'subscriptions/listen' });
+    const cancelled = (requestId: unknown): void => {
+      const params = { requestId, _meta: { 'io.modelcontextprotocol/subscriptionId': 2 } };
+      receive(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
+    };
+    cancelled(2);
+    expect(got).toEqual(['y ! unavailable']);
+    got.length = 0;
+    for (const id of [1, 2, 3, '1', null]) cancelled(id);
+    expect(got).toEqual([]);
+  });
+
   it('about a changed list are delivered to every owner', () => {
     const { got, lane, call, receive } = connection('shared');
     const a = lane('A');

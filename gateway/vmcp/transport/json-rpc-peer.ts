@@ -210,6 +210,7 @@ export class JsonRpcPeer {
   #onNotification(message: Buffer, envelope: Envelope, method: string): void {
     if (method === 'notifications/progress') this.#onProgress(message, envelope);
     else if (ABOUT_BACKEND.has(method)) for (const lane of [...this.#lanes]) lane.onMessage(message, envelope);
+    else if (method === 'notifications/cancelled' && this.#endSubscription(message, envelope)) return;
     else if (this.#onSubscription(message, envelope)) return;
     else if (method === 'notifications/subscriptions/acknowledged' || !this.#deliver(message, envelope))
       this.#stray('notification that belongs to no client');
@@ -222,6 +223,15 @@ export class JsonRpcPeer {
     const call = this.#calls.get(Number(message.toString('latin1', id.start, id.end)));
     if (call?.request.method === 'subscriptions/listen') call.sink.message(message, envelope);
     else this.#stray('notification of an unknown subscription');
+    return true;
+  }
+
+  /** Ends the `subscriptions/listen` that a backend cancels. Returns false for another request. @see MCP 2026-07-28, basic/patterns/cancellation */
+  #endSubscription(message: Buffer, { params }: Envelope): boolean {
+    const id = memberOf(message, params, 'requestId');
+    const call = id && this.#calls.get(Number(message.toString('latin1', id.start, id.end)));
+    if (call?.request.method !== 'subscriptions/listen') return false;
+    this.failCall(call.id, { kind: 'unavailable', detail: 'the backend has ended the subscription' });
     return true;
   }
 
