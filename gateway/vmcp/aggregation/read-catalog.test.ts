@@ -107,6 +107,15 @@ describe('nextCursor', () => {
     ['{"nextCursor":7}', undefined],
     ['[]', undefined],
   ])('reads the cursor of %s', (text, expected) => {
-    expect(nextCursor(page(text))).toBe(expected);
+    expect(nextCursor(page(text), '2025-11-25')).toBe(expected);
+  });
+
+  it.each([
+    ['{"nextCursor":""}', ''],
+    ['{"nextCursor":"a"}', 'a'],
+    ['{"nextCursor":null}', undefined],
+    ['{}', undefined],
+  ])('reads the cursor of %s in 2026-07-28, where it may be empty', (text, expected) => {
+    expect(nextCursor(page(text), '2026-07-28')).toBe(expected);
   });
 });

@@ -7,6 +7,7 @@ import {
   skipWhitespace,
   type Span,
 } from '../../http/json-walk.ts';
+import { isModern } from '../era.ts';
 import { hasValidHeaders } from '../tool-headers.ts';
 import type { ListItem } from './catalog.ts';
 import { parseUriTemplate } from './uri-template.ts';
@@ -66,11 +67,15 @@ export function readItems(
   return { items: [...items.values()], warnings: warnings.list() };
 }
 
-/** Returns `nextCursor` of one list result; undefined on the last page. */
-export function nextCursor(result: Buffer): string | undefined {
+/**
+ * Returns `nextCursor` of one list result; undefined on the last page. An empty cursor is one of 2026-07-28 and later; servers of
+ * older revisions end their lists with it. @see MCP 2026-07-28, server/utilities/pagination
+ */
+export function nextCursor(result: Buffer, revision: string): string | undefined {
   const span = whole(result);
   if (!isObjectSpan(result, span)) return undefined;
-  return readString(result, objectMembers(result, span).get('nextCursor')) || undefined;
+  const cursor = readString(result, objectMembers(result, span).get('nextCursor'));
+  return cursor === '' && !isModern(revision) ? undefined : cursor;
 }
 
 const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });

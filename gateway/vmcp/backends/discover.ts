@@ -120,7 +120,7 @@ async function readPages(channel: Channel, method: string, timeoutMs: number, op
         detail: `${method} lists more than ${String(MAX_LIST_BYTES)} bytes`,
       });
     pages.push(page);
-    cursor = nextCursor(page);
+    cursor = nextCursor(page, channel.facts.revision);
     if (cursor !== undefined && seen.has(cursor)) return pages;
     if (cursor !== undefined) seen.add(cursor);
   } while (cursor !== undefined && pages.length < MAX_PAGES);
