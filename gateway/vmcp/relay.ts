@@ -5,7 +5,7 @@ import type { Answer } from './answers/answer.ts';
 import { errorMessage, resultMessage } from './message.ts';
 import { CODE } from './error-codes.ts';
 import { passesLogLevel } from './log-level.ts';
-import { capabilityFor, type PausableCall } from './server-requests.ts';
+import { capabilityFor, missingFor, namesOf, type PausableCall } from './server-requests.ts';
 import { remoteConnectionOf, type Session } from './session.ts';
 import type { Channel } from './transport/channel.ts';
 
@@ -41,13 +41,19 @@ function deliver({ session, answer, envelope }: BackendMessage, message: Buffer)
 
 function relayRequest(from: BackendMessage): void {
   const { session, channel, message, envelope, call } = from;
-  const { id, method = '' } = envelope;
+  const { id, method = '', params } = envelope;
   if (id === undefined) return;
   const backendId = message.subarray(id.start, id.end);
   const capability = capabilityFor(method);
-  if (capability === undefined || !session.offers.has(capability)) {
+  if (capability === undefined) {
     answerUnroutable(channel, message, envelope);
-    if (capability !== undefined) from.answer?.lacks?.(capability);
+    return;
+  }
+  const missing = missingFor(method, message, params, session);
+  if (missing) {
+    if (!session.offers.has(capability)) answerUnroutable(channel, message, envelope);
+    else channel.send(errorMessage(backendId, CODE.invalidParams, `the client does not offer ${namesOf(missing)}`));
+    from.answer?.lacks?.(missing);
     return;
   }
   const isReachable =

@@ -1,6 +1,6 @@
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { scanEnvelope } from '../http/json-scan.ts';
-import { ServerRequests } from './server-requests.ts';
+import { missingFor, ServerRequests } from './server-requests.ts';
 import type { Channel } from './transport/channel.ts';
 
 function fixture() {
@@ -64,4 +64,32 @@ it('accepts at most a hundred requests that belong to calls', () => {
   const { forward } = fixture();
   for (let id = 0; id < 100; id += 1) forward(id, call());
   expect(forward(100, call())).toBeUndefined();
+});
+
+describe('the capabilities that a client misses for a question', () => {
+  const missing = (method: string, params: object | undefined, declared: object): object | undefined => {
+    const text = Buffer.from(JSON.stringify(params ?? {}));
+    const client = { offers: new Set(Object.keys(declared)), capabilities: JSON.stringify(declared) };
+    return missingFor(method, text, params && { start: 0, end: text.length }, client);
+  };
+
+  it.each<[string, object | undefined, object, object | undefined]>([
+    ['roots/list', undefined, { roots: {} }, undefined],
+    ['roots/list', undefined, {}, { roots: {} }],
+    ['elicitation/create', {}, {}, { elicitation: {} }],
+    ['elicitation/create', {}, { elicitation: {} }, undefined],
+    ['elicitation/create', { mode: 'form' }, { elicitation: {} }, undefined],
+    ['elicitation/create', { mode: 'form' }, { elicitation: { form: {}, url: {} } }, undefined],
+    ['elicitation/create', {}, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
+    ['elicitation/create', { mode: 'url' }, { elicitation: { url: {} } }, undefined],
+    ['elicitation/create', { mode: 'url' }, { elicitation: {} }, { elicitation: { url: {} } }],
+    ['elicitation/create', { mode: 'url' }, {}, { elicitation: { url: {} } }],
+    ['sampling/createMessage', {}, { sampling: {} }, undefined],
+    ['sampling/createMessage', { tools: [] }, { sampling: {} }, { sampling: { tools: {} } }],
+    ['sampling/createMessage', { toolChoice: {} }, { sampling: { context: {} } }, { sampling: { tools: {} } }],
+    ['sampling/createMessage', { tools: [] }, { sampling: { tools: {} } }, undefined],
+    ['sampling/createMessage', { tools: [] }, { sampling: true }, { sampling: { tools: {} } }],
+  ])('%s with %j of a client that declares %j', (method, params, declared, expected) => {
+    expect(missing(method, params, declared)).toEqual(expected);
+  });
 });

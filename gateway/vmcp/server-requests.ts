@@ -1,5 +1,6 @@
+import { isObject } from '../contract/json.ts';
 import { memberOf, splice, type Span } from '../http/json-walk.ts';
-import type { Envelope } from '../http/json-scan.ts';
+import { readString, type Envelope } from '../http/json-scan.ts';
 import type { Channel } from './transport/channel.ts';
 
 /** Requests that a client may answer, by method, with the capability that the client declares for each. */
@@ -120,6 +121,49 @@ function memberText(text: Buffer, object: Span | undefined, key: string): string
  * answer.
  */
 export const capabilityFor = (method: string): string | undefined => CAPABILITIES.get(method);
+
+/** Client capabilities, as a client declares them. */
+export type Capabilities = Readonly<Record<string, object>>;
+
+/** Capabilities of one client: their names, and their JSON text. */
+interface Declared {
+  readonly offers: ReadonlySet<string>;
+  readonly capabilities: string;
+}
+
+/**
+ * Returns the capabilities that a client has to declare in addition to be asked this; undefined when it may be asked.
+ * `params` is a span of `text`. @see MCP 2026-07-28, client/elicitation and client/sampling, Capabilities
+ */
+export function missingFor(
+  method: string,
+  text: Buffer,
+  params: Span | undefined,
+  { offers, capabilities }: Declared,
+): Capabilities | undefined {
+  const name = capabilityFor(method);
+  if (name === undefined) return undefined;
+  const feature = featureOf(name, text, params);
+  if (!offers.has(name)) return { [name]: feature === undefined || feature === 'form' ? {} : { [feature]: {} } };
+  if (feature === undefined) return undefined;
+  const declared = (JSON.parse(capabilities) as Readonly<Record<string, unknown>>)[name];
+  const has = (each: string): boolean => isObject(declared) && Object.hasOwn(declared, each);
+  // a client that names no mode has the form
+  return has(feature) || (feature === 'form' && !has('url')) ? undefined : { [name]: { [feature]: {} } };
+}
+
+/** Returns the part of a capability that a question needs. */
+function featureOf(capability: string, text: Buffer, params: Span | undefined): string | undefined {
+  if (capability === 'elicitation') return readString(text, memberOf(text, params, 'mode')) === 'url' ? 'url' : 'form';
+  const hasTools = ['tools', 'toolChoice'].some((name) => memberOf(text, params, name) !== undefined);
+  return capability === 'sampling' && hasTools ? 'tools' : undefined;
+}
+
+/** Returns the names of capabilities for a message: `elicitation.url`. */
+export const namesOf = (capabilities: Capabilities): string =>
+  Object.entries(capabilities)
+    .map(([name, features]) => [name, ...Object.keys(features)].join('.'))
+    .join(', ');
 
 /** Client capabilities that the gateway declares to backends: those whose requests it forwards. */
 export const RELAYED_CAPABILITIES: readonly string[] = [...CAPABILITIES.values()];

@@ -1,5 +1,6 @@
 import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
+import type { Capabilities } from '../server-requests.ts';
 import type { ReplySink } from '../transport/channel.ts';
 
 /** A call that ends when its client can no longer receive the reply. */
@@ -42,8 +43,8 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   cut(): void;
   /** False as long as nothing was sent. */
   readonly started: boolean;
-  /** Rejects the call, because its backend needs a capability that the client has not declared. */
-  lacks?(capability: string): void;
+  /** Rejects the call, because its backend needs capabilities that the client has not declared. */
+  lacks?(missing: Capabilities): void;
   /** Calls back once when everything sent so far has drained. */
   onDrain(callback: () => void): void;
 }

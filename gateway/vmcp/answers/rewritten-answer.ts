@@ -1,5 +1,6 @@
 import type { Envelope } from '../../http/json-scan.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
+import type { Capabilities } from '../server-requests.ts';
 import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
 import type { Budget } from '../budgets/limits.ts';
 
@@ -84,8 +85,8 @@ export class RewrittenAnswer implements Answer {
     return this.#answer.busy(description, budget);
   }
 
-  lacks(capability: string): void {
-    this.#answer.lacks?.(capability);
+  lacks(missing: Capabilities): void {
+    this.#answer.lacks?.(missing);
   }
 
   watchClient(call: WatchingCall): void {

@@ -6,9 +6,11 @@ import type { SuspendedCall, SuspendedCalls } from '../../calls/suspended-calls.
 import type { Budget } from '../../budgets/limits.ts';
 import { CODE } from '../../error-codes.ts';
 import { errorMessage } from '../../message.ts';
+import { namesOf, type Capabilities } from '../../server-requests.ts';
 import type { Session } from '../../session.ts';
 import { resultTypeOf } from '../../transport/modern/result-text.ts';
 import type { SealKeys } from '../../replicas/seal-keys.ts';
+import { questionFault } from './questions/question-fault.ts';
 import { LONGEST_STATE, type Binding, type RequestStates } from './request-state.ts';
 import type { TaskIds } from './tasks/task-ids.ts';
 import { declaresTasks, taskIdIn, TASKS_UNDECLARED, withTaskId } from './tasks/task-text.ts';
@@ -97,11 +99,11 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     this.#askSoon();
   }
 
-  /** Rejects the call: the backend needs a capability that the client has not declared. */
-  lacks(capability: string): void {
-    const message = `the backend needs the client capability "${capability}": declare it and send the request again`;
+  /** Rejects the call: the backend needs capabilities that the client has not declared. */
+  lacks(missing: Capabilities): void {
+    const message = `the backend needs the client capability "${namesOf(missing)}": declare it and send the request again`;
     this.#settle((out) => {
-      out.error(CODE.missingCapability, message, { requiredCapabilities: { [capability]: {} } });
+      out.error(CODE.missingCapability, message, { requiredCapabilities: missing });
     });
     this.#out = undefined;
     this.#call?.clientLeft();
@@ -121,9 +123,16 @@ export class RoundsAnswer implements Answer, SuspendedCall {
 
   reply(message: Buffer, errorType?: string): void {
     const type = resultTypeOf(message);
-    if (type === 'input_required') this.#reply(this.#sealed(message), errorType);
+    if (type === 'input_required') this.#replyQuestions(message, errorType);
     else if (type === 'task') this.#replyTask(message, errorType);
     else this.#reply(message, errorType);
+  }
+
+  #replyQuestions(message: Buffer, errorType: string | undefined): void {
+    const fault = questionFault(message, this.#session);
+    if (fault === undefined) this.#reply(this.#sealed(message), errorType);
+    else if (fault !== 'invalid') this.lacks(fault);
+    else this.error(CODE.internal, 'the backend asks for input in a form that is not MCP');
   }
 
   /** Sends a reply; undefined for one whose state or task id is too long. */
