@@ -41,3 +41,15 @@ it.each([
 ])('asks the client for what the backend asks for, byte for byte: %s', (request, expected) => {
   expect(askedFor(request)).toBe(expected);
 });
+
+it('gives a question by URL the id that sessions need, and keeps one that it has', () => {
+  const page = (more: object = {}): string =>
+    JSON.stringify({ method: 'elicitation/create', params: { mode: 'url', url: 'https://a.example/', ...more } });
+  const idIn = (asked: string): unknown =>
+    (JSON.parse(asked) as { params: { elicitationId?: unknown } }).params.elicitationId;
+  const first = idIn(askedFor(page()));
+  expect(first).toMatch(/^[0-9a-f-]{36}$/u);
+  expect(idIn(askedFor(page()))).not.toBe(first);
+  expect(idIn(askedFor(page({ elicitationId: 'own' })))).toBe('own');
+  expect(idIn(askedFor(page().replace('"url"', '"form"')))).toBeUndefined();
+});

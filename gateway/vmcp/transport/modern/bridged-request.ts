@@ -1,5 +1,6 @@
-import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
-import { memberOf, withMember } from '../../../http/json-walk.ts';
+import { randomUUID } from 'node:crypto';
+import { readString, scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
+import { isObjectSpan, memberOf, splice, withMember } from '../../../http/json-walk.ts';
 import { CODE } from '../../error-codes.ts';
 import { errorMessage } from '../../message.ts';
 import {
@@ -155,7 +156,7 @@ export class BridgedRequest implements ReplySink, RequestHandle {
   /** Sends one question to the client as a request. */
   #ask(id: string, request: string): void {
     if (this.#isDone) return;
-    const text = Buffer.from(request);
+    const text = withElicitationId(Buffer.from(request));
     const whole = { start: 0, end: text.length };
     const members = ['method', 'params'].flatMap((name) => {
       const span = memberOf(text, whole, name);
@@ -196,4 +197,20 @@ export class BridgedRequest implements ReplySink, RequestHandle {
     this.#onEnd(this);
     report();
   }
+}
+
+/**
+ * Returns a question with an `elicitationId` where it leads to a URL: 2025-11-25 requires one, and 2026-07-28 has none.
+ * @see MCP 2025-11-25, client/elicitation, URL Mode Elicitation Requests
+ */
+function withElicitationId(question: Buffer): Buffer {
+  const whole = { start: 0, end: question.length };
+  const params = isObjectSpan(question, whole) ? memberOf(question, whole, 'params') : undefined;
+  if (!params || !isObjectSpan(question, params)) return question;
+  const isPage =
+    readString(question, memberOf(question, whole, 'method')) === 'elicitation/create' &&
+    readString(question, memberOf(question, params, 'mode')) === 'url';
+  if (!isPage || memberOf(question, params, 'elicitationId')) return question;
+  const identified = withMember(question, params, 'elicitationId', JSON.stringify(randomUUID()));
+  return splice(question, whole, params, identified);
 }
