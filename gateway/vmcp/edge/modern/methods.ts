@@ -6,7 +6,7 @@ import { readResource } from '../../methods/read-resource.ts';
 import { limited, type ObservedMethod } from '../../methods/limited.ts';
 import { discover } from './discover.ts';
 import { listen } from './listen.ts';
-import { multiRound, withSecrets } from './multi-round.ts';
+import { multiRound, singleRound, withSecrets } from './multi-round.ts';
 import type { Rounds } from './rounds-answer.ts';
 import { getSkill, listSkills, readDirectory } from './skills.ts';
 import { taskMethod } from './tasks/task-method.ts';
@@ -23,7 +23,7 @@ export const modernMethods = (rounds: Rounds): ReadonlyMap<string, ObservedMetho
     ['resources/read', limited(multiRound(readResource, rounds))],
     ['prompts/list', list('prompts')],
     ['prompts/get', limited(multiRound(getPrompt, rounds))],
-    ['completion/complete', limited(complete)],
+    ['completion/complete', limited(singleRound(complete))],
     ['skills/list', listSkills],
     ['skills/get', limited(multiRound(getSkill, rounds))],
     ['resources/directory/read', limited(multiRound(readDirectory, rounds))],

@@ -5,12 +5,15 @@ import { CODE } from '../../error-codes.ts';
 import type { Method } from '../../methods/method.ts';
 import { KeyValueStoreUnavailable } from '../../../kvstore/key-value-store.ts';
 import type { Answer } from '../../answers/answer.ts';
+import { RewrittenAnswer } from '../../answers/rewritten-answer.ts';
+import { errorMessage } from '../../message.ts';
+import { resultTypeOf } from '../../transport/modern/result-text.ts';
 import { later } from '../../methods/later.ts';
 import { answerCallEnded } from '../../replicas/resumed-calls.ts';
 import type { SealKeys } from '../../replicas/seal-keys.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
 import { bindingOf, type Binding, type RequestState } from './request-state.ts';
-import { RoundsAnswer, type Rounds } from './rounds-answer.ts';
+import { RoundsAnswer, UNKNOWN_TYPE, type Rounds } from './rounds-answer.ts';
 
 /**
  * Serves a method whose results may ask the client for input: a repeated request with `requestState` continues an
@@ -42,6 +45,15 @@ export const multiRound = (method: Method, rounds: Rounds): Method =>
     if (state instanceof Promise) stored(server, request, answer, state, continueWith);
     else continueWith(state);
   });
+
+/** Serves a method whose results are always complete. @see MCP 2026-07-28, basic/patterns/mrtr, Supported Requests */
+export const singleRound =
+  (method: Method): Method =>
+  (server, session, request, answer) => {
+    const whole = (reply: Buffer): Buffer =>
+      resultTypeOf(reply) === 'complete' ? reply : errorMessage(answer.id, CODE.internal, UNKNOWN_TYPE);
+    method(server, session, request, new RewrittenAnswer(answer, whole));
+  };
 
 /** Continues a call that waits for input: here, or at another replica. */
 function resume(

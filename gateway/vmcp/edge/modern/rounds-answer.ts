@@ -26,6 +26,9 @@ export interface Rounds {
   readonly replica: () => string | undefined;
 }
 
+/** Message for a result that clients must not receive. @see MCP 2026-07-28, basic, ResultType */
+export const UNKNOWN_TYPE = 'the backend sent a result of a type that this method does not have';
+
 /**
  * Answer to a call that may need several requests of the client. A request of a backend in mid call ends the client's
  * request with `input_required`; the call waits here for the request that brings the answers. The state of a backend
@@ -125,7 +128,8 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     const type = resultTypeOf(message);
     if (type === 'input_required') this.#replyQuestions(message, errorType);
     else if (type === 'task') this.#replyTask(message, errorType);
-    else this.#reply(message, errorType);
+    else if (type === 'complete') this.#reply(message, errorType);
+    else this.error(CODE.internal, UNKNOWN_TYPE);
   }
 
   #replyQuestions(message: Buffer, errorType: string | undefined): void {

@@ -4,15 +4,15 @@ import { BridgedRequest } from './bridged-request.ts';
 
 const REQUEST: BackendRequest = { method: 'tools/call', params: undefined, id: Buffer.from('7'), timeoutMs: 1_000 };
 
-/** Returns what the client gets when the backend asks for `request`, a JSON text. */
-function askedFor(request: string): string {
-  const asked: string[] = [];
+/** Returns what the client gets when the backend replies with `result`, a JSON text: a message, a reply or the kind of a failure. */
+function received(result: string): string {
+  const got: string[] = [];
   const sink: ReplySink = {
-    reply: () => undefined,
+    reply: (message) => void got.push(message.toString()),
     part: () => true,
     end: () => undefined,
-    message: (message) => void asked.push(message.toString()),
-    fail: ({ kind }: BackendFailure) => void asked.push(kind),
+    message: (message) => void got.push(message.toString()),
+    fail: ({ kind }: BackendFailure) => void got.push(kind),
   };
   const handle = { cancel() {}, resume() {}, pauseTimeout() {}, restartTimeout() {} };
   const bridged = new BridgedRequest(
@@ -22,11 +22,14 @@ function askedFor(request: string): string {
     () => '"q1"',
     () => undefined,
   );
-  const result = `{"resultType":"input_required","inputRequests":{"a":${request}}}`;
   bridged.reply(Buffer.from(`{"jsonrpc":"2.0","id":7,"result":${result}}`));
   bridged.cancel('the test has ended');
-  return asked[0] ?? '';
+  return got[0] ?? '';
 }
+
+/** Returns what the client gets when the backend asks for `request`, a JSON text. */
+const askedFor = (request: string): string =>
+  received(`{"resultType":"input_required","inputRequests":{"a":${request}}}`);
 
 it.each([
   ['{"method":"m"}', '{"jsonrpc":"2.0","id":"q1","method":"m"}'],
@@ -52,4 +55,9 @@ it('gives a question by URL the id that sessions need, and keeps one that it has
   expect(idIn(askedFor(page()))).not.toBe(first);
   expect(idIn(askedFor(page({ elicitationId: 'own' })))).toBe('own');
   expect(idIn(askedFor(page().replace('"url"', '"form"')))).toBeUndefined();
+});
+
+it('rejects a result of a type that MCP does not have', () => {
+  expect(received('{"resultType":"partial","content":[]}')).toBe('garbage');
+  expect(received('{"resultType":"complete","content":[]}')).toContain('"content":[]');
 });

@@ -67,6 +67,7 @@ export class BridgedRequest implements ReplySink, RequestHandle {
     if (needed) this.#nextRound(needed);
     else if (type === 'task')
       this.#refuse('the backend answers with a task, which only clients of MCP 2026-07-28 can follow');
+    else if (type !== 'complete') this.fail({ kind: 'garbage', detail: 'a result of a type that MCP does not have' });
     else
       this.#end(() => {
         this.#sink.reply(this.#request.client ? asOlderReply(message) : message);
