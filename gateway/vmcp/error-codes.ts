@@ -6,6 +6,7 @@ export const CODE = {
   invalidParams: -32602,
   internal: -32603,
   resourceNotFound: -32002,
+  urlRequired: -32042,
   timeout: -32001,
   reauthenticate: -32001,
   denied: -32003,

@@ -1,5 +1,5 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
-import { memberOf } from '../../../http/json-walk.ts';
+import { memberOf, type Span } from '../../../http/json-walk.ts';
 import {
   overBudget,
   STORE_RETRY_AFTER_SECONDS,
@@ -11,9 +11,11 @@ import { RETRY_AFTER_SECONDS, type Budget } from '../../budgets/limits.ts';
 import { CODE } from '../../error-codes.ts';
 import { passesLogLevel } from '../../log-level.ts';
 import { errorMessage, resultMessage } from '../../message.ts';
+import { namesOf } from '../../server-requests.ts';
 import type { Session } from '../../session.ts';
 import type { PostAnswer } from '../post-answer.ts';
 import type { CacheHint } from '../../aggregation/cache-hint.ts';
+import { withoutUrlError } from './questions/older-error.ts';
 import type { Stamp } from './stamp.ts';
 
 /** HTTP status by JSON-RPC code; 200 for others. @see MCP 2026-07-28, basic/transports */
@@ -27,13 +29,8 @@ const STATUS: Readonly<Record<number, 400 | 404>> = {
   [CODE.unsupportedVersion]: 400,
 };
 
-const MISSING_CAPABILITY = Buffer.from(String(CODE.missingCapability));
-
-/** Returns true for a backend's error that the status must show, too. */
-function isMissingCapability(message: Buffer): boolean {
-  const code = memberOf(message, scanBackendEnvelope(message).error, 'code');
-  return code !== undefined && message.toString('latin1', code.start, code.end) === String(CODE.missingCapability);
-}
+/** Beginning of the codes of errors that are not passed on as they are. */
+const OWN_RANGE = Buffer.from('-320');
 
 /** Parts of results that do not come from backends. */
 export interface ResultParts {
@@ -87,14 +84,39 @@ export class ModernAnswer implements Answer {
   reply(message: Buffer): void {
     const stamped = this.#resultParts.stamp.reply(message, this.id, this.#method);
     if (typeof stamped === 'string') this.#out.replyText(stamped);
-    else if (
-      stamped === message &&
-      !this.started &&
-      message.includes(MISSING_CAPABILITY) &&
-      isMissingCapability(message)
-    )
-      this.#out.send(400, stamped);
-    else this.#out.reply(stamped);
+    else if (stamped !== message || !message.includes(OWN_RANGE) || !this.#replyError(message))
+      this.#out.reply(stamped);
+  }
+
+  /** Answers an error of a backend whose code means something else here. Returns false for another reply. */
+  #replyError(message: Buffer): boolean {
+    const { error } = scanBackendEnvelope(message);
+    const span = memberOf(message, error, 'code');
+    switch (error && span && Number(message.toString('latin1', span.start, span.end))) {
+      case CODE.missingCapability:
+      case CODE.headerMismatch:
+        if (this.started) return false;
+        this.#out.send(400, message);
+        return true;
+      case CODE.unsupportedVersion: // of the backend: the gateway supports it
+        this.error(CODE.internal, 'the backend does not support the revision of the request any more');
+        return true;
+      case CODE.urlRequired:
+        if (error) this.#askForUrls(message, error);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #askForUrls(message: Buffer, error: Span): void {
+    const found = withoutUrlError(message, error, this.#method, this.#session);
+    if (found.kind === 'result') this.result(found.text);
+    else if (found.kind === 'error') this.error(CODE.internal, found.message, found.data);
+    else {
+      const text = `the backend needs the client capability "${namesOf(found.capabilities)}"`;
+      this.error(CODE.missingCapability, text, { requiredCapabilities: found.capabilities });
+    }
   }
 
   part(piece: Buffer): boolean {
@@ -108,9 +130,9 @@ export class ModernAnswer implements Answer {
     this.reply(reply);
   }
 
-  /** Sends progress and log messages. The revision has no requests of the server. */
+  /** Sends progress and log messages. The revision has no requests of the server, and does not announce the end of a question. */
   message(message: Buffer, envelope: Envelope): void {
-    if (envelope.id !== undefined) return;
+    if (envelope.id !== undefined || envelope.method === 'notifications/elicitation/complete') return;
     if (envelope.method === 'notifications/message') {
       if (this.#logLevel === -1 || !passesLogLevel(this.#logLevel, message, envelope)) return;
     }
