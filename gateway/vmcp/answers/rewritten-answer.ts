@@ -4,16 +4,25 @@ import type { Capabilities } from '../server-requests.ts';
 import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
 import type { Budget } from '../budgets/limits.ts';
 
-/** Answer that changes the reply of a backend on its way to the client. */
+/** Answer that changes the reply of a backend on its way to the client, or what the backend sends before it. */
 export class RewrittenAnswer implements Answer {
   readonly collects = true;
   readonly #answer: Answer;
   readonly #rewrite: (message: Buffer) => Buffer;
+  readonly #relay: Answer['message'];
   #parts: Buffer[] = [];
 
-  constructor(answer: Answer, rewrite: (message: Buffer) => Buffer) {
+  /** `relay` sends the messages before the reply. */
+  constructor(
+    answer: Answer,
+    rewrite: (message: Buffer) => Buffer,
+    relay: Answer['message'] = (message, envelope) => {
+      answer.message(message, envelope);
+    },
+  ) {
     this.#answer = answer;
     this.#rewrite = rewrite;
+    this.#relay = relay;
   }
 
   get id(): Buffer {
@@ -66,7 +75,7 @@ export class RewrittenAnswer implements Answer {
   }
 
   message(message: Buffer, envelope: Envelope): void {
-    this.#answer.message(message, envelope);
+    this.#relay(message, envelope);
   }
 
   challenge(description: string, scopes?: readonly string[]): boolean {

@@ -12,6 +12,7 @@ import { later } from '../../methods/later.ts';
 import { answerCallEnded } from '../../replicas/resumed-calls.ts';
 import type { SealKeys } from '../../replicas/seal-keys.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
+import { withOwnProgress } from './questions/own-progress.ts';
 import { bindingOf, type Binding, type RequestState } from './request-state.ts';
 import { RoundsAnswer, UNKNOWN_TYPE, type Rounds } from './rounds-answer.ts';
 
@@ -37,7 +38,8 @@ export const multiRound = (method: Method, rounds: Rounds): Method =>
       if (!state) {
         const message = '"requestState" is not valid for this request: send the request again without it';
         answer.error(CODE.invalidParams, message, { reason: 'invalid_request_state' });
-      } else if ('handle' in state) resume(server, rounds, state, request, answer);
+      } else if ('handle' in state)
+        resume(server, rounds, state, request, withOwnProgress(answer, body, request.envelope.params));
       else begin(withState(request, span, state.inner));
     };
     const sealed = readString(body, span);
