@@ -14,6 +14,11 @@ export interface ExchangeHost {
   readonly hasSession: boolean;
   /** Returns the headers of a GET that resumes after an event. Rejects when no credential is available. */
   resumeHeaders(lastEventId: string): Promise<string[]>;
+  /**
+   * Receives the code of an error with status 400. Returns true when the backend does not speak the revision of the request any
+   * more.
+   */
+  rejected?(code: number, method: string): boolean;
   /** Receives the headers of the reply before the sink receives any part of it. */
   replyHeaders?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
 }

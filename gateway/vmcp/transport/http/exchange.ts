@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
-import { splice } from '../../../http/json-walk.ts';
+import { memberOf, splice } from '../../../http/json-walk.ts';
 import { ReplyRewriter } from '../../../http/reply-rewriter.ts';
 import {
   LONGEST_HOLD_MS,
@@ -263,7 +263,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #onJson(body: Buffer): void {
     const isRefusal = this.#status >= 500 || this.#status === 401 || this.#status === 403;
     const envelope = isRefusal ? undefined : scanReply(body, this.#status);
-    if (!envelope || !isReplyTo(this.#ownId, body, envelope) || this.#isSessionLost(body, envelope)) {
+    const isOwn = envelope && isReplyTo(this.#ownId, body, envelope);
+    if (!isOwn || this.#isSessionLost(body, envelope) || this.#isRejected(body, envelope)) {
       this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
       return;
     }
@@ -272,6 +273,12 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   #isSessionLost(body: Buffer, envelope: Envelope): boolean {
     return this.#status === 404 && this.#host.hasSession && isLostSession(body, envelope, this.#request.repeated);
+  }
+
+  #isRejected(body: Buffer, { error }: Envelope): boolean {
+    const code = this.#status === 400 && this.#host.rejected ? memberOf(body, error, 'code') : undefined;
+    if (!code) return false;
+    return this.#host.rejected?.(Number(body.toString('latin1', code.start, code.end)), this.#request.method) === true;
   }
 
   #onEvent(data: Buffer): void {

@@ -1,6 +1,8 @@
 import type { Dispatcher } from 'undici';
 import type { Logger } from '../../../contract/logger.ts';
+import { scanBackendEnvelope } from '../../../http/json-scan.ts';
 import { SIGN, type CredentialHeaders } from '../../../outgoing/authenticator.ts';
+import { CODE } from '../../error-codes.ts';
 import type { BackendRequest, Channel, ChannelOwner, ReplySink, RequestHandle, ServerFacts } from '../channel.ts';
 import { DISCOVERY } from '../channel.ts';
 import type { ClientInfo } from '../handshake.ts';
@@ -92,6 +94,13 @@ export class ModernChannel implements Channel, ExchangeHost {
     // see above
   }
 
+  /** Reads the tools again after a call whose headers do not fit: the backend has changed the tool. */
+  rejected(code: number, method: string): boolean {
+    if (code === CODE.headerMismatch && method === 'tools/call')
+      this.#owner.onMessage(TOOLS_CHANGED, scanBackendEnvelope(TOOLS_CHANGED));
+    return code === CODE.unsupportedVersion && method !== 'server/discover';
+  }
+
   sessionLost(): void {
     // there is no session
   }
@@ -145,6 +154,8 @@ export class ModernChannel implements Channel, ExchangeHost {
     };
   }
 }
+
+const TOOLS_CHANGED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
 
 /** Returns the host of an exchange that uses other connections. */
 const streamHost = (channel: ModernChannel, dispatcher: Dispatcher): ExchangeHost => ({
