@@ -39,7 +39,7 @@ function resultOf({ method = '', params }: Message): object {
         const asked = { method: 'elicitation/create', params: { message: 'm', requestedSchema: { type: 'object' } } };
         return { resultType: 'input_required', requestState: params?.uri, inputRequests: { q: asked } };
       }
-      return { contents: [{ uri: params.uri, text: 'read' }] };
+      return { contents: [{ uri: params.uri, text: 'read' }], ttlMs: 60_000, cacheScope: 'public' };
     default:
       return { content: [] };
   }
@@ -98,6 +98,14 @@ describe('a client whose request the gateway and a backend could read differentl
     const ofAdmin = { name: 'x', uri: 'doc://a', requestState: await state({ groups: ['admins'] }) };
     expect(await read(ofAdmin, { groups: [] })).toMatchObject(INVALID_STATE);
     expect(await read(ofAdmin, { groups: ['admins'] })).toMatchObject({ result: { contents: [{ text: 'read' }] } });
+  });
+
+  it('gets a resource that no cache may give to a user whom a policy denies it', async () => {
+    const world = await startWorld();
+    const asked = await world.send('resources/read', { uri: 'doc://a' }, 'doc://a');
+    const more = { uri: 'doc://a', requestState: asked.result?.['requestState'], inputResponses: {} };
+    const { result } = await world.send('resources/read', more, 'doc://a');
+    expect(result).toMatchObject({ contents: [{ text: 'read' }], ttlMs: 60_000, cacheScope: 'private' });
   });
 
   it('cannot pass a state of its own in a session', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readCacheHint, strictest } from './cache-hint.ts';
+import { privateReply, readCacheHint, strictest } from './cache-hint.ts';
 
 it.each([
   [
@@ -24,4 +24,14 @@ it('passes on the strictest hint, for at most 30 s', () => {
   expect(strictest([long])).toEqual({ ttlMs: 30_000, cacheScope: 'public' });
   expect(strictest([long, { ttlMs: 10, cacheScope: 'private' }])).toEqual({ ttlMs: 10, cacheScope: 'private' });
   expect(strictest([])).toEqual({ ttlMs: 0, cacheScope: 'private' });
+});
+
+it.each([
+  ['{"contents":[],"ttlMs":5,"cacheScope":"public"}', '{"contents":[],"ttlMs":5,"cacheScope":"private"}'],
+  ['{"cacheScope" : "private","n":1.0}', '{"cacheScope" : "private","n":1.0}'],
+  ['{"contents":[{"cacheScope":"public"}]}', '{"contents":[{"cacheScope":"public"}]}'],
+  ['{"contents":[]}', '{"contents":[]}'],
+])('makes the result %s private', (result, expected) => {
+  const reply = (text: string): string => `{"jsonrpc":"2.0","id":1,"result":${text}}`;
+  expect(privateReply(Buffer.from(reply(result))).toString()).toBe(reply(expected));
 });

@@ -1,4 +1,6 @@
 import { parseObject } from '../../contract/json.ts';
+import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
+import { memberOf, splice } from '../../http/json-walk.ts';
 
 /** Time for which a client may keep a list, a resource or the capabilities. @see MCP 2026-07-28, SEP-2549 */
 export interface CacheHint {
@@ -28,4 +30,14 @@ export function strictest(hints: readonly CacheHint[]): CacheHint {
     ttlMs: Math.min(LONGEST_TTL_MS, ...hints.map(({ ttlMs }) => ttlMs)),
     cacheScope: hints.every(({ cacheScope }) => cacheScope === 'public') ? 'public' : 'private',
   };
+}
+
+const SCOPE = Buffer.from('"cacheScope"');
+
+/** Returns a reply whose result only its user may cache. */
+export function privateReply(message: Buffer): Buffer {
+  if (!message.includes(SCOPE)) return message;
+  const scope = memberOf(message, scanBackendEnvelope(message).result, 'cacheScope');
+  if (!scope || readString(message, scope) !== 'public') return message;
+  return splice(message, { start: 0, end: message.length }, scope, '"private"');
 }

@@ -14,7 +14,7 @@ import { errorMessage, resultMessage } from '../../message.ts';
 import { namesOf } from '../../server-requests.ts';
 import type { Session } from '../../session.ts';
 import type { PostAnswer } from '../post-answer.ts';
-import type { CacheHint } from '../../aggregation/cache-hint.ts';
+import { privateReply, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { withoutUrlError } from './questions/older-error.ts';
 import type { Stamp } from './stamp.ts';
 
@@ -29,6 +29,9 @@ const STATUS: Readonly<Record<number, 400 | 404>> = {
   [CODE.unsupportedVersion]: 400,
 };
 
+/** Methods whose results backends declare to be cacheable. */
+const READS: ReadonlySet<string> = new Set(['resources/read', 'skills/get']);
+
 /** Beginning of the codes of errors that are not passed on as they are. */
 const OWN_RANGE = Buffer.from('-320');
 
@@ -37,6 +40,8 @@ export interface ResultParts {
   readonly stamp: Stamp;
   /** Returns the hint for the result of a list. */
   readonly hintOf: (method: string, session: Session) => CacheHint;
+  /** Returns true for a client that sees what all clients see: shared caches may keep it. */
+  readonly isAnyone: (session: Session) => boolean;
 }
 
 /**
@@ -81,7 +86,9 @@ export class ModernAnswer implements Answer {
     else this.#out.send(status, errorMessage(this.id, shown, message, data));
   }
 
-  reply(message: Buffer): void {
+  reply(given: Buffer): void {
+    const { isAnyone } = this.#resultParts;
+    const message = READS.has(this.#method) && !isAnyone(this.#session) ? privateReply(given) : given;
     const stamped = this.#resultParts.stamp.reply(message, this.id, this.#method);
     if (typeof stamped === 'string') this.#out.replyText(stamped);
     else if (stamped !== message || !message.includes(OWN_RANGE) || !this.#replyError(message))

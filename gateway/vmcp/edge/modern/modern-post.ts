@@ -42,6 +42,7 @@ export class ModernPost {
     this.#resultParts = {
       stamp: new Stamp(JSON.stringify({ name: 'vmcp', version })),
       hintOf: (method, session) => this.#hintOf(method, session),
+      isAnyone: (session) => this.#isAnyone(session),
     };
     this.#sessions = new RequestSessions(server.sessions);
     this.#methods = modernMethods(roundsOf(server));
@@ -108,10 +109,14 @@ export class ModernPost {
   #hintOf(method: string, session: Session): CacheHint {
     const kind = LIST_OF_METHOD.get(method);
     if (kind === undefined) return NOT_CACHED;
-    const { views, fleet, calls } = this.#server;
-    const hint = views.listed(session).hints[kind];
-    const isSame = session.identity === undefined && fleet.personal.length === 0 && calls.policies.length === 0;
-    return isSame ? hint : { ...hint, cacheScope: 'private' };
+    const hint = this.#server.views.listed(session).hints[kind];
+    return this.#isAnyone(session) ? hint : { ...hint, cacheScope: 'private' };
+  }
+
+  /** Returns true for a client without identity where neither credentials of users nor policies decide. */
+  #isAnyone(session: Session): boolean {
+    const { fleet, calls } = this.#server;
+    return session.identity === undefined && fleet.personal.length === 0 && calls.policies.length === 0;
   }
 
   /** Lets the backends send what a request asks for. Messages below its level are filtered on the way to it. */
