@@ -25,10 +25,10 @@ async function stateFolder(): Promise<string> {
 }
 
 /** Starts a login and sends the redirect with these parameters. */
-async function redirected(parameters: Readonly<Record<string, string>>): Promise<string> {
+async function redirected(parameters: Readonly<Record<string, string>>, metadata: object = {}): Promise<string> {
   const { login } = await open(await stateFolder());
   await login.clientInformation();
-  const authorizationServerMetadata = { issuer: ISSUER } as never;
+  const authorizationServerMetadata = { issuer: ISSUER, ...metadata } as never;
   login.saveDiscoveryState({ authorizationServerUrl: ISSUER, authorizationServerMetadata });
   const state = login.state();
   login.redirectToAuthorization(new URL(`${ISSUER}/authorize`));
@@ -44,6 +44,18 @@ it('returns the code of the redirect', async () => {
 
 it('rejects a code of another authorization server', async () => {
   await expect(redirected({ code: 'abc', iss: 'https://other.example.com' })).rejects.toThrow('another authorization');
+});
+
+it('rejects a code without the issuer that the authorization server promises', async () => {
+  const promise = { authorization_response_iss_parameter_supported: true };
+  await expect(redirected({ code: 'abc' }, promise)).rejects.toThrow('another authorization');
+  expect(await redirected({ code: 'abc', iss: ISSUER }, promise)).toBe('abc');
+  expect(await redirected({ code: 'abc' })).toBe('abc');
+});
+
+it('registers as a native application', async () => {
+  const { login } = await open(await stateFolder());
+  expect(login.clientMetadata).toMatchObject({ application_type: 'native' });
 });
 
 it('opens web pages only', async () => {

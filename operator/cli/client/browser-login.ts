@@ -36,6 +36,8 @@ export class BrowserLogin implements OAuthClientProvider {
   #verifier = '';
   /** Issuer of the authorization server's metadata. */
   #issuer: string | undefined;
+  /** True when its metadata state that every redirect names the issuer. */
+  #namesIssuer = false;
   #redirected: Promise<URLSearchParams | undefined> | undefined;
 
   private constructor(url: string, place: LoginPlace, login: Login) {
@@ -52,8 +54,10 @@ export class BrowserLogin implements OAuthClientProvider {
     return this.#listener?.redirectUri ?? '';
   }
 
-  get clientMetadata(): OAuthClientMetadata {
+  /** @see MCP 2026-07-28, basic/authorization/client-registration, Application Type and Redirect URI Constraints */
+  get clientMetadata(): OAuthClientMetadata & { readonly application_type: string } {
     return {
+      application_type: 'native',
       client_name: 'vmcp command line',
       redirect_uris: [this.redirectUrl],
       grant_types: ['authorization_code', 'refresh_token'],
@@ -105,8 +109,10 @@ export class BrowserLogin implements OAuthClientProvider {
     return this.#verifier;
   }
 
-  saveDiscoveryState({ authorizationServerMetadata }: OAuthDiscoveryState): void {
-    this.#issuer = authorizationServerMetadata?.issuer;
+  saveDiscoveryState({ authorizationServerMetadata: metadata }: OAuthDiscoveryState): void {
+    this.#issuer = metadata?.issuer;
+    const members: Readonly<Record<string, unknown>> = { ...metadata };
+    this.#namesIssuer = members['authorization_response_iss_parameter_supported'] === true;
   }
 
   redirectToAuthorization(url: URL): void {
@@ -124,7 +130,7 @@ export class BrowserLogin implements OAuthClientProvider {
     if (!parameters) throw new LoginFailed('nobody logged in within 5 minutes: run the command again');
     const issuer = parameters.get('iss');
     // RFC 9207 §2.4: a code of another authorization server is not sent to this one.
-    if (issuer !== null && this.#issuer !== undefined && issuer !== this.#issuer)
+    if (issuer === null ? this.#namesIssuer : this.#issuer !== undefined && issuer !== this.#issuer)
       throw new LoginFailed('the login came from another authorization server: nothing was sent to it');
     const code = parameters.get('code');
     if (code !== null) return code;
