@@ -1,4 +1,5 @@
 import { readString } from '../../http/json-scan.ts';
+import { olderTools } from '../aggregation/older-tools.ts';
 import { listPage } from '../aggregation/pages.ts';
 import type { PagedKind, View } from '../aggregation/view.ts';
 import type { Answer } from '../answers/answer.ts';
@@ -26,7 +27,7 @@ function answerPage(
   server: VirtualServer,
   view: View,
   kind: PagedKind,
-  { body, params }: ClientRequest,
+  { body, params, client }: ClientRequest,
   answer: Answer,
 ): void {
   if (server.failsOnPartial && view.unavailable.length > 0) {
@@ -42,5 +43,5 @@ function answerPage(
   }
   const page = listPage(view, kind, cursor);
   if ('reason' in page) answer.error(CODE.invalidParams, page.message);
-  else answer.result(page);
+  else answer.result(kind === 'tools' && client === undefined ? olderTools(page) : page);
 }

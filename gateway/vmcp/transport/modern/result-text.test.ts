@@ -14,6 +14,16 @@ describe('a reply for a client of an older revision', () => {
     ],
     [{ resultType: 'complete', _meta: { 'io.modelcontextprotocol/serverInfo': {} } }, {}],
     [{ content: [{ resultType: 'x' }] }, { content: [{ resultType: 'x' }] }],
+    [
+      { resultType: 'complete', content: [], structuredContent: { a: [1] } },
+      { content: [], structuredContent: { a: [1] } },
+    ],
+    [{ resultType: 'complete', content: [{ type: 'text' }], structuredContent: [1] }, { content: [{ type: 'text' }] }],
+    [
+      { resultType: 'complete', structuredContent: ['é'], content: [], isError: false },
+      { content: [{ type: 'text', text: '["é"]' }], isError: false },
+    ],
+    [{ resultType: 'complete', structuredContent: null }, { content: [{ type: 'text', text: 'null' }] }],
   ])('%j', (given, expected) => {
     expect(older(given)).toEqual(expected);
   });

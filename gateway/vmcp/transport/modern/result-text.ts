@@ -1,11 +1,15 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import {
+  arrayElements,
+  isArraySpan,
   isObjectSpan,
   isWordAt,
   memberOf,
   objectMembers,
+  OPEN_OBJECT,
   readKey,
   visitMembers,
+  withMember,
   type Span,
 } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
@@ -47,21 +51,41 @@ export function readInputRequired(message: Buffer): InputRequired | undefined {
   };
 }
 
-/** Returns a reply without the members that only clients of the new revision know. */
+/**
+ * Returns a reply without the members that only clients of the new revision know. A structured content that is no object, which
+ * older revisions do not have, becomes text unless the result has content. @see SEP-2106
+ */
 export function asOlderReply(message: Buffer): Buffer {
   if (!message.includes(RESULT_TYPE)) return message;
   const { result } = scanBackendEnvelope(message);
   if (!result || !isObjectSpan(message, result)) return message;
-  const kept = keptMembers(message, result, (key) => !NEW_MEMBERS.has(key));
-  return Buffer.concat([message.subarray(0, result.start), kept, message.subarray(result.end)]);
+  let value: string | undefined;
+  const kept = keptMembers(message, result, (key, start, end) => {
+    if (key !== 'structuredContent' || message[start] === OPEN_OBJECT) return !NEW_MEMBERS.has(key);
+    value = message.toString('utf8', start, end);
+    return false;
+  });
+  const older = value === undefined ? kept : withText(kept, value);
+  return Buffer.concat([message.subarray(0, result.start), older, message.subarray(result.end)]);
 }
 
-function keptMembers(text: Buffer, object: Span, keeps: (key: string) => boolean): Buffer {
+function withText(result: Buffer, text: string): Buffer {
+  const whole = { start: 0, end: result.length };
+  const content = memberOf(result, whole, 'content');
+  if (content && isArraySpan(result, content) && arrayElements(result, content).length > 0) return result;
+  return withMember(result, whole, 'content', JSON.stringify([{ type: 'text', text }]));
+}
+
+function keptMembers(
+  text: Buffer,
+  object: Span,
+  keeps: (key: string, valueStart: number, valueEnd: number) => boolean,
+): Buffer {
   const members: string[] = [];
   visitMembers(text, object, (keyStart, keyEnd, start, end) => {
     const key = readKey(text, keyStart, keyEnd);
-    if (!keeps(key)) return;
-    if (key !== '_meta' || text[start] !== 0x7b) members.push(text.toString('utf8', keyStart, end));
+    if (!keeps(key, start, end)) return;
+    if (key !== '_meta' || text[start] !== OPEN_OBJECT) members.push(text.toString('utf8', keyStart, end));
     else {
       const meta = keptMembers(text, { start, end }, (name) => name !== SERVER_INFO).toString('utf8');
       if (meta !== '{}') members.push(`"_meta":${meta}`);
