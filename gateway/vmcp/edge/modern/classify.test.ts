@@ -69,6 +69,9 @@ describe('the era of a message', () => {
       },
       -32022,
     ],
+    ['an unknown version header alone', { 'mcp-protocol-version': 'v9' }, { id: 1, method: 'tools/list' }, -32022],
+    ['one of initialize', { 'mcp-protocol-version': 'v9' }, { id: 1, method: 'initialize', params: {} }, 'legacy'],
+    ['one of a notification', { 'mcp-protocol-version': 'v9' }, { method: 'notifications/initialized' }, 'legacy'],
     [
       'another method',
       { ...list, 'mcp-method': 'tools/call' },

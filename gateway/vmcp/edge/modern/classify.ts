@@ -93,6 +93,8 @@ function unclaimed(
 ): Classified {
   const { method = '', id } = envelope;
   if (!isModern(version)) {
+    const isUnknown = version !== undefined && !SUPPORTED_REVISIONS.includes(version);
+    if (isUnknown && id !== undefined && method !== 'initialize') return rejected(unsupported(version));
     const rejection = contradiction(headers, body, envelope);
     return rejection ? rejected(rejection) : LEGACY;
   }
@@ -134,13 +136,7 @@ function headerRejection(
   const isNotification = envelope.id === undefined;
   if (version === undefined ? !isNotification : version !== claimed)
     return mismatch('MCP-Protocol-Version', `_meta "${META.version}"`);
-  if (!isModern(claimed)) {
-    return {
-      code: CODE.unsupportedVersion,
-      message: `revision ${claimed.slice(0, 40)} is not served in this form: use ${MODERN_REVISION}, or initialize`,
-      data: { supported: SUPPORTED_REVISIONS, requested: claimed },
-    };
-  }
+  if (!isModern(claimed)) return unsupported(claimed);
   const method = headers['mcp-method'];
   if (method === undefined ? !isNotification : method !== envelope.method) return mismatch('Mcp-Method', 'method');
   const name = nameOf(body, envelope);
@@ -150,6 +146,12 @@ function headerRejection(
     ? undefined
     : mismatch('Mcp-Name', `params.${name.member}`);
 }
+
+const unsupported = (requested: string): Rejection => ({
+  code: CODE.unsupportedVersion,
+  message: `revision ${requested.slice(0, 40)} is not served in this form: use ${MODERN_REVISION}, or initialize`,
+  data: { supported: SUPPORTED_REVISIONS, requested },
+});
 
 const mismatch = (header: string, member: string): Rejection => ({
   code: CODE.headerMismatch,
