@@ -10,8 +10,14 @@ export interface Sender {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function messageOf(method: string, params: Readonly<Record<string, unknown>>, { capabilities = {}, headers }: Sender) {
+/** Returns the parts of a request: `params._meta` may have further members. */
+export function messageOf(
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  { capabilities = {}, headers }: Sender,
+) {
   const _meta = {
+    ...(params['_meta'] as object | undefined),
     'io.modelcontextprotocol/protocolVersion': REVISION,
     'io.modelcontextprotocol/clientCapabilities': capabilities,
   };

@@ -1,5 +1,5 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
-import { memberOf, type Span } from '../../../http/json-walk.ts';
+import { memberOf, withMember, type Span } from '../../../http/json-walk.ts';
 import {
   overBudget,
   STORE_RETRY_AFTER_SECONDS,
@@ -38,6 +38,8 @@ const OWN_RANGE = Buffer.from('-320');
 /** Parts of results that do not come from backends. */
 export interface ResultParts {
   readonly stamp: Stamp;
+  /** JSON text of `_meta` with the name of the server. */
+  readonly meta: string;
   /** Returns the hint for the result of a list. */
   readonly hintOf: (method: string, session: Session) => CacheHint;
   /** Returns true for a client that sees what all clients see: shared caches may keep it. */
@@ -76,7 +78,14 @@ export class ModernAnswer implements Answer {
     const { stamp, hintOf } = this.#resultParts;
     const hint = hintOf(this.#method, this.#session);
     const text = typeof result === 'string' ? Buffer.from(result) : result;
-    this.#out.reply(resultMessage(this.id, stamp.result(text, this.#method, hint)));
+    const stamped = stamp.result(text, this.#method, hint);
+    this.#out.reply(resultMessage(this.id, stamped === text ? this.#named(text) : stamped));
+  }
+
+  /** Returns a result of the gateway that says its type itself, with the name of the server. */
+  #named(result: Buffer): Buffer {
+    const whole = { start: 0, end: result.length };
+    return memberOf(result, whole, '_meta') ? result : withMember(result, whole, '_meta', this.#resultParts.meta);
   }
 
   error(code: number, message: string, data?: unknown): void {
