@@ -162,7 +162,16 @@ describe('over a backend of 2025-11-25', () => {
   let url: string;
   beforeAll(async () => {
     const backend = await startMcpServer(scope, 'one', {
+      capabilities: { tools: {}, prompts: {}, completions: {} },
       methods: {
+        'prompts/list': ({ result }) => {
+          result({ prompts: [{ name: 'ask' }] });
+        },
+        'completion/complete': ({ ask, result }) => {
+          void ask('elicitation/create', FORM).then(({ error }) => {
+            result({ completion: { values: [String(error?.code)] } });
+          });
+        },
         'tools/call': (exchange) => {
           TOOLS[String(exchange.message.params?.['name'])]?.(exchange);
         },
@@ -188,6 +197,12 @@ describe('over a backend of 2025-11-25', () => {
     const asked = await send(url, 'tools/call', { name: 'page' }, { capabilities: { elicitation: {} } });
     const requiredCapabilities = { elicitation: { url: {} } };
     expect(asked).toMatchObject({ status: 400, error: { code: -32021, data: { requiredCapabilities } } });
+  });
+
+  it('a completion asks for nothing, and the backend learns it at once', async () => {
+    const params = { ref: { type: 'ref/prompt', name: 'ask' }, argument: { name: 'a', value: '' } };
+    const reply = await send(url, 'completion/complete', params, { capabilities: { elicitation: {} } });
+    expect(reply.result).toMatchObject({ completion: { values: ['-32601'] } });
   });
 
   it('a client gets progress under the token of its latest request, and no end of a question', async () => {

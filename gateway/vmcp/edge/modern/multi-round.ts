@@ -1,4 +1,4 @@
-import { readString } from '../../../http/json-scan.ts';
+import { readString, scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, objectMembers, isObjectSpan, type Span } from '../../../http/json-walk.ts';
 import type { ClientRequest } from '../../client-request.ts';
 import { CODE } from '../../error-codes.ts';
@@ -11,6 +11,7 @@ import { resultTypeOf } from '../../transport/modern/result-text.ts';
 import { later } from '../../methods/later.ts';
 import { answerCallEnded } from '../../replicas/resumed-calls.ts';
 import type { SealKeys } from '../../replicas/seal-keys.ts';
+import type { Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
 import { withOwnProgress } from './questions/own-progress.ts';
 import { bindingOf, type Binding, type RequestState } from './request-state.ts';
@@ -54,8 +55,20 @@ export const singleRound =
   (server, session, request, answer) => {
     const whole = (reply: Buffer): Buffer =>
       resultTypeOf(reply) === 'complete' ? reply : errorMessage(answer.id, CODE.internal, UNKNOWN_TYPE);
-    method(server, session, request, new RewrittenAnswer(answer, whole));
+    const relay = (message: Buffer, envelope: Envelope): void => {
+      if (envelope.id !== undefined) refuseQuestion(session, message);
+      else if (envelope.method !== 'notifications/cancelled') answer.message(message, envelope);
+    };
+    method(server, session, request, new RewrittenAnswer(answer, whole, relay));
   };
+
+/** Answers a request of a backend that the client cannot receive: otherwise the backend would wait for it. */
+function refuseQuestion(session: Session, message: Buffer): void {
+  const { id } = scanBackendEnvelope(message);
+  if (!id) return;
+  const refusal = errorMessage(message.subarray(id.start, id.end), CODE.methodNotFound, 'not offered here');
+  session.requests.answer(refusal, scanBackendEnvelope(refusal));
+}
 
 /** Continues a call that waits for input: here, or at another replica. */
 function resume(
