@@ -78,11 +78,12 @@ describe('rejects a body with 400:', () => {
   });
 
   it('params that are a string', async () => {
-    const { status, code } = refusal(await post('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":"all"}'));
-    expect({ status, code }).toEqual({
+    const answer = await post('{"jsonrpc":"2.0","id":"mine","method":"tools/list","params":"all"}');
+    expect(refusal(answer)).toEqual({
       status: 400,
       code: expect.toSatisfy((value) => value === -32600 || value === -32602) as unknown,
     });
+    expect(JSON.parse(answer.body)).toMatchObject({ id: 'mine' });
   });
 
   it('invalid UTF-8', async () => {

@@ -7,7 +7,7 @@ import { PostAnswer } from './post-answer.ts';
 const TEXT = 'é✓\u{1F600}';
 
 /** Returns what a client receives of an answer. */
-async function received(send: (answer: PostAnswer) => void): Promise<{ body: Buffer; length: number }> {
+async function received(send: (answer: PostAnswer) => unknown): Promise<{ body: Buffer; length: number }> {
   const server = createServer((_req, res) => {
     send(new PostAnswer(res, Buffer.from('7'), undefined, () => undefined));
   }).listen(0, '127.0.0.1');
@@ -33,4 +33,11 @@ it.each([10, 10_000])('sends every character of a result of %i', async (length) 
     answer.result(result);
   });
   expect(JSON.parse(body.toString())).toEqual({ jsonrpc: '2.0', id: 7, result: JSON.parse(result) as unknown });
+});
+
+it('refuses with the id of the request', async () => {
+  const { body } = await received((answer) => answer.unavailable('the store is down'));
+  expect(JSON.parse(body.toString())).toMatchObject({ id: 7, error: { message: 'the store is down' } });
+  const busy = await received((answer) => answer.busy('too many calls', 'calls'));
+  expect(JSON.parse(busy.body.toString())).toMatchObject({ id: 7, error: { data: { budget: 'calls' } } });
 });

@@ -15,7 +15,6 @@ import { RETRY_AFTER_SECONDS, UNCOUNTED_OUTPUT_BYTES, type Budget } from '../bud
 import { isModern } from '../era.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
-import { refuse } from './refuse.ts';
 import { onceDrained, type EventStream } from './event-stream.ts';
 
 /** Answers 401 with a challenge, or 403 with one that names scopes. */
@@ -131,16 +130,16 @@ export class PostAnswer implements Answer, AwaitedReply {
   }
 
   unavailable(description: string): boolean {
-    if (this.#res.headersSent) return false;
-    this.#res.setHeader('retry-after', String(STORE_RETRY_AFTER_SECONDS));
-    refuse(this.#res, 503, CODE.internal, description);
-    return true;
+    return this.#refuseLater(description, {}, STORE_RETRY_AFTER_SECONDS);
   }
 
   busy(description: string, budget: Budget): boolean {
+    return this.#refuseLater(description, overBudget(budget), RETRY_AFTER_SECONDS);
+  }
+
+  #refuseLater(message: string, data: object, retryAfterSeconds: number): boolean {
     if (this.#res.headersSent) return false;
-    this.#res.setHeader('retry-after', String(RETRY_AFTER_SECONDS));
-    refuse(this.#res, 503, CODE.internal, description, overBudget(budget));
+    this.refuse({ status: 503, code: CODE.internal, message, data, retryAfterSeconds });
     return true;
   }
 

@@ -83,10 +83,13 @@ function readMessage(
     req,
     { limit: options.maxBodyBytes, kept: isKept ? undefined : LONGEST_INITIALIZE, hold },
     (body) => {
+      let envelope: ClientEnvelope | undefined;
       try {
-        onMessage(server, modern, options, session, req, res, body, held);
+        envelope = scanEnvelope(body, lastMeta());
+        onMessage(server, modern, options, session, req, res, body, envelope, held);
       } catch (error) {
-        answerError(server, res, error);
+        const id = envelope?.id;
+        answerError(server, res, error, id && body.subarray(id.start, id.end));
       }
       held?.release();
     },
@@ -126,9 +129,9 @@ function onMessage(
   req: Request,
   res: Response,
   body: Buffer,
+  envelope: ClientEnvelope,
   held: HeldBytes | undefined,
 ): void {
-  const envelope = scanEnvelope(body, lastMeta());
   const classified = classify(req.headers, body, envelope, server.olderVersionHeaderClients);
   if (classified.era !== 'legacy') {
     modern.serve(req, res, body, envelope, classified, held);
@@ -242,8 +245,8 @@ function initialize(
     return;
   }
   if (server.draining) {
-    res.setHeader('retry-after', '1');
-    refuse(res, 503, CODE.internal, 'the gateway is shutting down: try again');
+    const message = 'the gateway is shutting down: try again';
+    plain.refuse({ status: 503, code: CODE.internal, message, data: {}, retryAfterSeconds: 1 });
     answer.trace?.answered('unavailable');
     audit?.answered({ outcome: 'error', status: 503 });
     return;
@@ -263,35 +266,38 @@ function initialize(
     server.sessions.end(session, 'released');
     answer.trace?.answered('unavailable');
     audit?.answered({ outcome: 'error', status: 503 });
-    answerError(server, res, error);
+    answerError(server, res, error, plain.id);
   });
 }
 
 const answerOf = (answer: Answer, audit: AuditedRequest | undefined): Answer =>
   audit ? new AuditedAnswer(answer, audit) : answer;
 
-/** Answers a request that failed: it cannot be read, the store is unavailable, there is no place, or a bug. */
-export function answerError(server: VirtualServer, res: Response, error: unknown): void {
+/**
+ * Answers a request that failed: it cannot be read, the store is unavailable, there is no place, or a bug. `id` is the JSON text of
+ * the request's id, where it is known.
+ */
+export function answerError(server: VirtualServer, res: Response, error: unknown, id?: Buffer): void {
   if (error instanceof ScanError)
-    refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message);
+    refuse(res, 400, error.fault === 'parse' ? CODE.parse : CODE.invalidRequest, error.message, id);
   else if (error instanceof KeyValueStoreUnavailable) {
     server.log.debug('the store of sessions is unavailable', { error: error.message });
-    refuseLater(res, 503, STORE_RETRY_AFTER_SECONDS, 'the session store is unavailable: try again');
+    refuseLater(res, 503, STORE_RETRY_AFTER_SECONDS, 'the session store is unavailable: try again', id);
   } else if (error instanceof TooManySessions) {
     server.refused('sessions');
-    refuseLater(res, error.of === 'principal' ? 429 : 503, RETRY_AFTER_SECONDS, error.message);
-  } else answerBug(server, res, error);
+    refuseLater(res, error.of === 'principal' ? 429 : 503, RETRY_AFTER_SECONDS, error.message, id);
+  } else answerBug(server, res, error, id);
 }
 
-function refuseLater(res: Response, status: number, retryAfterSeconds: number, message: string): void {
+function refuseLater(res: Response, status: number, retryAfterSeconds: number, message: string, id?: Buffer): void {
   if (!res.headersSent) res.setHeader('retry-after', String(retryAfterSeconds));
-  refuse(res, status, CODE.internal, message);
+  refuse(res, status, CODE.internal, message, id);
 }
 
 /** Answers 500 for a bug of the gateway and logs the stack. */
-function answerBug(server: VirtualServer, res: Response, error: unknown): void {
+function answerBug(server: VirtualServer, res: Response, error: unknown, id: Buffer | undefined): void {
   server.log.error('request failed unexpectedly', {
     error: stackOf(error),
   });
-  refuse(res, 500, CODE.internal, 'internal error');
+  refuse(res, 500, CODE.internal, 'internal error', id);
 }

@@ -5,10 +5,16 @@ import { RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';
 
-/** Answers with a status and a JSON-RPC error without an id. */
-export function refuse(res: ServerResponse, status: number, code: number, message: string, data?: unknown): void {
+/** Answers with a status and a JSON-RPC error. `id` is the JSON text of the request's id, where it is known. */
+export function refuse(
+  res: ServerResponse,
+  status: number,
+  code: number,
+  message: string,
+  id: Buffer | null = null,
+): void {
   if (res.headersSent) return;
-  const body = errorMessage(null, code, message, data);
+  const body = errorMessage(id, code, message);
   res.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });
   res.end(body);
 }

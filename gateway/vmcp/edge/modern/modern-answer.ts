@@ -1,13 +1,7 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, withMember, type Span } from '../../../http/json-walk.ts';
-import {
-  overBudget,
-  STORE_RETRY_AFTER_SECONDS,
-  type Answer,
-  type CallRefusal,
-  type WatchingCall,
-} from '../../answers/answer.ts';
-import { RETRY_AFTER_SECONDS, type Budget } from '../../budgets/limits.ts';
+import type { Answer, CallRefusal, WatchingCall } from '../../answers/answer.ts';
+import type { Budget } from '../../budgets/limits.ts';
 import { CODE } from '../../error-codes.ts';
 import { passesLogLevel } from '../../log-level.ts';
 import { errorMessage, resultMessage } from '../../message.ts';
@@ -164,16 +158,11 @@ export class ModernAnswer implements Answer {
   }
 
   unavailable(message: string): boolean {
-    if (this.started) return false;
-    this.refuse({ status: 503, code: CODE.internal, message, data: {}, retryAfterSeconds: STORE_RETRY_AFTER_SECONDS });
-    return true;
+    return this.#out.unavailable(message);
   }
 
   busy(message: string, budget: Budget): boolean {
-    if (this.started) return false;
-    const data = overBudget(budget);
-    this.refuse({ status: 503, code: CODE.internal, message, data, retryAfterSeconds: RETRY_AFTER_SECONDS });
-    return true;
+    return this.#out.busy(message, budget);
   }
 
   drop(): void {
