@@ -10,8 +10,8 @@ export type ArgumentReader = (read: ReadonlyMap<string, string>) => Record<strin
 /**
  * Creates the reader of the attributes of `context` for the arguments that policies read: `arg_<name>` for text, whole numbers and
  * booleans, `arg_<name>_present` for other values. It returns undefined for arguments that a policy and a backend could read
- * differently: a number that is not exact, a value of another type than `arg_<name>` can hold, and a name in another case. `wanted` is
- * undefined for all arguments.
+ * differently: a number that is not exact, a value of another type than `arg_<name>` can hold, a name in another case, and the
+ * argument `a_present`, whose attribute is also the flag of `a`. `wanted` is undefined for all arguments.
  */
 export function argumentReader(wanted: ReadonlySet<string> | undefined): ArgumentReader {
   const folded = wanted && new Set([...wanted].map(fold));
@@ -26,11 +26,12 @@ export function argumentReader(wanted: ReadonlySet<string> | undefined): Argumen
         if (folded?.has(fold(attribute)) === true || folded?.has(fold(flag)) === true) return undefined;
         continue;
       }
+      if (isRead && name.endsWith(PRESENT)) return undefined;
       const value: unknown = JSON.parse(text);
       const scalar = typeof value === 'number' && !isExact(value, text) ? undefined : scalarOf(value);
       if (scalar === undefined) {
         if (typeof value === 'number' || typeof value === 'string') return undefined;
-        if (!isFlagRead || read.has(name + PRESENT)) return undefined;
+        if (!isFlagRead) return undefined;
         values[flag] = true;
       } else if (isRead) values[attribute] = scalar;
     }

@@ -157,6 +157,19 @@ describe('arguments', () => {
     expect(allows(policy, BUY, USER, '{"items":5}')).toBe(true);
   });
 
+  it.each([
+    ['{"items_present":true}', false],
+    ['{"items_present":"yes"}', false],
+    ['{"items_present":[1]}', false],
+    ['{"items":[1],"items_present_present":true}', true],
+    ['{"items":[1]}', true],
+  ])('%s with the name of a flag allow a call that needs the flag: %s', (args, allowed) => {
+    const flag = 'context has arg_items_present';
+    expect(allows(policyOf([permit(flag)]), BUY, USER, args)).toBe(allowed);
+    if (!allowed)
+      expect(allows(policyOf([permit(`[context].contains(context) && ${flag}`)]), BUY, USER, args)).toBe(false);
+  });
+
   it('are not read when no policy does', () => {
     expect(allows(policyOf(['permit(principal, action, resource);']), BUY, USER, '{"a":1,"a":2}')).toBe(true);
   });
