@@ -83,6 +83,26 @@ describe.skipIf(!hasRedis)('a client without sessions of three gateways', () => 
   });
 });
 
+it.skipIf(!hasRedis)('a call that waits at another gateway ends when the policies here deny it', async () => {
+  const scope = testScope();
+  const [redis, backend, issuer] = await Promise.all([
+    startRedis(scope),
+    startSessionServer(scope),
+    startIssuer(scope),
+  ]);
+  const partsOf = (...policies: string[]) => ({ ...sharedParts(redis, backend.url), issuer, cedar: { policies } });
+  const open = 'permit(principal, action, resource);';
+  const first = await startGatewayOver(scope, partsOf(open));
+  const second = await startGatewayOver(scope, partsOf(open, 'forbid(principal, action, resource == Tool::"ask");'));
+  const headers = { authorization: `Bearer ${issuer.token({ sub: 'ada' })}` };
+  const question = await ask(first.url, {}, headers);
+  expect(question.result).toMatchObject({ resultType: 'input_required' });
+  expect(await ask(second.url, answerTo(question), headers)).toMatchObject({ status: 403, error: { code: -32003 } });
+  const received = (method: string) => backend.seen.some((request) => request.method === method);
+  await eventually('the call is cancelled', () => received('notifications/cancelled'));
+  expect(backend.seen.filter(({ body }) => body.includes('Ada'))).toEqual([]);
+});
+
 it.skipIf(!hasRedis || !hasHaproxy)(
   'a call that waited at a killed replica is refused, with the advice to repeat it',
   async () => {

@@ -121,6 +121,8 @@ export interface Policy {
   decide(call: PolicyCall): Decision | Promise<Decision>;
   /** True when `decide` depends on the arguments: it decides again after a later policy has replaced them. */
   readonly readsArguments?: boolean;
+  /** True when `decide` counts calls: it does not decide again on a call that continues with the client's input. */
+  readonly countsCalls?: boolean;
   /**
    * Decides on a call of an item that is not in the view of the client, before the client gets the error of its method; absent: it
    * gets that error. A policy that hides items rejects such a call exactly as one that it denies, after the same time.

@@ -27,4 +27,6 @@ export interface ClientRequest {
   readonly client?: RequestClient | undefined;
   /** Record of the request; undefined while the audit log is off. */
   readonly audit?: AuditedRequest | undefined;
+  /** Continues the call that waits for this request, in place of a new call, once the policies allow it. */
+  readonly resumes?: (() => void) | undefined;
 }

@@ -40,6 +40,7 @@ export const rateLimit = definePolicy({
     const isOpen = (plan: BucketPlan): boolean => passesOutage(settings, plan);
     return {
       namedTools: namedTools(settings),
+      countsCalls: true,
       decide({ method, name, session }) {
         const plan = method === 'tools/call' ? planOf(name) : undefined;
         if (!plan) return ALLOW;

@@ -27,6 +27,8 @@ export interface ForwarderDeps {
 /** Forwarder of client requests to the backends of their routes, after the policies have allowed them. */
 export class Forwarder {
   #policies: readonly Policy[] = [];
+  /** Those that decide again on a call that continues with the client's input. */
+  #onResumed: readonly Policy[] = [];
   /** Decisions on items that do not exist, of the policies that hide items. */
   #onUnknown: readonly Judge[] = [];
   readonly #deps: ForwarderDeps;
@@ -42,6 +44,7 @@ export class Forwarder {
 
   set policies(policies: readonly Policy[]) {
     this.#policies = policies;
+    this.#onResumed = policies.filter(({ countsCalls }) => countsCalls !== true);
     this.#onUnknown = policies.flatMap((policy) => {
       const decideUnknown = policy.decideUnknown?.bind(policy);
       return decideUnknown ? [{ decide: decideUnknown }] : [];
@@ -50,7 +53,8 @@ export class Forwarder {
 
   /**
    * Forwards `request` to the backend of `route`. `name` is the advertised name or URI; `nameSpan` is the name in `params`
-   * that a renamed route replaces. `onReply` receives the reply before the client does, unless it comes in pieces.
+   * that a renamed route replaces. `onReply` receives the reply before the client does, unless it comes in pieces. A request that
+   * continues a call is judged in the same way, but not sent.
    */
   forward(
     session: Session,
@@ -69,7 +73,8 @@ export class Forwarder {
       return;
     }
     const call = new PolicedCall(session, request, itemOf(route, name, request), answer, this.#deps);
-    this.#judge(this.#policies, call, request, answer, onFailure, ({ maxReplyBytes }) => {
+    const policies = request.resumes ? this.#onResumed : this.#policies;
+    this.#judge(policies, call, request, answer, onFailure, ({ maxReplyBytes }) => {
       const allowed = { maxReplyBytes, replaced: call.replaced };
       this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply, allowed);
     });
@@ -194,6 +199,10 @@ export class Forwarder {
     onReply: ((message: Buffer) => void) | undefined,
     { maxReplyBytes, replaced }: Allowed = {},
   ): void {
+    if (request.resumes) {
+      request.resumes();
+      return;
+    }
     const { params, method } = request.envelope;
     if (params === undefined || method === undefined) throw new Error('a routed request has no params');
     const backend = this.#deps.fleet.runtime(route.backend);

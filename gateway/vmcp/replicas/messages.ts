@@ -44,6 +44,8 @@ export interface Messages {
   readonly unpiped: { readonly pipe: string; readonly unknown?: boolean };
   /** Body: JSON texts of the client's answers to a call that waits at the receiver, by the keys of their requests. */
   readonly resume: { readonly handle: string; readonly ticket: string; readonly id: string };
+  /** The client may not continue a call that waits at the receiver. */
+  readonly abandon: { readonly handle: string };
   /** Body: bytes for the answer with this ticket. */
   readonly answer: { readonly ticket: string; readonly step: string; readonly args: readonly unknown[] };
   /** Asks for the step `gone` when the receiver has no answer with this ticket any more. */

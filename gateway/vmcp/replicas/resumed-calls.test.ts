@@ -62,7 +62,7 @@ async function start() {
   const there = startReplica(scope, redis.port, 'bbbbbbbb');
   await eventually('both listen', async () => (await redis.cli('PUBSUB', 'NUMSUB', 'vmcp:{test}:all')).endsWith('2'));
   const outs: Answer[] = [];
-  there.serve(() => ({ resume: (out) => void outs.push(out) }));
+  there.serve(() => ({ resume: (out) => void outs.push(out), abandon: () => undefined }));
   return { redis, here, outs };
 }
 

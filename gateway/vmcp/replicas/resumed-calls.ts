@@ -15,6 +15,8 @@ const PIECE_BYTES = 256 * 1024;
 export interface ResumableCall {
   /** `responses` are JSON texts by the keys of their requests. */
   resume(out: Answer, responses: ReadonlyMap<string, string>): void;
+  /** Cancels the call: its client does not continue it. */
+  abandon(): void;
 }
 
 /** Answers the error for a call that does not wait any more. */
@@ -57,6 +59,7 @@ export class ResumedCalls {
       this.#remote.set(ticket, answer);
       call.resume(answer, new Map(JSON.parse(body.toString()) as [string, string][]));
     });
+    mailbox.on('abandon', ({ handle }) => this.#take?.(handle)?.abandon());
     mailbox.on('waiting', ({ ticket }, _body, from) => {
       if (!this.#remote.has(ticket)) mailbox.post(from, 'answer', { ticket, step: 'gone', args: [] });
     });
@@ -102,6 +105,11 @@ export class ResumedCalls {
       },
     });
     await this.#watch(ticket, replica, waiting);
+  }
+
+  /** Cancels a call that waits at `replica`. If the message is lost, the call ends when it has waited too long. */
+  abandon(replica: string, handle: string): void {
+    this.#mailbox.post(replica, 'abandon', { handle });
   }
 
   /** Answers an error when the replica with the call stops, or when its answer was lost. */

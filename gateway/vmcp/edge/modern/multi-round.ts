@@ -5,11 +5,12 @@ import { CODE } from '../../error-codes.ts';
 import type { Method } from '../../methods/method.ts';
 import { KeyValueStoreUnavailable } from '../../../kvstore/key-value-store.ts';
 import type { Answer } from '../../answers/answer.ts';
+import { RefusalAnswer } from '../../answers/refusal-answer.ts';
 import { RewrittenAnswer } from '../../answers/rewritten-answer.ts';
 import { errorMessage } from '../../message.ts';
 import { resultTypeOf } from '../../transport/modern/result-text.ts';
 import { later } from '../../methods/later.ts';
-import { answerCallEnded } from '../../replicas/resumed-calls.ts';
+import { answerCallEnded, type ResumableCall } from '../../replicas/resumed-calls.ts';
 import type { SealKeys } from '../../replicas/seal-keys.ts';
 import type { Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
@@ -39,8 +40,7 @@ export const multiRound = (method: Method, rounds: Rounds): Method =>
       if (!state) {
         const message = '"requestState" is not valid for this request: send the request again without it';
         answer.error(CODE.invalidParams, message, { reason: 'invalid_request_state' });
-      } else if ('handle' in state)
-        resume(server, rounds, state, request, withOwnProgress(answer, body, request.envelope.params));
+      } else if ('handle' in state) resume(rounds, state, method)(server, session, request, answer);
       else begin(withState(request, span, state.inner));
     };
     const sealed = readString(body, span);
@@ -48,6 +48,9 @@ export const multiRound = (method: Method, rounds: Rounds): Method =>
     if (state instanceof Promise) stored(server, request, answer, state, continueWith);
     else continueWith(state);
   });
+
+/** State of a call that waits for input. */
+type Suspension = Extract<RequestState, { readonly handle: string }>;
 
 /** Serves a method whose results are always complete. @see MCP 2026-07-28, basic/patterns/mrtr, Supported Requests */
 export const singleRound =
@@ -70,23 +73,43 @@ function refuseQuestion(session: Session, message: Buffer): void {
   session.requests.answer(refusal, scanBackendEnvelope(refusal));
 }
 
-/** Continues a call that waits for input: here, or at another replica. */
-function resume(
+/** Continues a call that waits for input, once the policies allow the request again. */
+const resume =
+  (rounds: Rounds, state: Suspension, method: Method): Method =>
+  (server, session, request, answer) => {
+    const out = withOwnProgress(answer, request.body, request.envelope.params);
+    const call = waitingCall(server, rounds, state, request);
+    if (!call) {
+      answerCallEnded(out);
+      return;
+    }
+    const resumes = (): void => {
+      call.resume(out, responsesOf(request));
+    };
+    const abandon = (): void => {
+      call.abandon();
+    };
+    if (server.calls.policies.length === 0) resumes();
+    else method(server, session, { ...request, resumes }, new RefusalAnswer(answer, abandon));
+  };
+
+/** Returns the call that waits for input: here, or at another replica, which may not have it any more. */
+function waitingCall(
   server: VirtualServer,
   { suspended }: Rounds,
-  { handle, replica }: Extract<RequestState, { readonly handle: string }>,
+  { handle, replica }: Suspension,
   request: ClientRequest,
-  answer: Answer,
-): void {
-  const responses = responsesOf(request);
+): ResumableCall | undefined {
   const here = server.replica;
-  if (here && replica !== undefined && replica !== here.name) {
-    stored(server, request, answer, here.calls.resume(replica, handle, responses, answer), () => undefined);
-    return;
-  }
-  const call = suspended.take(handle);
-  if (call) call.resume(answer, responses);
-  else answerCallEnded(answer);
+  if (!here || replica === undefined || replica === here.name) return suspended.take(handle);
+  return {
+    resume: (out, responses) => {
+      stored(server, request, out, here.calls.resume(replica, handle, responses, out), () => undefined);
+    },
+    abandon: () => {
+      here.calls.abandon(replica, handle);
+    },
+  };
 }
 
 /** Serves requests once there are secrets to seal with. */
