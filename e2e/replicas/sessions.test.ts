@@ -186,6 +186,29 @@ describe.skipIf(!hasRedis)('three gateways with one store', () => {
     expect(listening.messages).toHaveLength(count + 1);
   });
 
+  it('end a subscription when a token at another one may not have it', async () => {
+    const issuer = await startIssuer(testScope());
+    const policies = [
+      'permit(principal, action == Action::"call_tool", resource);',
+      'permit(principal, action, resource) when { principal has claim_staff && principal.claim_staff };',
+    ];
+    const { urls, backend } = await startReplicas(testScope(), { issuer, cedar: { policies } });
+    const auth = (claims: object) => ({ authorization: `Bearer ${issuer.token({ sub: 'ann', ...claims })}` });
+    const headers = await open(urls[0], auth({ staff: true }));
+    const listening = await resume(testScope(), urls[0], headers);
+    await post(urls[0], headers, { id: 2, method: 'resources/subscribe', params: { uri: WATCHED } });
+    await eventually('an update arrives', async () => {
+      await call(urls[1], headers, 'touch');
+      return listening.messages.length > 0;
+    });
+    await call(urls[1], { ...headers, ...auth({}) }, 'count');
+    await sleep(200);
+    const count = listening.messages.length;
+    await backend.touchAll();
+    await sleep(300);
+    expect(listening.messages).toHaveLength(count);
+  });
+
   it('replay what a client missed of its stream at another one', async () => {
     const { urls } = replicas;
     const headers = await open(urls[0]);

@@ -30,6 +30,27 @@ it('limits the bytes per session, per principal and in total, and releases them'
   expect(budget.usedBy('ann')).toBe(0);
 });
 
+it('checks each subscription once for each identity, until all are checked again', () => {
+  const budget = new ByteBudget({ perPrincipal: 10_000, total: 10_000 });
+  const subscriptions = new Subscriptions(budget.open('ann'));
+  const [high, low] = [{}, {}];
+  const asked: string[] = [];
+  const checkFor = (identity: object) =>
+    subscriptions.keepFor(identity, (uri) => {
+      asked.push(uri);
+      return identity === high || !uri.startsWith('secret:');
+    });
+  subscriptions.begin('x://1', 'a');
+  subscriptions.begin('secret://1', 'a');
+  expect([checkFor(high), checkFor(high), asked]).toEqual([[], [], ['x://1', 'secret://1']]);
+  expect([checkFor(low), checkFor(low), subscriptions.size]).toEqual([['secret://1'], [], 1]);
+  subscriptions.begin('secret://1', 'a');
+  asked.length = 0;
+  expect([checkFor(high), checkFor(low), asked]).toEqual([[], ['secret://1'], ['secret://1', 'secret://1']]);
+  subscriptions.keep(() => true);
+  expect([checkFor(low), asked.at(-1)]).toEqual([[], 'x://1']);
+});
+
 it('removes a subscription that the backend rejected, unless it had accepted it before', () => {
   const budget = new ByteBudget({ perPrincipal: 10_000, total: 10_000 });
   const subscriptions = new Subscriptions(budget.open('ann'));

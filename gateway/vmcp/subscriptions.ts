@@ -6,6 +6,8 @@ export interface Subscription {
   readonly backend: string;
   /** The URI at the backend. */
   readonly name: string;
+  /** Position among the subscriptions of the session, which grows. */
+  readonly number: number;
   /** Number of requests that the backend has not answered yet. */
   pending: number;
   /** True after the backend accepted a subscription. */
@@ -29,6 +31,9 @@ export class Subscriptions {
   readonly #byUri = new Map<string, Subscription>();
   /** URIs of renamed resources, by `ownKey`; undefined while there are none. */
   #renamed: Map<string, string> | undefined;
+  #newest = 0;
+  /** Number of the newest subscription that was checked for an identity. */
+  #checked = new WeakMap<object, number>();
 
   constructor(held: HeldBytes) {
     this.#held = held;
@@ -78,7 +83,8 @@ export class Subscriptions {
     const bytes = this.#held.bytes + bytesOf(uri, name);
     if (this.#byUri.size >= SESSION_SUBSCRIPTIONS.count || bytes > SESSION_SUBSCRIPTIONS.bytes) return 'session';
     if (!this.#held.resize(bytes)) return 'principal';
-    this.#byUri.set(uri, { backend, name, pending: 1, accepted: false });
+    this.#newest += 1;
+    this.#byUri.set(uri, { backend, name, number: this.#newest, pending: 1, accepted: false });
     if (name !== uri) (this.#renamed ??= new Map()).set(ownKey(backend, name), uri);
     return undefined;
   }
@@ -112,9 +118,24 @@ export class Subscriptions {
     for (const [uri, entry] of this.#byUri) if (entry.backend === backend) this.delete(uri);
   }
 
-  /** Removes the subscriptions for which `keeps` returns false. */
+  /** Removes the subscriptions for which `keeps` returns false. All are checked again for each identity. */
   keep(keeps: (uri: string, backend: string) => boolean): void {
+    this.#checked = new WeakMap();
     for (const [uri, { backend }] of this.#byUri) if (!keeps(uri, backend)) this.delete(uri);
+  }
+
+  /**
+   * Removes and returns the subscribed URIs for which `keeps` returns false. Each is checked once for each identity, as requests
+   * come more often than subscriptions.
+   */
+  keepFor(identity: object, keeps: (uri: string, backend: string) => boolean): readonly string[] {
+    const checked = this.#checked.get(identity) ?? 0;
+    if (checked === this.#newest) return [];
+    this.#checked.set(identity, this.#newest);
+    const added = [...this.#byUri].filter(([, { number }]) => number > checked);
+    const denied = added.filter(([uri, { backend }]) => !keeps(uri, backend)).map(([uri]) => uri);
+    for (const uri of denied) this.delete(uri);
+    return denied;
   }
 
   clear(): void {

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { startGatewayOver, type GatewayParts } from '../../harness/authenticated-gateway.ts';
-import { startSessionServer } from '../../harness/backends/session-server.ts';
-import { MCP_HEADERS, raw, rpc, rpcReply, type RpcReply } from '../../harness/clients/raw.ts';
+import { startSessionServer, WATCHED } from '../../harness/backends/session-server.ts';
+import { readStream } from '../../harness/clients/event-stream.ts';
+import { MCP_HEADERS, openSession, raw, rpc, rpcReply, type RpcReply } from '../../harness/clients/raw.ts';
 import { startIssuer } from '../../harness/issuer.ts';
 import { eventually } from '../../harness/poll.ts';
 import { testScope } from '../../harness/scope.ts';
 
 const MODERN = '2026-07-28';
 const OPEN = 'permit(principal, action, resource);';
+const STAFF_READS = [
+  'permit(principal, action == Action::"call_tool", resource);',
+  'permit(principal, action == Action::"read_resource", resource) when { principal has claim_staff && principal.claim_staff };',
+];
 const NO_ASKING = 'forbid(principal, action, resource == Tool::"ask");';
 
 const scope = testScope();
@@ -65,5 +70,63 @@ describe('a call that waits for the input of its client', { timeout: 30_000 }, (
     const reply = await world.ask(answerTo(again));
     expect(reply.text).toContain('Ada');
     expect((await world.ask()).status).toBe(429);
+  });
+});
+
+const isUpdate = ({ method }: { readonly method?: string }): boolean => method === 'notifications/resources/updated';
+
+describe('a subscription of a session', { timeout: 30_000 }, () => {
+  const staff = { staff: true };
+
+  /** Opens a session of the staff with a stream and a subscription. */
+  async function subscribed({ url, auth }: Awaited<ReturnType<typeof startWorld>>) {
+    const session = await openSession(url, undefined, auth(staff));
+    const stream = await readStream(scope, url, { headers: { ...session.headers, accept: 'text/event-stream' } });
+    expect((await session.request('resources/subscribe', { uri: WATCHED })).result).toEqual({});
+    const updates = () => stream.messages.filter(isUpdate).length;
+    return { session, updates };
+  }
+
+  it('ends when a later token of its user may not read the resource', async () => {
+    const world = await startWorld(STAFF_READS);
+    const [lowered, kept] = [await subscribed(world), await subscribed(world)];
+    await kept.session.call('echo', { text: 'a' }, { headers: world.auth({ ...staff, jti: 'newer' }) });
+    await world.backend.touchAll();
+    await eventually('both get an update', () => lowered.updates() === 1 && kept.updates() === 1);
+    expect((await lowered.session.call('echo', { text: 'b' }, { headers: world.auth() })).result).toBeDefined();
+    await world.backend.touchAll();
+    await eventually('the other gets an update', () => kept.updates() === 2);
+    await lowered.session.call('echo', { text: 'c' });
+    await world.backend.touchAll();
+    await eventually('the other gets another update', () => kept.updates() === 3);
+    expect(lowered.updates()).toBe(1);
+  });
+
+  it('ends over HTTP+SSE, too', async () => {
+    const world = await startWorld(STAFF_READS);
+    const stream = await readStream(scope, new URL('/sse', world.url).href, {
+      headers: { accept: 'text/event-stream', ...world.auth(staff) },
+    });
+    await eventually('the endpoint is named', () => stream.endpoint() !== '');
+    const at = new URL(stream.endpoint(), world.url).href;
+    const request = async (method: string, params: object, id: number, claims: object = staff) => {
+      const headers = { ...MCP_HEADERS, ...world.auth(claims) };
+      await raw(at, { method: 'POST', headers, body: rpc(method, params, id) });
+      return stream.next((message) => message.id === id);
+    };
+    await request(
+      'initialize',
+      { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+      0,
+    );
+    expect((await request('resources/subscribe', { uri: WATCHED }, 1)).result).toEqual({});
+    const other = await subscribed(world);
+    const updates = () => stream.messages.filter(isUpdate).length;
+    await world.backend.touchAll();
+    await eventually('both get an update', () => updates() === 1 && other.updates() === 1);
+    expect((await request('tools/call', { name: 'echo', arguments: { text: 'b' } }, 2, {})).result).toBeDefined();
+    await world.backend.touchAll();
+    await eventually('the other gets an update', () => other.updates() === 2);
+    expect(updates()).toBe(1);
   });
 });

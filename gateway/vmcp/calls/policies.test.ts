@@ -131,6 +131,21 @@ describe('a policy', () => {
     expect(isSubscribed()).toBe(false);
   });
 
+  it('is asked about a subscribed resource as it is listed, when another token is used', async () => {
+    const asked: unknown[] = [];
+    const isListed: Policy['isListed'] = ({ kind, name, json }) => {
+      if (kind === 'resources') asked.push([name, json !== undefined]);
+      return json !== undefined;
+    };
+    const { read, virtual } = await policedServer({ decide: () => ALLOW, isListed });
+    await read('resources/subscribe', { uri: 'shop:///stock' });
+    asked.length = 0;
+    await read('tools/call', BUY);
+    await read('tools/call', BUY);
+    expect(asked).toEqual([['shop:///stock', true]]);
+    expect([...virtual.sessions.all()][0]?.subscriptions.has('shop:///stock')).toBe(true);
+  });
+
   it('denies the call when it throws or rejects', async () => {
     const thrower: Policy = {
       decide: () => {

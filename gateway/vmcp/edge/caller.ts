@@ -2,11 +2,32 @@ import type { Response } from 'express';
 import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
 import type { Span } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
+import type { Session } from '../session.ts';
+import { isListed } from '../views/listed.ts';
+import type { VirtualServer } from '../virtual-server.ts';
 
 /** Returns the principal that the incoming mode stored; `anonymous` without one. */
 export const principalOf = (res: Response): string => (res.locals['principal'] as string | undefined) ?? ANONYMOUS;
 
 export const identityOf = (res: Response): Identity | undefined => res.locals['identity'] as Identity | undefined;
+
+/** Key of anonymous clients, which have no identity. */
+const ANYONE = {};
+
+/**
+ * Records the identity of the latest request of a session. Ends the subscriptions to resources that it may not read: an earlier
+ * token of the same user may have had more rights.
+ */
+export function identify(server: VirtualServer, session: Session, identity: Identity | undefined): void {
+  session.identity = identity;
+  const { policies } = server.calls;
+  if (session.subscriptions.size === 0 || policies.length === 0) return;
+  const denied = session.subscriptions.keepFor(identity ?? ANYONE, (name, backend) => {
+    const json = server.view(session).current.resources.get(name)?.json;
+    return isListed({ kind: 'resources', name, backend, json }, session, policies);
+  });
+  if (session.shared) for (const uri of denied) server.replica?.unsubscribed(session, uri);
+}
 
 /**
  * Returns the bytes of the client's id: a view of a small body, and a copy of a large one, which must not stay in

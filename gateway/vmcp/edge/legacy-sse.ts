@@ -15,7 +15,7 @@ import { remoteConnectionOf, type Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
 import { endpointPrefix } from './endpoint-prefix.ts';
-import { identityOf, principalOf } from './caller.ts';
+import { identify, identityOf, principalOf } from './caller.ts';
 import { ConnectionElsewhere, LocalConnection, type ClientConnection, type Initialized } from './legacy-connection.ts';
 import { answerError, answerPendingChallenge, LONGEST_INITIALIZE, refuseType, type EdgeOptions } from './post.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
@@ -205,7 +205,7 @@ function answerOnStream(
 ): void {
   const answer = new StreamAnswer(session, body.subarray(envelope.id?.start, envelope.id?.end));
   const identity = identityOf(res);
-  session.identity = identity;
+  identify(server, session, identity);
   try {
     serveRequest(server, session, identity, req.headers, body, envelope, answer, held, auditOf(res));
   } catch (error) {

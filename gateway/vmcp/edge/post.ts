@@ -10,7 +10,7 @@ import { CODE } from '../error-codes.ts';
 import { TooManySessions, type Session } from '../session.ts';
 import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import { identityOf, ownId, principalOf } from './caller.ts';
+import { identify, identityOf, ownId, principalOf } from './caller.ts';
 import { classify } from './modern/classify.ts';
 import { ModernPost } from './modern/modern-post.ts';
 import { lastMeta } from './modern/request-meta.ts';
@@ -97,7 +97,7 @@ function readMessage(
       held?.release();
       if (reason === 'too_large')
         refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
-      else if (reason === 'not_kept') admit(req, res, undefined);
+      else if (reason === 'not_kept') admit(server, req, res, undefined);
       else if (reason === 'not_held') {
         server.refused('request_bytes');
         refuseBody(req, res);
@@ -143,7 +143,7 @@ function onMessage(
     initialize(server, options, req, res, body, envelope);
     return;
   }
-  const session = admit(req, res, found);
+  const session = admit(server, req, res, found);
   if (!session) return;
   if (envelope.method === undefined || envelope.id === undefined) {
     const accept = (): void => {
@@ -180,7 +180,7 @@ export function withSession(
   onFound: (session: Session) => void | Promise<void>,
 ): void {
   const serve = (found: Session | undefined): void | Promise<void> => {
-    const session = admit(req, res, found);
+    const session = admit(server, req, res, found);
     return session && onFound(session);
   };
   const onError = (error: unknown): void => {
@@ -207,7 +207,7 @@ function sessionOf(server: VirtualServer, req: Request, res: Response): ReturnTy
  * Checks the headers of a request for `session`, which may have ended while the body arrived. Returns undefined after a
  * rejection.
  */
-function admit(req: Request, res: Response, session: Session | undefined): Session | undefined {
+function admit(server: VirtualServer, req: Request, res: Response, session: Session | undefined): Session | undefined {
   if (req.headers['mcp-session-id'] === undefined) {
     refuse(res, 400, CODE.invalidRequest, 'the Mcp-Session-Id header is missing: send initialize first');
     return undefined;
@@ -216,7 +216,7 @@ function admit(req: Request, res: Response, session: Session | undefined): Sessi
     refuseSession(res);
     return undefined;
   }
-  session.identity = identityOf(res);
+  identify(server, session, identityOf(res));
   const revision = req.headers['mcp-protocol-version'];
   if (revision === undefined || revision === session.revision || (REVISIONS as readonly unknown[]).includes(revision))
     return session;

@@ -8,7 +8,7 @@ import { MODERN_REVISION, SERVER_INFO } from '../../era.ts';
 import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
-import { identityOf, ownId, principalOf } from '../caller.ts';
+import { identify, identityOf, ownId, principalOf } from '../caller.ts';
 import { recordMessage, serveRequest, type RequestEra } from '../dispatch.ts';
 import { PostAnswer } from '../post-answer.ts';
 import type { Classified, OlderHeader } from './classify.ts';
@@ -73,6 +73,7 @@ export class ModernPost {
       if (olderHeader) this.#warnOf(olderHeader);
       const identity = identityOf(res);
       const session = this.#sessions.of(principalOf(res), identity, clientFactsOf(meta));
+      identify(this.#server, session, identity);
       const logLevel = logLevelOf(meta);
       this.#listenToLogs(session, logLevel);
       const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, logLevel);
