@@ -130,3 +130,27 @@ describe('a subscription of a session', { timeout: 30_000 }, () => {
     expect(updates()).toBe(1);
   });
 });
+
+describe('a stream of subscriptions/listen', { timeout: 30_000 }, () => {
+  it('names no resource that the policies deny now, though an older stream of its session had it', async () => {
+    const world = await startWorld([OPEN]);
+    const listen = async () => {
+      const filter = { toolsListChanged: true, resourceSubscriptions: [WATCHED] };
+      const stream = await readStream(
+        scope,
+        world.url,
+        world.modern('subscriptions/listen', { notifications: filter }, ''),
+      );
+      const { params } = await stream.next(({ method = '' }) => method.endsWith('/acknowledged'));
+      return { notifications: params?.['notifications'], updates: () => stream.messages.filter(isUpdate).length };
+    };
+    const [first, second] = [await listen(), await listen()];
+    expect(second.notifications).toMatchObject({ resourceSubscriptions: [WATCHED] });
+    await eventually('both get an update', async () => {
+      await world.backend.touchAll();
+      return first.updates() > 0 && second.updates() > 0;
+    });
+    await world.replace(OPEN, `forbid(principal, action, resource == Resource::"${WATCHED}");`);
+    expect((await listen()).notifications).toEqual({ toolsListChanged: true });
+  });
+});

@@ -7,19 +7,17 @@ import type { VirtualServer } from '../../virtual-server.ts';
 
 const ID = Buffer.from('0');
 
-/** Subscribes the session to resources. Returns the URIs that their backends and the policies accepted. */
+/**
+ * Subscribes the session to resources. Returns the URIs that their backends and the policies accepted. Those of its other streams are
+ * no exception: policies may deny them meanwhile.
+ */
 export async function subscribe(
   server: VirtualServer,
   session: Session,
   { identity, headers }: ClientRequest,
   uris: readonly string[],
 ): Promise<string[]> {
-  const accepted = await Promise.all(
-    uris.map(async (uri) => {
-      const isOpen = [...(session.listeners ?? [])].some((listener) => listener.wants(uri));
-      return isOpen || (await ask(server, session, true, uri, { identity, headers }));
-    }),
-  );
+  const accepted = await Promise.all(uris.map((uri) => ask(server, session, true, uri, { identity, headers })));
   return uris.filter((_, index) => accepted[index]);
 }
 
