@@ -111,7 +111,7 @@ function endOfValid(text: Buffer, start: number, index: number, valid: ValidText
 }
 
 /** Folds case like the most lenient JSON readers: Go folds `ſ` to `s` and the Kelvin sign to `k`. */
-const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();
+export const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();
 
 /**
  * Returns the direct members of the object at `span`. Returns undefined for another value, and for an object with two keys that

@@ -172,14 +172,41 @@ describe('progress tokens', () => {
     expect(tokenOf(sent[0])).toBe(1);
   });
 
-  it.each(['{"name":"_meta"}', '{"_meta":{}}', '{"_meta":null}', '{"arguments":{"_meta":{"progressToken":1}}}', '[]'])(
-    'are not detected in params without a token: %s',
-    (params) => {
-      const { sent, lane, call } = connection();
-      call(lane('A'), 'x', params);
-      expect(sent[0]).toContain(`"params":${params}}`);
-    },
-  );
+  it.each([
+    ['twice', '"progressToken":7,"progressToken":"t"', '"progressToken":2,"progressToken":2'],
+    [
+      'three times',
+      '"progressToken":"a","b":{},"progressToken":77, "progressToken" : "t"',
+      '"progressToken":2,"b":{},"progressToken":2, "progressToken" : 2',
+    ],
+    [
+      'in two spellings',
+      '"PROGRESSTOKEN":7,"progre\\u0053sTo\u212Aen":"t"',
+      '"PROGRESSTOKEN":2,"progre\\u0053sTo\u212Aen":2',
+    ],
+    ['in another case only', '"ProgressToken":"t"', '"ProgressToken":2'],
+  ])('that occur %s are all replaced, so that none is that of another client', (_, members, owned) => {
+    const { sent, got, lane, call, receive } = connection();
+    const a = lane('A');
+    call(a, 'first');
+    call(a, 'x', ` {"name":"t","_meta":{${members}}}`);
+    expect(sent[1]).toContain(`"params":{"name":"t","_meta":{${owned}}}`);
+    receive('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2}}');
+    expect(got).toEqual(['x < notifications/progress {"progressToken":"t"}']);
+  });
+
+  it.each([
+    '{"name":"_meta"}',
+    '{"_meta":{}}',
+    '{"_meta":null}',
+    '{"_meta":{"progressTokens":1,"my/progressToken":1}}',
+    '{"arguments":{"_meta":{"progressToken":1}}}',
+    '[]',
+  ])('are not detected in params without a token: %s', (params) => {
+    const { sent, lane, call } = connection();
+    call(lane('A'), 'x', params);
+    expect(sent[0]).toContain(`"params":${params}}`);
+  });
 
   it('that are unknown, of a finished call, or of a call without one are dropped', () => {
     const { got, lane, call, receive } = connection();
