@@ -179,6 +179,17 @@ describe('a decision by arguments', { timeout: 30_000 }, () => {
     expect(await user.tools()).toEqual(TOOLS);
   });
 
+  it('is not avoided by a number as text, nor are tools found by it', async () => {
+    const limit = 'forbid(principal, action, resource) when { context has arg_a && context.arg_a == 100 };';
+    const other = await startWorld(scope, 'permit(principal, action, resource);', limit);
+    const user = await other.open(GUEST);
+    expect((await user.call('alpha_add', { a: 99, b: 1 })).result).toBeDefined();
+    for (const a of [100, '100', '1e2', '99', true])
+      expect((await user.call('alpha_add', { a, b: 1 })).error, String(a)).toEqual(DENIED);
+    expect((await user.call('alpha_none', { a: '100', b: 1 })).error).toEqual(DENIED);
+    expect(other.received('tools/call')).toBe(1);
+  });
+
   it.each(['\\u0061rguments', 'Arguments', 'argument\u017f'])(
     'is not avoided by arguments that only the backend reads: "%s"',
     async (key) => {

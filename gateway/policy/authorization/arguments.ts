@@ -1,22 +1,36 @@
 import type { CedarValueJson } from '@cedar-policy/cedar-wasm/nodejs';
+import type { ListedItem } from '../policy.ts';
 import { scalarOf } from './claims.ts';
+import { declaredTypes } from './declared-types.ts';
 import { ARGUMENT } from './syntax.ts';
 
 const PRESENT = '_present';
 
-/** Reads arguments from the JSON text of each. */
-export type ArgumentReader = (read: ReadonlyMap<string, string>) => Record<string, CedarValueJson> | undefined;
+/** Attributes of `context` from the arguments of a call. */
+export interface ReadArguments {
+  readonly values: Readonly<Record<string, CedarValueJson>>;
+  /** Name of an argument whose value has another type than the tool declares: a backend may convert it. */
+  readonly mistyped: string | undefined;
+}
+
+/** Reads arguments of an item from the JSON text of each. */
+export type ArgumentReader = (read: ReadonlyMap<string, string>, item: ListedItem) => ReadArguments | undefined;
 
 /**
  * Creates the reader of the attributes of `context` for the arguments that policies read: `arg_<name>` for text, whole numbers and
  * booleans, `arg_<name>_present` for other values. It returns undefined for arguments that a policy and a backend could read
  * differently: a number that is not exact, a value of another type than `arg_<name>` can hold, a name in another case, and the
- * argument `a_present`, whose attribute is also the flag of `a`. `wanted` is undefined for all arguments.
+ * argument `a_present`, whose attribute is also the flag of `a`. `wanted` is undefined for all arguments. Where a tool declares types,
+ * its arguments must have them.
  */
 export function argumentReader(wanted: ReadonlySet<string> | undefined): ArgumentReader {
   const folded = wanted && new Set([...wanted].map(fold));
-  return (read) => {
+  const typesOf = declaredTypes(
+    (name) => !wanted || wanted.has(ARGUMENT + name) || wanted.has(ARGUMENT + name + PRESENT),
+  );
+  return (read, item) => {
     const values: Record<string, CedarValueJson> = {};
+    let mistyped: string | undefined;
     for (const [name, text] of read) {
       const attribute = ARGUMENT + name;
       const flag = attribute + PRESENT;
@@ -34,14 +48,18 @@ export function argumentReader(wanted: ReadonlySet<string> | undefined): Argumen
         if (!isFlagRead) return undefined;
         values[flag] = true;
       } else if (isRead) values[attribute] = scalar;
+      if (scalar !== undefined && !isOfType(scalar, typesOf(item).get(name))) mistyped ??= name;
     }
-    return values;
+    return { values, mistyped };
   };
 }
 
 /** Returns true for a number that every reader reads alike: with more digits than a double holds it would be rounded. */
 const isExact = (value: number, text: string): boolean =>
   /^-?\d{1,16}(?:\.0)?$/u.test(text) && Number.isSafeInteger(value);
+
+const isOfType = (value: string | number | boolean, types: ReadonlySet<string> | undefined): boolean =>
+  types === undefined || types.has(typeof value) || (typeof value === 'number' && types.has('integer'));
 
 /** Folds case like the most lenient JSON readers. */
 const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();

@@ -170,6 +170,63 @@ describe('arguments', () => {
       expect(allows(policyOf([permit(`[context].contains(context) && ${flag}`)]), BUY, USER, args)).toBe(false);
   });
 
+  describe.each([
+    ['number', { type: 'number' }],
+    ['integer', { type: 'integer' }],
+    ['several types', { type: ['integer', 'null'] }],
+    ['a choice', { anyOf: [{ type: 'integer', minimum: 1 }, { type: 'null' }] }],
+    ['a reference', { $ref: '#/$defs/a~1b' }],
+    ['a choice of references', { oneOf: [{ $ref: '#/$defs/a~1b' }, { type: 'null' }] }],
+  ])('of a tool that declares %s', (_what, amount) => {
+    const schema = { type: 'object', $defs: { 'a/b': { type: 'integer' } }, properties: { amount, who: {} } };
+    const tool = toolOf('shop_buy', {}, schema);
+    const policy = policyOf([
+      'permit(principal, action, resource);',
+      'forbid(principal, action, resource) when { context has arg_amount && context.arg_amount == 100 };',
+      'forbid(principal, action, resource) when { context has arg_who && context.arg_who == "eve" };',
+    ]);
+
+    it.each([
+      ['{"amount":99}', true],
+      ['{"amount":99.0}', true],
+      ['{"amount":100}', false],
+      ['{"amount":"100"}', false],
+      ['{"amount":" 1e2 "}', false],
+      ['{"amount":"99"}', false],
+      ['{"amount":true}', false],
+      ['{"who":5,"more":"1"}', true],
+      ['{}', true],
+    ])('%s allow a call: %s', (args, allowed) => {
+      expect(allows(policy, tool, USER, args)).toBe(allowed);
+    });
+  });
+
+  it.each([
+    ['any type', {}],
+    ['text too', { type: ['integer', 'string'] }],
+    ['a choice of anything', { anyOf: [{ type: 'integer' }, {}] }],
+    ['a reference that leads nowhere', { $ref: '#/$defs/none' }],
+    ['a reference to itself', { $ref: '#/properties/amount' }],
+    ['a reference elsewhere', { $ref: 'https://example.com/amount' }],
+    ['a schema that is none', 7],
+  ])('may be text for a tool that declares %s', (_what, amount) => {
+    const tool = toolOf('shop_buy', {}, { properties: { amount } });
+    expect(allows(policyOf([permit('context.arg_amount == "99"')]), tool, USER, '{"amount":"99"}')).toBe(true);
+  });
+
+  it('of another type than the tool declares deny the call, also for a policy that reads only the flag', () => {
+    const tool = toolOf('shop_buy', {}, { properties: { items: { type: 'array' }, force: { type: 'boolean' } } });
+    const flag = policyOf([
+      'permit(principal, action, resource);',
+      'forbid(principal, action, resource) when { context has arg_items_present };',
+    ]);
+    expect(allows(flag, tool, USER, '{"items":"[1]"}')).toBe(false);
+    expect(allows(flag, tool, USER, '{"force":"true"}')).toBe(true);
+    const force = policyOf([permit('!(context has arg_force) || context.arg_force == false')]);
+    expect(allows(force, tool, USER, '{"force":false}')).toBe(true);
+    expect(allows(policyOf([permit('context.arg_force != true')]), tool, USER, '{"force":"true"}')).toBe(false);
+  });
+
   it('are not read when no policy does', () => {
     expect(allows(policyOf(['permit(principal, action, resource);']), BUY, USER, '{"a":1,"a":2}')).toBe(true);
   });

@@ -25,6 +25,7 @@ export interface Verdict {
 
 const NOTHING: Outcome = { permits: [], forbids: [], errors: [] };
 const UNREADABLE: Outcome = { ...NOTHING, errors: ['the arguments cannot be read exactly'] };
+const mistyped = (name: string): string => `the argument "${name}" has another type than the tool declares`;
 
 /**
  * Evaluates the policies of one virtual server, in two parts: those that read arguments, and the others, whose outcome can be
@@ -33,7 +34,7 @@ const UNREADABLE: Outcome = { ...NOTHING, errors: ['the arguments cannot be read
 export class Authorizer {
   readonly #constant: Evaluator;
   readonly #byArguments: Evaluator | undefined;
-  readonly #valuesOf: ArgumentReader;
+  readonly #read: ArgumentReader;
   readonly #provider: string | undefined;
 
   constructor({ cedar }: AuthorizationConfig, { policies, entities }: CheckedPolicies, server: string) {
@@ -45,7 +46,7 @@ export class Authorizer {
       setting,
     );
     this.#byArguments = reading.length > 0 ? new Evaluator(reading, setting) : undefined;
-    this.#valuesOf = argumentReader(this.#byArguments?.reads.context);
+    this.#read = argumentReader(this.#byArguments?.reads.context);
   }
 
   /** Returns undefined for a user without the claims of the upstream provider that policies read: nothing is permitted. */
@@ -80,8 +81,13 @@ export class Authorizer {
   ): Outcome {
     if (!this.#byArguments || !byArguments) return NOTHING;
     const args = readArguments();
-    const values = args && this.#valuesOf(args);
-    return values ? this.#byArguments.evaluate(byArguments, item, values) : UNREADABLE;
+    const found = args && this.#read(args, item);
+    if (!found) return UNREADABLE;
+    // evaluated in any case: else a denial would be faster for a tool that exists
+    const outcome = this.#byArguments.evaluate(byArguments, item, found.values);
+    return found.mistyped === undefined
+      ? outcome
+      : { ...outcome, errors: [...outcome.errors, mistyped(found.mistyped)] };
   }
 
   /** Evaluates all policies. */

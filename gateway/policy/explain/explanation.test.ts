@@ -58,6 +58,18 @@ it('reports a policy that cannot be evaluated, which denies', () => {
   expect(found).toMatchObject({ allowed: false, by: expect.stringMatching(/^error: .*claim_tier/u) as string });
 });
 
+it('names an argument of another type than the tool declares', () => {
+  const schema = { properties: { amount: { type: 'number' } } };
+  const tool = { ...TOOL, json: Buffer.from(JSON.stringify({ name: 'refund', inputSchema: schema })) };
+  const policies = [
+    'permit(principal, action, resource) unless { context has arg_amount && context.arg_amount == 100 };',
+  ];
+  const call = { claims: { sub: 'alice' }, arguments: { amount: '100' } };
+  const [found] = explainTools(configWith({}, { policies }), [tool], call);
+  const by = 'error: the argument "amount" has another type than the tool declares';
+  expect(found).toMatchObject({ allowed: false, by });
+});
+
 it('names the strategy of the credential', () => {
   const outgoing = { outgoing_auth: { shop: { type: 'token_exchange' } } };
   expect(explainOne(configWith(outgoing), {})).toMatchObject({ credential: 'token_exchange', allowed: true });

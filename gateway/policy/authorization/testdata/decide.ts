@@ -23,11 +23,11 @@ export const identityOf = (claims: Readonly<Record<string, unknown>> = {}): Iden
   claims: { sub: 'alice', ...claims },
 });
 
-export const toolOf = (name: string, annotations?: object): ListedItem => ({
+export const toolOf = (name: string, annotations?: object, inputSchema?: object): ListedItem => ({
   kind: 'tools',
   name,
   backend: 'shop',
-  json: Buffer.from(JSON.stringify({ name, annotations })),
+  json: Buffer.from(JSON.stringify({ name, annotations, inputSchema })),
 });
 
 const METHODS = {
