@@ -32,8 +32,8 @@ export class Subscriptions {
   /** URIs of renamed resources, by `ownKey`; undefined while there are none. */
   #renamed: Map<string, string> | undefined;
   #newest = 0;
-  /** Number of the newest subscription that was checked for an identity. */
-  #checked = new WeakMap<object, number>();
+  /** Number of the newest subscription that was checked for an identity; undefined while there is none. */
+  #checked: WeakMap<object, number> | undefined;
 
   constructor(held: HeldBytes) {
     this.#held = held;
@@ -120,7 +120,7 @@ export class Subscriptions {
 
   /** Removes the subscriptions for which `keeps` returns false. All are checked again for each identity. */
   keep(keeps: (uri: string, backend: string) => boolean): void {
-    this.#checked = new WeakMap();
+    this.#checked = undefined;
     for (const [uri, { backend }] of this.#byUri) if (!keeps(uri, backend)) this.delete(uri);
   }
 
@@ -129,9 +129,10 @@ export class Subscriptions {
    * come more often than subscriptions.
    */
   keepFor(identity: object, keeps: (uri: string, backend: string) => boolean): readonly string[] {
-    const checked = this.#checked.get(identity) ?? 0;
+    const known = (this.#checked ??= new WeakMap<object, number>());
+    const checked = known.get(identity) ?? 0;
     if (checked === this.#newest) return [];
-    this.#checked.set(identity, this.#newest);
+    known.set(identity, this.#newest);
     const added = [...this.#byUri].filter(([, { number }]) => number > checked);
     const denied = added.filter(([uri, { backend }]) => !keeps(uri, backend)).map(([uri]) => uri);
     for (const uri of denied) this.delete(uri);
