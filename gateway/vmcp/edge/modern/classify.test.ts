@@ -156,3 +156,14 @@ describe('an older version header of a named client', () => {
     expect(eraOf(headers, sent, clients)).toBe(expected);
   });
 });
+
+it.each([
+  ['2024-01-01', '2024-01-01'],
+  ['DRAFT-2026-v1', 'DRAFT-2026-v1'],
+  ['eyJhbGciOiJSUzI1NiJ9', ''], // a credential in the wrong header must not come back
+])('names the unknown revision %s of a header as "%s"', (version, requested) => {
+  const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+  const found = classify({ 'mcp-protocol-version': version }, body, scanEnvelope(body), []);
+  expect(found).toMatchObject({ rejection: { code: -32022, data: { requested } } });
+  expect(JSON.stringify(found).includes(version)).toBe(requested === version);
+});

@@ -94,7 +94,9 @@ function unclaimed(
   const { method = '', id } = envelope;
   if (!isModern(version)) {
     const isUnknown = version !== undefined && !SUPPORTED_REVISIONS.includes(version);
-    if (isUnknown && id !== undefined && method !== 'initialize') return rejected(unsupported(version));
+    // another text than a revision is not repeated: it may be a credential in the wrong header
+    if (isUnknown && id !== undefined && method !== 'initialize')
+      return rejected(unsupported(REVISION.test(version) ? version : ''));
     const rejection = contradiction(headers, body, envelope);
     return rejection ? rejected(rejection) : LEGACY;
   }
@@ -147,9 +149,11 @@ function headerRejection(
     : mismatch('Mcp-Name', `params.${name.member}`);
 }
 
+const REVISION = /^(?:DRAFT-)?\d{4}-(?:\d{2}-\d{2}|v\d{1,3})$/u;
+
 const unsupported = (requested: string): Rejection => ({
   code: CODE.unsupportedVersion,
-  message: `revision ${requested.slice(0, 40)} is not served in this form: use ${MODERN_REVISION}, or initialize`,
+  message: `the requested revision is not served in this form: use ${MODERN_REVISION}, or initialize`,
   data: { supported: SUPPORTED_REVISIONS, requested },
 });
 
