@@ -62,6 +62,7 @@ describe('scanEnvelope', () => {
     ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Arguments":{"n":1}}}'],
     ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","argument\u017f":{"n":1}}}'],
     ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","requeststate":"s"}}'],
+    ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Task":{}}}'],
     ['invalid', '{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"a","TASKID":"b"}}'],
     ['invalid', '{"jsonrpc":"2.0","\\u0069d":1,"method":"ping"}'],
     ['accepted', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","argument":1,"requestStates":2}}'],

@@ -28,13 +28,14 @@ export interface ParamsSurface {
   readonly ref: Span | undefined;
   readonly taskId: Span | undefined;
   readonly requestState: Span | undefined;
+  readonly task: Span | undefined;
 }
 
 /** Top-level keys of a JSON-RPC message. */
 export const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = 3;
 const META = 4;
-const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref', 'taskId', 'requestState');
+const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref', 'taskId', 'requestState', 'task');
 
 /**
  * Finds the envelope of a client's JSON-RPC 2.0 message and the members of `params` that routing reads, in one pass that
@@ -49,9 +50,10 @@ export function scanEnvelope(body: Buffer, validMeta?: Buffer): ClientEnvelope {
   const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { index: PARAMS, members: params }));
   if (envelope.id !== undefined) checkId(body, envelope.id);
   if (envelope.params !== undefined && !isObjectSpan(body, envelope.params)) return { ...envelope, surface: undefined };
-  const [name, uri, args, cursor, meta, ref, taskId, requestState] = params.found;
+  const [name, uri, args, cursor, meta, ref, taskId, requestState, task] = params.found;
   const knownMeta = valid?.isFound === true ? validMeta : undefined;
-  return { ...envelope, surface: { name, uri, arguments: args, cursor, meta, knownMeta, ref, taskId, requestState } };
+  const surface = { name, uri, arguments: args, cursor, meta, knownMeta, ref, taskId, requestState, task };
+  return { ...envelope, surface };
 }
 
 /**

@@ -10,10 +10,12 @@ import type { ClientRequest } from '../client-request.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { wrongParamHeader } from '../tool-headers.ts';
+import { withoutTask } from './without-task.ts';
 import type { Method } from './method.ts';
 
-/** Serves `tools/call`, the hot path: finds the route by name and forwards `params` unchanged. */
-export const callTool: Method = (server, session, request, answer) => {
+/** Serves `tools/call`, the hot path: finds the route by name and forwards `params` unchanged, except `task`. */
+export const callTool: Method = (server, session, asked, answer) => {
+  const request = asked.params.task ? withoutTask(asked) : asked;
   const { params } = request;
   const name = readString(request.body, params.name);
   if (name === undefined) {
