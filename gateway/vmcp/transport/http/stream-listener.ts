@@ -30,8 +30,9 @@ const SHORTEST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
- * A backend's unsolicited stream (GET), kept open in the background. Reconnects with `Last-Event-ID` after it ends, and
- * stops for good when the backend has no stream (405, 404, 400).
+ * A backend's unsolicited stream (GET), kept open in the background. Reconnects with `Last-Event-ID` after it ends and the
+ * time in `retry` has passed, and stops for good when the backend has no stream (405, 404, 400).
+ * @see MCP 2025-11-25, basic/transports, Listening for Messages from the Server
  */
 export class StreamListener {
   readonly #options: ListenerOptions;
@@ -39,6 +40,8 @@ export class StreamListener {
   #lastEventId: string | undefined;
   #wasOpen = false;
   #retryMs = FIRST_RETRY_MS;
+  /** Shortest wait that the backend asks for by `retry`. */
+  #askedMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ListenerOptions) {
@@ -62,7 +65,7 @@ export class StreamListener {
         this.#timer = setTimeout(() => {
           this.#run();
         }, this.#retryMs).unref();
-        this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+        this.#retryMs = Math.max(Math.min(this.#retryMs * 2, LONGEST_RETRY_MS), this.#askedMs);
       });
   }
 
@@ -108,15 +111,17 @@ export class StreamListener {
     this.#wasOpen = true;
     const parser = createSseParser((event) => {
       this.#lastEventId = event.id ?? this.#lastEventId;
-      if (event.retry !== undefined)
-        this.#retryMs = Math.min(Math.max(event.retry, SHORTEST_RETRY_MS), LONGEST_RETRY_MS);
+      if (event.retry !== undefined) {
+        this.#askedMs = event.retry;
+        this.#retryMs = Math.max(event.retry, SHORTEST_RETRY_MS);
+      }
       this.#onData(event.data);
     }, maxEventBytes);
     for await (const chunk of body) {
       parser.push(chunk as Buffer);
       if (collected?.fits(parser.pending()) === false) throw new Error('an event does not fit into the budget');
     }
-    this.#retryMs = FIRST_RETRY_MS;
+    this.#retryMs = Math.max(FIRST_RETRY_MS, this.#askedMs);
   }
 
   #onData(data: Buffer): void {
