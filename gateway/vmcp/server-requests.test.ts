@@ -39,6 +39,31 @@ it('forwards no request with an id or progress token that is too long', () => {
   expect(forward({ id: 1, params: { _meta: { progressToken: 't' }, text: long } })).toBeDefined();
 });
 
+it('gives each request a progress token of its own, and the progress to the backend of the request under its token', () => {
+  const requests = new ServerRequests();
+  const sent: string[] = [];
+  const forward = (backend: string, token: number | string): unknown => {
+    const channel = { send: (message: Buffer) => sent.push(`${backend} ${message.toString()}`) } as unknown as Channel;
+    const params = { _meta: { progressToken: token }, messages: [] };
+    const message = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params }));
+    return JSON.parse(requests.forward(channel, message, scanEnvelope(message), undefined)?.toString() ?? '');
+  };
+  const progress = (progressToken: unknown): boolean => {
+    const params = { progressToken, progress: 1 };
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params }));
+    return requests.progress(body, scanEnvelope(body));
+  };
+  expect(forward('one', 0)).toMatchObject({
+    id: 'vmcp-1',
+    params: { _meta: { progressToken: 'vmcp-1' }, messages: [] },
+  });
+  expect(forward('two', 0)).toMatchObject({ id: 'vmcp-2', params: { _meta: { progressToken: 'vmcp-2' } } });
+  expect([progress('vmcp-2'), progress(0), progress('vmcp-3')]).toEqual([true, false, false]);
+  expect(sent).toEqual([
+    'two {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1}}',
+  ]);
+});
+
 it('accepts an answer after the call has ended, and no longer pauses the call', () => {
   const { sent, requests, forward, answer } = fixture();
   const ended = call();

@@ -1,7 +1,9 @@
 import { isObject } from '../contract/json.ts';
 import { memberOf, splice, type Span } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
+import { edited, type Edit } from './aggregation/forward-params.ts';
 import type { Channel } from './transport/channel.ts';
+import { withOwnToken } from './transport/progress-token.ts';
 
 /** Requests that a client may answer, by method, with the capability that the client declares for each. */
 const CAPABILITIES: ReadonlyMap<string, string> = new Map([
@@ -21,7 +23,7 @@ interface Waiting {
   /** JSON text of the backend's id. */
   readonly backendId: string;
   /** JSON text of the progress token in the backend's request. */
-  readonly progressToken: string | undefined;
+  readonly progressToken: Buffer | undefined;
   /** Undefined when the request belongs to no running call. */
   call: PausableCall | undefined;
 }
@@ -42,20 +44,24 @@ export class ServerRequests {
   }
 
   /**
-   * Returns the backend's request with an id of the gateway. Undefined when too many requests wait or the backend's id
-   * is too long.
+   * Returns the backend's request with an id of the gateway, also as its progress token: those of two backends may be equal.
+   * Undefined when too many requests wait, or the backend's id or token is too long.
+   * @see MCP 2025-11-25, basic/utilities/progress, Progress Flow
    */
   forward(channel: Channel, message: Buffer, envelope: Envelope, call: PausableCall | undefined): Buffer | undefined {
-    const { id } = envelope;
+    const { id, params } = envelope;
     if (id === undefined || (this.#waiting.size >= MAX_WAITING && !this.#makeRoom())) return undefined;
     const backendId = message.toString('utf8', id.start, id.end);
-    const progressToken = requestToken(message, envelope);
+    const ownId = `"${this.#prefix}${String(this.#last + 1)}"`;
+    const owned = params && withOwnToken(message.subarray(params.start, params.end), ownId);
+    const progressToken = owned?.givenToken;
     if (backendId.length > MAX_ID_BYTES || (progressToken?.length ?? 0) > MAX_ID_BYTES) return undefined;
     this.#last += 1;
-    const ownId = `"${this.#prefix}${String(this.#last)}"`;
     this.#waiting.set(ownId, { channel, backendId, progressToken, call });
     call?.pauseTimeout();
-    return splice(message, { start: 0, end: message.length }, id, ownId);
+    const edits: Edit[] = [{ span: id, text: ownId }];
+    if (params && owned?.givenToken) edits.push({ span: params, text: owned.params });
+    return edited(message, { start: 0, end: message.length }, edits);
   }
 
   /** Sends the client's response to the backend. Returns false when the id is unknown. */
@@ -71,14 +77,11 @@ export class ServerRequests {
 
   /** Sends the client's progress notification to the backend whose request it names. Returns false without one. */
   progress(body: Buffer, { params }: Envelope): boolean {
-    const token = memberText(body, params, 'progressToken');
-    let isFound = false;
-    for (const { channel, progressToken } of this.#waiting.values()) {
-      if (token === undefined || progressToken !== token) continue;
-      isFound = true;
-      channel.send(body);
-    }
-    return isFound;
+    const token = memberOf(body, params, 'progressToken');
+    const waiting = token && this.#waiting.get(body.toString('utf8', token.start, token.end));
+    if (!token || !waiting?.progressToken) return false;
+    waiting.channel.send(splice(body, { start: 0, end: body.length }, token, waiting.progressToken));
+    return true;
   }
 
   /**
@@ -105,15 +108,6 @@ export class ServerRequests {
     }
     return undefined;
   }
-}
-
-function requestToken(message: Buffer, { params }: Envelope): string | undefined {
-  return memberText(message, memberOf(message, params, '_meta'), 'progressToken');
-}
-
-function memberText(text: Buffer, object: Span | undefined, key: string): string | undefined {
-  const member = memberOf(text, object, key);
-  return member && text.toString('utf8', member.start, member.end);
 }
 
 /**

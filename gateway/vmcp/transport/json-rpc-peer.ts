@@ -120,9 +120,9 @@ export class JsonRpcPeer {
   /** Sends a request. `sink` is never called before this returns. */
   call(lane: Lane, request: BackendRequest, sink: ReplySink): RequestHandle {
     const id = (this.#lastId += 1);
-    const { params, clientToken } = request.params
+    const { params, givenToken: clientToken } = request.params
       ? withOwnToken(request.params, id)
-      : { params: undefined, clientToken: undefined };
+      : { params: undefined, givenToken: undefined };
     const after = (ms: number): NodeJS.Timeout =>
       setTimeout(
         () => {

@@ -15,18 +15,18 @@ const ESCAPE = Buffer.from('\\u');
 const TOKEN = 'progressToken';
 const FOLDED = fold(TOKEN);
 
-/** JSON text of `params` with the progress token `own`, and the text of the client's token that it replaced. */
+/** JSON text of `params` with the progress token `own`, and the text of the sender's token that it replaced. */
 export interface OwnedParams {
   readonly params: Buffer;
-  readonly clientToken: Buffer | undefined;
+  readonly givenToken: Buffer | undefined;
 }
 
 /**
- * Replaces the client's progress token by one of the gateway, so that tokens of different clients never collide. Of several, all are
- * replaced, also in another case: a backend may read any of them. The last is the client's.
+ * Replaces the sender's progress token by `own`, a number or JSON text, so that tokens of different senders never collide. Of
+ * several, all are replaced, also in another case: the receiver may read any of them. The last is the sender's.
  */
-export function withOwnToken(params: Buffer, own: number): OwnedParams {
-  const unchanged = { params, clientToken: undefined };
+export function withOwnToken(params: Buffer, own: number | string): OwnedParams {
+  const unchanged = { params, givenToken: undefined };
   // a key may contain escapes; only then a text without "_meta" must be parsed
   if (!params.includes(META_KEY) && !params.includes(ESCAPE)) return unchanged;
   const text = params.subarray(skipWhitespace(params, 0));
@@ -34,11 +34,11 @@ export function withOwnToken(params: Buffer, own: number): OwnedParams {
   const last = tokens.at(-1);
   if (last === undefined) return unchanged;
   const owned = tokens.length === 1 ? splice(text, wholeOf(text), last, String(own)) : replaced(text, tokens, own);
-  return { params: owned, clientToken: Buffer.from(text.subarray(last.start, last.end)) };
+  return { params: owned, givenToken: Buffer.from(text.subarray(last.start, last.end)) };
 }
 
 /** Returns `text` with `own` in place of each token, in one pass: there may be very many. */
-function replaced(text: Buffer, tokens: readonly Span[], own: number): Buffer {
+function replaced(text: Buffer, tokens: readonly Span[], own: number | string): Buffer {
   const value = Buffer.from(String(own));
   const length = tokens.reduce((sum, { start, end }) => sum + value.length - (end - start), text.length);
   const out = Buffer.allocUnsafe(length);
