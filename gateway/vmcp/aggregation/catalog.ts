@@ -20,6 +20,8 @@ export interface Catalog {
   readonly skills?: readonly ListItem[] | undefined;
   /** `capabilities` in the backend's `initialize` result. */
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** Revision that the backend speaks with the gateway. */
+  readonly revision?: string | undefined;
   /** Hints of the lists that have one. */
   readonly hints?: Readonly<Partial<Record<PagedKind, CacheHint>>>;
 }

@@ -51,7 +51,7 @@ export async function discover(
   const lists: Partial<Record<PagedKind, readonly ListItem[]>> = {};
   const hints: Partial<Record<PagedKind, CacheHint>> = {};
   const failures: BackendError[] = [];
-  const { capabilities } = channel.facts;
+  const { capabilities, revision } = channel.facts;
   const declared = PAGED_KINDS.filter((kind) => DECLARES[kind](capabilities));
   const read = async (kind: PagedKind): Promise<void> => {
     const { method } = WIRE[kind];
@@ -75,7 +75,7 @@ export async function discover(
   const { tools = [], resources = [], templates = [], prompts = [] } = lists;
   const skills = declared.includes('skills') ? (lists.skills ?? []) : undefined;
   return {
-    catalog: { backend, tools, resources, templates, prompts, skills, capabilities, hints },
+    catalog: { backend, tools, resources, templates, prompts, skills, capabilities, revision, hints },
     warnings,
     complete: failures.length === 0,
   };

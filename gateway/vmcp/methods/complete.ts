@@ -1,8 +1,12 @@
+import { scanBackendEnvelope } from '../../http/json-scan.ts';
+import { memberOf } from '../../http/json-walk.ts';
+import type { Catalog } from '../aggregation/catalog.ts';
 import { judgedUri, readReference, routeReference } from '../aggregation/routing.ts';
+import type { Answer } from '../answers/answer.ts';
+import { RewrittenAnswer } from '../answers/rewritten-answer.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
-import type { Session } from '../session.ts';
-import type { VirtualServer } from '../virtual-server.ts';
+import { resultMessage } from '../message.ts';
 import { later } from './later.ts';
 import type { Method } from './method.ts';
 
@@ -27,12 +31,30 @@ export const complete: Method = (server, session, request, answer) => {
     if (!route) {
       const kind = type === 'ref/prompt' ? 'prompts' : 'resources';
       server.calls.answerUnknown(session, request, { kind, name: key }, answer, failRequest, none);
-    } else if (hasCompletions(server, session, route.backend)) {
+      return;
+    }
+    const sent = answerTo(server.view(session).catalog(route.backend), answer);
+    if (sent) {
       const span = type === 'ref/prompt' || route.renamed ? value : undefined;
-      server.calls.forward(session, request, route, judgedUri(route, key), span, answer, failRequest);
+      server.calls.forward(session, request, route, judgedUri(route, key), span, sent, failRequest);
     } else server.calls.answerHere(session, request, route, judgedUri(route, key), answer, failRequest, none);
   });
 };
 
-const hasCompletions = (server: VirtualServer, session: Session, backend: string): boolean =>
-  server.view(session).catalog(backend)?.capabilities['completions'] !== undefined;
+/** Revision that has completions and no capability for them. @see MCP 2024-11-05, server/utilities/completion */
+const UNDECLARED_IN = '2024-11-05';
+
+/**
+ * Returns the answer for the reply of the backend of a catalog; undefined when it has no completions. An unknown method is an
+ * empty list for a backend that could not declare completions.
+ */
+function answerTo(catalog: Catalog | undefined, answer: Answer): Answer | undefined {
+  if (catalog?.capabilities['completions'] !== undefined) return answer;
+  if (catalog?.revision !== UNDECLARED_IN) return undefined;
+  return new RewrittenAnswer(answer, (reply) => (isUnknownMethod(reply) ? resultMessage(answer.id, NOTHING) : reply));
+}
+
+function isUnknownMethod(reply: Buffer): boolean {
+  const code = memberOf(reply, scanBackendEnvelope(reply).error, 'code');
+  return code !== undefined && reply.toString('latin1', code.start, code.end) === String(CODE.methodNotFound);
+}

@@ -33,7 +33,11 @@ const RESULTS: Readonly<Record<string, object>> = {
   'resources/templates/list': { resourceTemplates: [] },
 };
 
-function replyTo({ id, method = '', params }: Message): object {
+/** Replies of the backend by method: each has a `result` or an `error`. */
+type Replies = Readonly<Record<string, object>>;
+
+function replyTo({ id, method = '', params }: Message, replies: Replies): object {
+  if (replies[method]) return { id, ...replies[method] };
   if (params?.name === 'fail') return { id, result: { content: [], isError: true } };
   if (params?.name === 'long') return { id, result: { content: [{ type: 'text', text: 'x'.repeat(5_000) }] } };
   if (method === 'prompts/get') return { id, error: { code: -32602, message: 'no' } };
@@ -41,7 +45,7 @@ function replyTo({ id, method = '', params }: Message): object {
 }
 
 /** Starts a backend that records the methods and the `params` it receives. */
-async function startBackend(received: string[], bodies: string[]): Promise<string> {
+async function startBackend(received: string[], bodies: string[], replies: Replies): Promise<string> {
   const onPost = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const body = await text(req);
     bodies.push(body);
@@ -52,7 +56,7 @@ async function startBackend(received: string[], bodies: string[]): Promise<strin
       return;
     }
     res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' });
-    res.end(JSON.stringify({ jsonrpc: '2.0', ...replyTo(message) }));
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...replyTo(message, replies) }));
   };
   const server = createServer((req, res) => {
     if (req.method === 'POST') void onPost(req, res);
@@ -97,12 +101,15 @@ const observed = ({ session, method, name, backend, outcome, isSent }: EndedCall
 });
 
 /** Starts a virtual server with one backend and these policies, and opens a session. */
-export async function policedServer(...policies: Policy[]) {
+export const policedServer = (...policies: Policy[]) => serverWith({}, policies);
+
+/** Starts a virtual server whose backend gives these replies, and opens a session. */
+export async function serverWith(replies: Replies, policies: readonly Policy[] = []) {
   const received: string[] = [];
   /** JSON text of each message that the backend received. */
   const bodies: string[] = [];
   const ended: ObservedCall[] = [];
-  const config = configOf(await startBackend(received, bodies));
+  const config = configOf(await startBackend(received, bodies, replies));
   const log = createLog(new PassThrough().resume(), 'error');
   const boundary = { current: createBoundary({ log, now: Date.now }) };
   const virtual = new VirtualServer(config, {
