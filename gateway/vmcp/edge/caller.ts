@@ -12,7 +12,7 @@ export const principalOf = (res: Response): string => (res.locals['principal'] a
 export const identityOf = (res: Response): Identity | undefined => res.locals['identity'] as Identity | undefined;
 
 /** Key of anonymous clients, which have no identity. */
-const ANYONE = {};
+export const ANYONE = {};
 
 /**
  * Records the identity of the latest request of a session. Ends the subscriptions to resources that it may not read: an earlier

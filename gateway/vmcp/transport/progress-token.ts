@@ -4,11 +4,11 @@ import {
   memberOf,
   readKey,
   skipWhitespace,
-  splice,
   visitMembers,
   type Span,
 } from '../../http/json-walk.ts';
 import { fold } from '../../http/known-members.ts';
+import { edited } from '../aggregation/forward-params.ts';
 
 const META_KEY = Buffer.from('"_meta"');
 const ESCAPE = Buffer.from('\\u');
@@ -33,23 +33,13 @@ export function withOwnToken(params: Buffer, own: number | string): OwnedParams 
   const tokens = tokensIn(text, memberOf(text, wholeOf(text), '_meta'));
   const last = tokens.at(-1);
   if (last === undefined) return unchanged;
-  const owned = tokens.length === 1 ? splice(text, wholeOf(text), last, String(own)) : replaced(text, tokens, own);
-  return { params: owned, givenToken: Buffer.from(text.subarray(last.start, last.end)) };
-}
-
-/** Returns `text` with `own` in place of each token, in one pass: there may be very many. */
-function replaced(text: Buffer, tokens: readonly Span[], own: number | string): Buffer {
   const value = Buffer.from(String(own));
-  const length = tokens.reduce((sum, { start, end }) => sum + value.length - (end - start), text.length);
-  const out = Buffer.allocUnsafe(length);
-  let [from, to] = [0, 0];
-  for (const { start, end } of tokens) {
-    to += text.copy(out, to, from, start);
-    to += value.copy(out, to);
-    from = end;
-  }
-  text.copy(out, to, from);
-  return out;
+  const owned = edited(
+    text,
+    wholeOf(text),
+    tokens.map((span) => ({ span, text: value })),
+  );
+  return { params: owned, givenToken: Buffer.from(text.subarray(last.start, last.end)) };
 }
 
 /** Returns the progress tokens of `_meta`, as lenient readers find them. */

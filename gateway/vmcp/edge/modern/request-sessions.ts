@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Identity } from '../../../contract/identity.ts';
 import type { ClientFacts, Session, Sessions } from '../../session.ts';
+import { ANYONE } from '../caller.ts';
 
 /** Claims that differ between tokens of the same rights. */
 const PER_TOKEN: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'at_hash', 'auth_time', 'nonce', 'sid']);
 
 /** Clients of one token for which the fast way is kept. */
 const MOST_CLIENTS = 1_000;
-
-/** Key of anonymous clients, which have no identity. */
-const ANYONE = {};
 
 /** Sessions that requests without one share: one per client, principal and rights. */
 export class RequestSessions {
