@@ -53,9 +53,8 @@ e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2
 check: deps verify ## before a commit: verify, lint and the unit tests that start no process and no server
 	$(call with_lint,npx --no-install vitest run --project pure,0)
 
-lint: deps ## types, ESLint, import rules, dead code, formatting; results of unchanged files are in .cache
-	@mkdir -p .cache; npm run --silent lint:eslint & eslint=$$!; \
-	npm run --silent lint:others; others=$$?; wait $$eslint && [ $$others -eq 0 ]
+lint: deps ## types, rules (oxlint.config.ts), imports, dead code, formatting
+	@mkdir -p .cache; npm run --silent lint
 
 scripts: ## check shell scripts (needs shellcheck) and the workflow (needs Go)
 	@command -v shellcheck >/dev/null 2>&1 || echo 'not applicable: scripts are checked with shellcheck (Debian: apt install shellcheck)'

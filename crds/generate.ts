@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import { AuditEvent } from '../gateway/audit/event.ts';
 import { AUDIT_EVENTS } from '../gateway/contract/run-config/audit.ts';
 import { RunConfig } from '../gateway/contract/run-config/run-config.ts';
@@ -20,11 +20,11 @@ export interface GeneratedFile {
   readonly content: string;
 }
 
-/** Formats Markdown and JSON with prettier, so that the format check passes. */
+/** Formats Markdown and JSON, so that the format check passes. */
 async function formatted({ path, content }: GeneratedFile): Promise<GeneratedFile> {
-  const parser = path.endsWith('.md') ? 'markdown' : path.endsWith('.json') ? 'json' : undefined;
-  if (parser === undefined) return { path, content };
-  return { path, content: await format(content, { parser, printWidth: 120 }) };
+  if (!/\.(?:md|json)$/.test(path)) return { path, content };
+  const { code } = await format(path, content, { printWidth: 120 });
+  return { path, content: code };
 }
 
 /** Returns every generated file. */

@@ -69,7 +69,7 @@ describe.skipIf(!hasPrometheus || helm === undefined)('with a real gateway and a
       }
     }
     const rules = await render('vmcp', ['monitoring.prometheusRule.enabled=true']);
-    const { groups } = rules.find(({ kind }) => kind === 'PrometheusRule')?.spec as {
+    const { groups } = rules.find(({ kind }) => kind === 'PrometheusRule')!.spec as {
       groups: { name: string; rules: GatewayRule[] }[];
     };
     const alerts = groups.find(({ name }) => name === 'vmcp-gateways')?.rules ?? [];

@@ -20,7 +20,7 @@ interface Group {
 
 async function groupsOf(): Promise<readonly Group[]> {
   const objects = await render('vmcp', ['monitoring.prometheusRule.enabled=true']);
-  return (objects.find(({ kind }) => kind === 'PrometheusRule')?.spec as { groups: Group[] }).groups;
+  return (objects.find(({ kind }) => kind === 'PrometheusRule')!.spec as { groups: Group[] }).groups;
 }
 
 /** Returns the rules of the gateways with seconds for their minutes, and with a limit of 0.2 s for slow calls. */

@@ -176,7 +176,7 @@ describe('the objects of an MCPServer', () => {
     const some = ['Role/local-mcp', 'RoleBinding/local-mcp', 'Service/mcp-local', 'StatefulSet/mcp-local'];
     await expect.poll(() => ownedBy(here, 'MCPServer', 'local')).toEqual(expect.arrayContaining(some));
     const role = await here.get('Role', 'local-mcp');
-    for (const rule of role?.['rules'] as { resourceNames?: string[] }[])
+    for (const rule of role!['rules'] as { resourceNames?: string[] }[])
       expect(rule.resourceNames).toEqual(['mcp-local-0']);
     await here.becomes('MCPServer', 'local', {
       type: 'StdioReplicaCapped',

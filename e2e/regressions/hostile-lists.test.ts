@@ -90,7 +90,7 @@ describe.concurrent('a backend that declares resources and prompts and answers',
     refuse = false;
     await eventually('the resource is listed', async () => {
       const { result } = await session.request('resources/list');
-      return (result?.['resources'] as unknown[]).length === 1;
+      return (result!['resources'] as unknown[]).length === 1;
     });
   });
 

@@ -45,7 +45,7 @@ describe('a client of 2024-11-05 over HTTP+SSE', () => {
       capabilities: { tools: { listChanged: true }, logging: {} },
       methods: {
         'tools/call': ({ send, result, message }) => {
-          const { progressToken } = message.params?.['_meta'] as { progressToken: unknown };
+          const { progressToken } = message.params!['_meta'] as { progressToken: unknown };
           for (const progress of [1, 2]) send(notify('notifications/progress', { progressToken, progress }));
           // the client of the SDK drops progress that it reads after the reply
           setTimeout(() => {

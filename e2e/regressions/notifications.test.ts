@@ -192,7 +192,7 @@ it('forwards progress with the token of the client, in order, before the reply',
     {
       methods: {
         'tools/call': ({ send, result, message }) => {
-          const { progressToken } = message.params?.['_meta'] as { progressToken: unknown };
+          const { progressToken } = message.params!['_meta'] as { progressToken: unknown };
           for (const progress of [1, 2, 3]) send(notify('notifications/progress', { progressToken, progress }));
           result({ content: [] });
         },

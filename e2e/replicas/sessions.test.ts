@@ -60,7 +60,7 @@ async function call(url: string, headers: Headers, name: string, args: object = 
   const response = await raw(url, { method: 'POST', headers, body: rpc('tools/call', { name, arguments: args }) });
   expect(response.status, response.body).toBe(200);
   const { result } = rpcReply(response);
-  return (result?.['content'] as { text: string }[])[0]?.text ?? '';
+  return (result!['content'] as { text: string }[])[0]?.text ?? '';
 }
 
 const stream = (

@@ -22,7 +22,7 @@ let guarded: string;
 
 beforeAll(async () => {
   const { url } = await startHttpBackend(scope, 'sdk-1-stateful', 'secret-backend');
-  const backend = { name: 'secret-backend', transport: 'streamable-http', url, insecure_allow_http: true, allow_private_ips: true } as const; // prettier-ignore
+  const backend = { name: 'secret-backend', transport: 'streamable-http', url, insecure_allow_http: true, allow_private_ips: true } as const; // oxfmt-ignore
   issuer = await startIssuer(scope);
   const rootOf = async (parts: object): Promise<string> =>
     new URL('/', (await startGatewayOver(scope, { backends: [backend], ...parts })).url).href;

@@ -72,7 +72,7 @@ describe.concurrent('a backend that hangs', () => {
     expect(initializeMs).toBeLessThan(3_900);
     const [{ result }, listMs] = await timed(() => session.request('tools/list'));
     expect(listMs).toBeLessThan(12_000);
-    const names = (result?.['tools'] as { name: string }[]).map(({ name }) => name);
+    const names = (result!['tools'] as { name: string }[]).map(({ name }) => name);
     expect(names).toContain('good_echo');
     expect(names.filter((name) => name.startsWith('bad_'))).toEqual([]);
     expect(result?.['_meta']).toMatchObject({ [UNAVAILABLE]: ['bad'] });

@@ -65,7 +65,8 @@ export interface Protection {
 export interface BoundaryConfig {
   readonly name?: string | undefined;
   readonly oidc_config?:
-    { readonly issuer?: string | undefined; readonly scopes?: readonly string[] | undefined } | undefined;
+    | { readonly issuer?: string | undefined; readonly scopes?: readonly string[] | undefined }
+    | undefined;
   readonly vmcp: {
     readonly incoming: { readonly type: string; readonly required_scopes?: readonly string[] | undefined };
   };

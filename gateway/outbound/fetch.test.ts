@@ -36,7 +36,7 @@ describe('a reply', () => {
     const reply = await ask((req, res) => {
       res.writeHead(418, { 'Content-Type': 'Application/JSON; charset=utf-8', 'x-twice': ['1', '2'] });
       res.end(JSON.stringify([req.method, req.url, req.headers['x-own'], req.headers['accept-encoding'], 'ü']));
-    }, { headers: { 'x-own': 'yes' } }); // prettier-ignore
+    }, { headers: { 'x-own': 'yes' } }); // oxfmt-ignore
     expect(reply).toMatchObject({ status: 418, contentType: 'application/json', headers: { 'x-twice': '1, 2' } });
     expect(JSON.parse(reply.body)).toEqual(['GET', '/a?b=c', 'yes', 'identity', 'ü']);
     expect(reply.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\?b=c$/u);
@@ -182,7 +182,7 @@ describe('the time limit', () => {
     const abort = new AbortController();
     const asked = ask(() => {
       abort.abort(reason);
-    }, { signal: abort.signal }); // prettier-ignore
+    }, { signal: abort.signal }); // oxfmt-ignore
     await expect(asked).rejects.toBe(reason);
     await expect(ask((_, res) => res.end(), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
@@ -296,9 +296,9 @@ describe('redirects', () => {
     );
     const headers = { authorization: 'Bearer x', 'x-kept': 'kept' };
     const request = { followRedirects: 'anywhere', headers } as const;
-    const reply = await ask(to(() => `http://127.0.0.1:${String(other.port)}/`), request); // prettier-ignore
+    const reply = await ask(to(() => `http://127.0.0.1:${String(other.port)}/`), request); // oxfmt-ignore
     expect(reply.body).toBe('undefined kept');
-    const refused = ask(to(() => 'http://10.0.0.1/'), request); // prettier-ignore
+    const refused = ask(to(() => 'http://10.0.0.1/'), request); // oxfmt-ignore
     await expect(refused).rejects.toMatchObject({ kind: 'refused' });
   });
 

@@ -24,7 +24,12 @@ export interface OutboundFlags {
 /** Reason why a URL is rejected. `message` is for the log: it names hosts and addresses, never a path or a query. */
 export interface OutboundRefused {
   readonly reason:
-    'InvalidUrl' | 'CredentialsInUrl' | 'InsecureUrl' | 'PrivateAddress' | 'LoopbackAddress' | 'ForbiddenAddress';
+    | 'InvalidUrl'
+    | 'CredentialsInUrl'
+    | 'InsecureUrl'
+    | 'PrivateAddress'
+    | 'LoopbackAddress'
+    | 'ForbiddenAddress';
   readonly message: string;
 }
 

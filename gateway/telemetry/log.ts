@@ -67,6 +67,5 @@ export function createLog(
       if (info.level === 'warn' || info.level === 'error') onUrgent();
     };
   }
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston-transport's own typing
   return createLogger({ level, format: unchanged(), transports: [transport] });
 }

@@ -39,7 +39,8 @@ export interface VirtualServerDeps {
   readonly onForeignSession: () => void;
   /** Called once for each session that has ended. */
   readonly onSessionEnd?:
-    ((session: SessionFacts & { readonly identity: Identity | undefined }, reason: SessionEnd) => void) | undefined;
+    | ((session: SessionFacts & { readonly identity: Identity | undefined }, reason: SessionEnd) => void)
+    | undefined;
   /** The current authentication boundary. */
   readonly boundary: { readonly current: Pick<Boundary, 'challenge' | 'liveness' | 'status'> };
 }

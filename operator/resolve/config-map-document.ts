@@ -4,7 +4,8 @@ import { readDocument } from '../../gateway/contract/run-config/document.ts';
 
 /** Parsed document, or its mistakes, each with the path in the document. */
 export type ConfigMapDocument<Schema extends TSchema> =
-  { readonly config: Static<Schema> } | { readonly problems: readonly string[] };
+  | { readonly config: Static<Schema> }
+  | { readonly problems: readonly string[] };
 
 /** Parses the text of a key of a ConfigMap, JSON or YAML, and checks it against a schema. Pure. */
 export function parseConfigMapDocument<Schema extends TSchema>(

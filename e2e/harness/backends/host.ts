@@ -6,7 +6,15 @@ import type { Scope } from '../scope.ts';
 
 /** Faults of a backend. */
 export type Fault =
-  'hang' | 'reset' | 'status-500' | 'status-404' | 'garbage' | 'html' | 'redirect' | 'wrong-id' | 'huge';
+  | 'hang'
+  | 'reset'
+  | 'status-500'
+  | 'status-404'
+  | 'garbage'
+  | 'html'
+  | 'redirect'
+  | 'wrong-id'
+  | 'huge';
 
 export interface SeenRequest {
   readonly httpMethod: string;

@@ -42,4 +42,4 @@ async function serveHttp(): Promise<void> {
   await startHttpBackend({ defer: () => undefined }, kind, name, Number(process.env['PORT']));
 }
 
-await (STDIO_KINDS[kind] ?? serveHttp)();
+await(STDIO_KINDS[kind] ?? serveHttp)();

@@ -16,7 +16,8 @@ export type Step =
     };
 
 export type Reference =
-  { readonly type: 'ref/prompt'; readonly name: string } | { readonly type: 'ref/resource'; readonly uri: string };
+  | { readonly type: 'ref/prompt'; readonly name: string }
+  | { readonly type: 'ref/resource'; readonly uri: string };
 
 /** Outcome of a step: the result (the items of a list) or the JSON-RPC error. */
 export type Outcome =

@@ -12,7 +12,7 @@ import { startAudited } from './start-gateway.ts';
 
 /** Returns the argument of a recorded call of `echo`. */
 const textOf = ({ data }: AuditEvent): string =>
-  (data?.request as { readonly arguments: { readonly text: string } }).arguments.text;
+  (data!.request as { readonly arguments: { readonly text: string } }).arguments.text;
 
 /** Calls `act` until the returned function is called, which returns the number of calls. */
 function repeat(act: () => Promise<unknown>): () => Promise<number> {

@@ -37,7 +37,7 @@ function startOldServer(scope: Scope, name: string): Promise<McpServer> {
       'resources/subscribe': empty,
       'resources/unsubscribe': empty,
       'completion/complete': ({ message, result }) => {
-        result({ completion: { values: [(message.params?.['ref'] as { uri: string }).uri] } });
+        result({ completion: { values: [(message.params!['ref'] as { uri: string }).uri] } });
       },
     },
   });

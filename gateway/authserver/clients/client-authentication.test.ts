@@ -179,7 +179,7 @@ describe('a client', () => {
 
   it('is rejected with any secret when its stored hash is missing or truncated', () => {
     const { secretHash: _, ...broken } = client('post', 'client_secret_post');
-    const read = presentedClient({ authorization: undefined, params: new Map([['client_id', 'post'], ['client_secret', '\0'.repeat(32)]]) }); // prettier-ignore
+    const read = presentedClient({ authorization: undefined, params: new Map([['client_id', 'post'], ['client_secret', '\0'.repeat(32)]]) }); // oxfmt-ignore
     expect(read.ok && authenticateClient(read.presented, broken)).toMatchObject({ reason: 'wrong_secret' });
     const truncated = { ...broken, secretHash: 'AAAA' };
     expect(read.ok && authenticateClient(read.presented, truncated)).toMatchObject({ reason: 'wrong_secret' });

@@ -154,7 +154,8 @@ export const REFUSAL_REASONS = Object.keys(REFUSALS) as readonly RefusalReason[]
 
 /** Result of a pure step. */
 export type Outcome<Value> =
-  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: RefusalReason };
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly reason: RefusalReason };
 
 export const accepted = <Value>(value: Value): Outcome<Value> => ({ ok: true, value });
 

@@ -3,7 +3,7 @@ import { accepted, refused, type Outcome } from './refusal.ts';
 const MAX_LENGTH = 2048;
 /** Captures scheme, host, port and the rest. Rejects user information, fragments, blanks, backslashes and controls. */
 const RESOURCE = /^(https?):\/\/(\[[0-9a-f:.]+\]|[^\s/?#@:\\[\]]+)(?::([0-9]*))?((?:[/?][^\s#\\]*)?)$/iu;
-// eslint-disable-next-line no-control-regex -- the pattern rejects control characters
+// oxlint-disable-next-line no-control-regex -- the pattern rejects control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' };
 

@@ -100,7 +100,7 @@ describe('a client that authenticates with private_key_jwt', () => {
     ['an unknown key', 'assertion_key', { header: { kid: 'k9' } }],
     ['a key for another algorithm', 'assertion_key', { key: rsa.privateKey, header: { alg: 'RS256' } }],
     ['a shared secret', 'assertion_algorithm', { key: randomBytes(32), header: { alg: 'HS256' } }],
-    ['a key in its own header', 'assertion_signature', async () => ({ key: (await foreign).privateKey, header: { jwk: (await foreign).jwk } })], // prettier-ignore
+    ['a key in its own header', 'assertion_signature', async () => ({ key: (await foreign).privateKey, header: { jwk: (await foreign).jwk } })], // oxfmt-ignore
     ['no signature', 'assertion_algorithm', (client) => unsigned(client)],
     ['half of a signature', 'assertion_signature', async (client) => (await client.sign()).slice(0, -40)],
     ['another issuer', 'assertion_client', { claims: { iss: 'https://other.example/client.json' } }],

@@ -131,7 +131,7 @@ async function discover(options: ProviderMetadataOptions): Promise<ServerMetadat
   try {
     const config = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
       [openid.customFetch]: transport.fetch,
-      // eslint-disable-next-line @typescript-eslint/no-deprecated -- the outbound guard judges http
+      // oxlint-disable-next-line typescript/no-deprecated -- the outbound guard judges http
       execute: [openid.allowInsecureRequests],
     });
     const metadata = { ...config.serverMetadata() };

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { TObject, TSchema } from 'typebox';
+import { IsArray, type TObject, type TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Pointer, Value } from 'typebox/value';
 import { FORM, JSON_TYPE, readBodyText } from './body-text.ts';
@@ -82,8 +82,7 @@ function json(text: string, schema: TSchema, { parseBody }: InputRules): unknown
 /** Validates encoded parameters. An empty value counts as absent: RFC 6749 §3.1. */
 function parameters(part: string, schema: TObject, encoded: string, acceptsRepeated = false): unknown {
   const all = new URLSearchParams(encoded);
-  const isList = (name: string): boolean =>
-    (schema.properties[name] as { type?: string } | undefined)?.type === 'array';
+  const isList = (name: string): boolean => IsArray(schema.properties[name]);
   const repeated = [...new Set(all.keys())].filter(
     (name) => !acceptsRepeated && !isList(name) && all.getAll(name).length > 1,
   );

@@ -47,7 +47,7 @@ describe('an answer', () => {
     ['an unknown patch type', { allowed: true, patch_type: 'merge_patch', patch: { to: 'eve' } }],
     ['a patch that does not apply', patching({ op: 'remove', path: '/mcp_request/params/arguments/gone' })],
     ['arguments as text', patching(set('/mcp_request/params/arguments', 'x'))],
-    ['arguments as a number', '{"allowed":true,"patch_type":"json_patch","patch":[{"op":"add","path":"/mcp_request/params/arguments","value":1.0}]}'], // prettier-ignore
+    ['arguments as a number', '{"allowed":true,"patch_type":"json_patch","patch":[{"op":"add","path":"/mcp_request/params/arguments","value":1.0}]}'], // oxfmt-ignore
   ])('is invalid with %s', (_, answer) => {
     expect(read(answer)).toMatchObject({ kind: 'invalid' });
   });

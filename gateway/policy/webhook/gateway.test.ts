@@ -25,7 +25,7 @@ async function shop(): Promise<string> {
         res.writeHead(200, { 'content-type': 'application/json' });
         res.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
       }
-    }, () => res.writeHead(405).end()); // prettier-ignore
+    }, () => res.writeHead(405).end()); // oxfmt-ignore
   });
   return `http://127.0.0.1:${String(port)}/mcp`;
 }

@@ -41,7 +41,7 @@ const EXAMPLES: readonly (readonly [string, unknown, unknown, unknown])[] = [
   ['A.11', { foo: 'bar' }, [{ op: 'add', path: '/baz', value: 'qux', xyz: 123 }], { foo: 'bar', baz: 'qux' }],
   ['A.14', { '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: 10 }], { '/': 9, '~1': 10 }],
   ['A.16', { foo: ['bar'] }, [{ op: 'add', path: '/foo/-', value: ['abc'] }], { foo: ['bar', ['abc']] }],
-  ['copy', { a: [1] }, [{ op: 'copy', from: '/a', path: '/b' }, { op: 'add', path: '/b/-', value: 2 }], { a: [1], b: [1, 2] }], // prettier-ignore
+  ['copy', { a: [1] }, [{ op: 'copy', from: '/a', path: '/b' }, { op: 'add', path: '/b/-', value: 2 }], { a: [1], b: [1, 2] }], // oxfmt-ignore
   ['whole', { a: 1 }, [{ op: 'replace', path: '', value: [2] }], [2]],
   ['order', { a: { x: 1, y: 2 } }, [{ op: 'test', path: '/a', value: { y: 2, x: 1 } }], { a: { x: 1, y: 2 } }],
 ];

@@ -321,7 +321,7 @@ describe('a call that waits for a webhook', () => {
       });
       asked.resolve(undefined);
       return undefined;
-    }, { timeout: 30_000_000_000, failure_policy: 'ignore' }); // prettier-ignore
+    }, { timeout: 30_000_000_000, failure_policy: 'ignore' }); // oxfmt-ignore
     const { send, virtual, received, ended } = await policedServer(mutating(world, config));
     const leave = new AbortController();
     const response = send('tools/call', BUY, leave.signal);

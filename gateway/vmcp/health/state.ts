@@ -38,7 +38,8 @@ export const UNCHECKED: Health = {
 };
 
 export type ProbeOutcome =
-  { readonly ok: true; readonly durationMs: number } | { readonly ok: false; readonly kind: FailureKind };
+  | { readonly ok: true; readonly durationMs: number }
+  | { readonly ok: false; readonly kind: FailureKind };
 
 export interface HealthPolicy {
   readonly unhealthyThreshold: number;

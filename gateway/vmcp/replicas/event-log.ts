@@ -101,7 +101,8 @@ export class EventLog {
     const keys = [this.#key(session, stream), sessions.key(session)];
     const args = [replica, turn ?? '', ...(after === undefined ? [] : [after])];
     const reply = (await store.runBytes(HOLD, keys, args)) as
-      readonly [number, unknown?, (Buffer | null)?, (Buffer | null)?] | null;
+      | readonly [number, unknown?, (Buffer | null)?, (Buffer | null)?]
+      | null;
     if (reply === null) return undefined;
     const [held, events, last, seen] = reply;
     if (events === undefined) return { turn: held };

@@ -133,7 +133,7 @@ export class AccessTokens implements Authenticator {
     const { report, now, refresh } = this.#options;
     if (before.grant.refreshToken === undefined) {
       if (this.#isUsable(before)) this.#scheduleRefresh();
-      else report({ kind: 'rejected', reason: 'the access token has expired, and there is no refresh token: log in again' }); // prettier-ignore
+      else report({ kind: 'rejected', reason: 'the access token has expired, and there is no refresh token: log in again' }); // oxfmt-ignore
       return;
     }
     const logins = this.#logins;

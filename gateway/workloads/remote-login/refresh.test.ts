@@ -135,7 +135,7 @@ describe('an outage of the authorization server', () => {
     expect(await faultOf(login)).toBe('unavailable');
     expect(server.seen).toHaveLength(asked); // a call between two retries sends nothing
     for (const seconds of [10, 20, 40, 80, 120, 30]) await retry(started, seconds * 1_000);
-    expect(login.state()).toMatchObject({ kind: 'auth_retrying', reason: expect.stringContaining('the refresh failed') }); // prettier-ignore
+    expect(login.state()).toMatchObject({ kind: 'auth_retrying', reason: expect.stringContaining('the refresh failed') }); // oxfmt-ignore
     expect(await faultOf(login)).toBe('unavailable');
     await retry(started, 10 * MINUTE);
     server.intercept = undefined;
@@ -152,7 +152,7 @@ describe('an outage of the authorization server', () => {
     time.advance(HOUR);
     await eventually('it fails', () => time.pending().length > 0);
     await retry(started, 24 * HOUR);
-    expect(login.state()).toMatchObject({ kind: 'unauthenticated', reason: expect.stringContaining('no refresh for 24 h') }); // prettier-ignore
+    expect(login.state()).toMatchObject({ kind: 'unauthenticated', reason: expect.stringContaining('no refresh for 24 h') }); // oxfmt-ignore
     expect(time.pending()).toEqual([]);
     expect(await faultOf(login)).toBe('misconfigured');
     started.server.intercept = undefined;
@@ -194,7 +194,7 @@ describe('an end of the login', () => {
     await token?.destroy();
     time.advance(2 * HOUR);
     expect(await faultOf(login)).toBe('misconfigured');
-    expect(login.state()).toEqual({ kind: 'unauthenticated', reason: 'log in again: the refresh was rejected (invalid_grant)' }); // prettier-ignore
+    expect(login.state()).toEqual({ kind: 'unauthenticated', reason: 'log in again: the refresh was rejected (invalid_grant)' }); // oxfmt-ignore
     expect(states.at(-1)).toEqual(login.state());
     expect(time.pending()).toEqual([]);
     await login.logIn();
@@ -223,7 +223,7 @@ describe('an end of the login', () => {
     remote.rejects = () => true;
     await expect(toolNames(login, remote.url)).rejects.toThrow();
     expect(refreshes(started)).toBe(1);
-    expect(login.state()).toMatchObject({ kind: 'unauthenticated', reason: expect.stringContaining('rejects the access token') }); // prettier-ignore
+    expect(login.state()).toMatchObject({ kind: 'unauthenticated', reason: expect.stringContaining('rejects the access token') }); // oxfmt-ignore
     remote.rejects = () => false;
     expect(await toolNames(await open(), remote.url)).toContain('echo');
   });

@@ -9,7 +9,8 @@ export interface EndpointFlags {
 
 /** A virtual server to connect to, or a sentence for the user. */
 export type Endpoint =
-  { readonly mcpUrl: string; readonly managementUrl: string | undefined } | { readonly problem: string };
+  | { readonly mcpUrl: string; readonly managementUrl: string | undefined }
+  | { readonly problem: string };
 
 /** Chooses the virtual server: that of `--url`, else one of the gateway that runs with the state folder. */
 export function chooseEndpoint({ url, name }: EndpointFlags, running: Running | undefined, stateDir: string): Endpoint {

@@ -143,7 +143,7 @@ describe('vmcp connect CLIENT', () => {
       'is no regular file: remove it, then try again',
     ],
   ])('fails with one sentence for %s', (_, prepare, message) => {
-    // prettier-ignore
+    // oxfmt-ignore
     prepare();
     const { code, stdout, stderr } = run('cursor');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -152,10 +152,10 @@ describe('vmcp connect CLIENT', () => {
   });
 
   it('rejects wrong usage', () => {
-    expect(run('emacs')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^unknown client "emacs": choose one of amp-cli, antigravity, /u) as unknown }); // prettier-ignore
+    expect(run('emacs')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^unknown client "emacs": choose one of amp-cli, antigravity, /u) as unknown }); // oxfmt-ignore
     expect(run('claude').stderr).toBe('unknown client "claude": did you mean claude-code or claude-desktop?\n');
     expect(run('cursr').stderr).toBe('unknown client "cursr": did you mean cursor?\n');
-    expect(run(undefined, { remove: true })).toMatchObject({ code: 2, stderr: 'name a client for --remove, such as vmcp connect cursor\n' }); // prettier-ignore
+    expect(run(undefined, { remove: true })).toMatchObject({ code: 2, stderr: 'name a client for --remove, such as vmcp connect cursor\n' }); // oxfmt-ignore
     expect(run('cursor', { remove: true, print: true }).code).toBe(2);
   });
 });

@@ -204,7 +204,7 @@ async function retryUntilSignal<T>(
       log.warn('the API server cannot be reached', { problem: error instanceof Error ? error.message : String(error) });
     }
     await Promise.race([signalled, new Promise((resolve) => setTimeout(resolve, RETRY_MS))]);
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- set by the signal
+    // oxlint-disable-next-line typescript/no-unnecessary-condition -- set by the signal
     if (isOver) return undefined;
   }
 }

@@ -69,13 +69,15 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
     state = openState(stateDir);
     return await run(paths, options, state, first);
   } catch (error) {
-    if (!(
-      error instanceof StateInUse ||
-      error instanceof StateNotUsable ||
-      error instanceof PortInUse ||
-      error instanceof ListenError ||
-      error instanceof BoundaryImpossible
-    ))
+    if (
+      !(
+        error instanceof StateInUse ||
+        error instanceof StateNotUsable ||
+        error instanceof PortInUse ||
+        error instanceof ListenError ||
+        error instanceof BoundaryImpossible
+      )
+    )
       throw error;
     process.stderr.write(`${error.message}\n`);
     return EXIT_INVALID;

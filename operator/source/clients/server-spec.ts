@@ -1,6 +1,7 @@
 /** Environment variable or header. `missing` is the text of the file in place of the value, such as `Bearer ${input:token}`. */
 export type Setting =
-  { readonly name: string; readonly value: string } | { readonly name: string; readonly missing: string };
+  | { readonly name: string; readonly value: string }
+  | { readonly name: string; readonly missing: string };
 
 /** Environment variable whose value vmcp reads from its own environment or from a `.env`. */
 export interface HostVariable {
@@ -47,4 +48,5 @@ export type ServerSpec = ProcessSpec | RemoteSpec;
 
 /** Server that vmcp can use, or the reason why it cannot. No text quotes a value that may be secret. */
 export type Reading =
-  { readonly server: ServerSpec; readonly warnings: readonly string[] } | { readonly leftOut: string };
+  | { readonly server: ServerSpec; readonly warnings: readonly string[] }
+  | { readonly leftOut: string };

@@ -4,7 +4,8 @@ import { parseDocuments } from '../files/document.ts';
 
 /** Text without a document: `remaining` is undefined when the file holds nothing else. */
 export type Removal =
-  { readonly is: 'removed'; readonly remaining: string | undefined } | { readonly is: 'refused'; readonly why: string };
+  | { readonly is: 'removed'; readonly remaining: string | undefined }
+  | { readonly is: 'refused'; readonly why: string };
 
 /**
  * Removes one document from a file and keeps every other byte. Comment lines that touch the document are part of it; those

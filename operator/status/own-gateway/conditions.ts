@@ -8,7 +8,12 @@ type Spec = MCPServer['spec'];
 /** Condition of one control of an MCPServer, present while the spec has the field. */
 interface ControlRow {
   readonly field:
-    'authServerRef' | 'authzConfigRef' | 'oidcConfigRef' | 'rateLimiting' | 'telemetryConfigRef' | 'webhookConfigRef';
+    | 'authServerRef'
+    | 'authzConfigRef'
+    | 'oidcConfigRef'
+    | 'rateLimiting'
+    | 'telemetryConfigRef'
+    | 'webhookConfigRef';
   readonly type: string;
   readonly good: string;
   /** Kind of the object that the field names. */

@@ -81,7 +81,7 @@ describe('a metadata document', () => {
 
   it.each<[string, object, object]>([
     ['loopback', { redirect_uris: ['http://localhost/cb'] }, { redirect_uris: ['http://localhost/cb'] }],
-    ['grants of other servers', { grant_types: ['urn:x', 'authorization_code'] }, { grant_types: ['authorization_code'] }], // prettier-ignore
+    ['grants of other servers', { grant_types: ['urn:x', 'authorization_code'] }, { grant_types: ['authorization_code'] }], // oxfmt-ignore
     ['responses of other servers', { response_types: ['code', 'id_token'] }, { response_types: ['code'] }],
     ['scopes of other servers', { scope: 'tools admin' }, { scope: 'tools' }],
     ['only scopes of other servers', { scope: 'admin' }, { scope: 'openid offline_access' }],

@@ -45,7 +45,7 @@ describe('a document of a client with keys', () => {
     ['at a URL', { jwks_uri: KEYS_URL }, { jwks_uri: KEYS_URL }],
     ['for RSA', { jwks: { keys: [signing.jwk] } }, { jwks: { keys: [signing.jwk] } }],
     ['next to an unusable one', { jwks: { keys: [jwk, { kty: 'new' }] } }, {}],
-    ['for one algorithm', { jwks_uri: KEYS_URL, token_endpoint_auth_signing_alg: 'PS256' }, { token_endpoint_auth_signing_alg: 'PS256' }], // prettier-ignore
+    ['for one algorithm', { jwks_uri: KEYS_URL, token_endpoint_auth_signing_alg: 'PS256' }, { token_endpoint_auth_signing_alg: 'PS256' }], // oxfmt-ignore
     ['at a URL, with jwks null', { jwks: null, jwks_uri: KEYS_URL }, { jwks_uri: KEYS_URL }],
   ])('may have a key %s', async (_, members, expected) => {
     expect(await read(members)).toMatchObject({ ok: true, value: { metadata: expected } });

@@ -3,7 +3,8 @@ import { DocumentCache, maxAgeSeconds } from './document-cache.ts';
 
 /** Parsed document. `reason` is for the log and contains nothing from a reply. */
 export type Reading<Value> =
-  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: string };
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly reason: string };
 
 /** `invalid`: the document cannot be fetched or is unusable. `busy`: too many requests are running, retry later. */
 export interface Failed {

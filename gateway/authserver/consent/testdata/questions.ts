@@ -3,7 +3,7 @@ import { describeScopes } from '../scope-text.ts';
 
 const BASE = {
   server: 'auth.tools.example',
-  scopes: describeScopes(['openid', 'profile', 'offline_access', 'tools:call'], new Map([['tools:call', 'call the tools behind this server in your name']])), // prettier-ignore
+  scopes: describeScopes(['openid', 'profile', 'offline_access', 'tools:call'], new Map([['tools:call', 'call the tools behind this server in your name']])), // oxfmt-ignore
   resource: { name: 'Engineering tools', uri: 'https://tools.example/mcp' },
   providers: [
     { name: 'Example Login', host: 'login.example.com' },

@@ -31,7 +31,8 @@ export interface AssertionClaims {
 }
 
 export type AssertionReading =
-  { readonly ok: true; readonly claims: AssertionClaims } | { readonly ok: false; readonly problem: AssertionProblem };
+  | { readonly ok: true; readonly claims: AssertionClaims }
+  | { readonly ok: false; readonly problem: AssertionProblem };
 
 const MAX_LIFETIME_S = 300;
 /** Largest accepted clock difference. */

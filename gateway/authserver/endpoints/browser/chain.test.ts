@@ -31,7 +31,7 @@ async function chain(options: ServerOptions = {}): Promise<Chain> {
   const [corp, git, wiki] = [await scriptedOidc('corp'), await scriptedOauth2('git'), await scriptedOauth2('wiki')];
   const entries = { corp: corp.entry, git: git.entry, wiki: wiki.entry };
   const server = await browserServer(() => entries, options);
-  const by = new Map([['corp', corp], ['git', git], ['wiki', wiki]] as const); // prettier-ignore
+  const by = new Map([['corp', corp], ['git', git], ['wiki', wiki]] as const); // oxfmt-ignore
   const nameOf = (url: string) => [...by].find(([, { issuer }]) => url.startsWith(`${issuer}/`))?.[0];
   return {
     server,

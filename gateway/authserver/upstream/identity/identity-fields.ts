@@ -16,7 +16,7 @@ export const STANDARD_FIELDS: IdentityFields = { subject: ['sub'], name: ['name'
 const MAX_SUBJECT = 255;
 const MAX_NAME = 256;
 const MAX_EMAIL = 320;
-// eslint-disable-next-line no-control-regex -- the pattern rejects control characters
+// oxlint-disable-next-line no-control-regex -- the pattern rejects control characters
 const CONTROL = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]/u;
 
 /**

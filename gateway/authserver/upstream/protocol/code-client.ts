@@ -220,6 +220,6 @@ function readByRequests(metadata: openidClient.ServerMetadata): openidClient.Ser
 
 /** Allows http in openid-client: the outbound guard checks every URL, and `check` the authorization endpoint. */
 function allowHttp(openid: OpenidClient, config: openidClient.Configuration): void {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- deprecated as a warning only, it is not to be removed
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated as a warning only, it is not to be removed
   openid.allowInsecureRequests(config);
 }

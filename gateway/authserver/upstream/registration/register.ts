@@ -45,7 +45,7 @@ export async function register(request: RegistrationRequest): Promise<ClientReco
     throw new UpstreamError('misconfigured', message);
   }
   const method = profile.methods.find((one) => (supported ?? DEFAULT_METHODS).includes(one));
-  if (method === undefined) throw new UpstreamError('misconfigured', `${metadata.issuer} supports no usable client authentication`); // prettier-ignore
+  if (method === undefined) throw new UpstreamError('misconfigured', `${metadata.issuer} supports no usable client authentication`); // oxfmt-ignore
   const wanted = clientMetadata(redirectUri, method, scopes, profile);
   const { initialAccessToken: token } = profile;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };

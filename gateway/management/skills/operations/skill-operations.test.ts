@@ -82,7 +82,7 @@ const skillFolders = (root: string): string[] =>
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
 
-const BOTH = ['.cursor/skills/fonts', '.cursor/skills/ocr', '.cursor/skills/pdf', '.claude/skills/fonts', '.claude/skills/ocr', '.claude/skills/pdf']; // prettier-ignore
+const BOTH = ['.cursor/skills/fonts', '.cursor/skills/ocr', '.cursor/skills/pdf', '.claude/skills/fonts', '.claude/skills/ocr', '.claude/skills/pdf']; // oxfmt-ignore
 
 describe('a skill with dependencies', () => {
   it('is installed, listed, shown and uninstalled for the user', async () => {
@@ -266,7 +266,7 @@ describe('installing', () => {
 
   it('finds a plain name in a registry', async () => {
     const { install, send, home } = await start();
-    const skill = (namespace: string, packages: object[]) => ({ namespace, name: 'plain', description: 'A skill.', version: '1.0.0', packages }); // prettier-ignore
+    const skill = (namespace: string, packages: object[]) => ({ namespace, name: 'plain', description: 'A skill.', version: '1.0.0', packages }); // oxfmt-ignore
     const publish = async (...skills: object[]): Promise<void> => {
       const local_path = join(home, 'registry-document.json');
       const meta = { last_updated: '2026-01-01T00:00:00Z' };

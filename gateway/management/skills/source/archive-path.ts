@@ -21,7 +21,7 @@ export function safePath(path: string, isFolder: boolean): string {
 }
 
 const isSafeName = (part: string): boolean =>
-  // eslint-disable-next-line no-control-regex -- control characters have no place in the name of a file
+  // oxlint-disable-next-line no-control-regex -- control characters have no place in the name of a file
   part !== '' && part !== '..' && !/[\u0000-\u001F\\]/u.test(part);
 
 /** Paths of files that can exist side by side. */

@@ -14,7 +14,8 @@ export const LONGEST_STATE = 65_536;
  * replica where there are several.
  */
 export type RequestState =
-  { readonly inner: string } | { readonly handle: string; readonly replica?: string | undefined };
+  | { readonly inner: string }
+  | { readonly handle: string; readonly replica?: string | undefined };
 
 /** Request that a state belongs to: a state of another user, item or of other arguments or rights is rejected. */
 export type Binding = readonly [principal: string, method: string, request: string];

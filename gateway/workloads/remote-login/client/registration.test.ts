@@ -116,7 +116,7 @@ describe('a registration', () => {
     const { open, server } = await startWorkload();
     server.intercept = (req, res) => {
       if (req.url !== '/reg') return false;
-      res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_redirect_uri","error_description":"secret text"}'); // prettier-ignore
+      res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_redirect_uri","error_description":"secret text"}'); // oxfmt-ignore
       return true;
     };
     await expect(open()).rejects.toThrow('the registration was rejected with status 400 (invalid_redirect_uri)');

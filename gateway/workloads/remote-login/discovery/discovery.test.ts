@@ -70,10 +70,10 @@ describe('discovery', () => {
   });
 
   it.each([
-    ['metadata of another resource', (origin: string) => ({ resource: `${origin}/mc`, authorization_servers: [origin] }), 'belong to another resource', false], // prettier-ignore
-    ['a private authorization server', (origin: string) => ({ resource: origin, authorization_servers: ['http://10.1.2.3/'] }), '"10.1.2.3" is a private address', false], // prettier-ignore
-    ['a metadata service', (origin: string) => ({ resource: origin, authorization_servers: ['http://169.254.169.254/'] }), 'which is never called', false], // prettier-ignore
-    ['an authorization server without metadata', (origin: string) => ({ resource: origin, authorization_servers: [`${origin}/none`] }), 'has no metadata of an authorization server: set issuer', false], // prettier-ignore
+    ['metadata of another resource', (origin: string) => ({ resource: `${origin}/mc`, authorization_servers: [origin] }), 'belong to another resource', false], // oxfmt-ignore
+    ['a private authorization server', (origin: string) => ({ resource: origin, authorization_servers: ['http://10.1.2.3/'] }), '"10.1.2.3" is a private address', false], // oxfmt-ignore
+    ['a metadata service', (origin: string) => ({ resource: origin, authorization_servers: ['http://169.254.169.254/'] }), 'which is never called', false], // oxfmt-ignore
+    ['an authorization server without metadata', (origin: string) => ({ resource: origin, authorization_servers: [`${origin}/none`] }), 'has no metadata of an authorization server: set issuer', false], // oxfmt-ignore
     ['a server error', () => 503, 'answered 503', true],
   ])('fails for %s', async (_, document, message, isTemporary) => {
     const remote = await scripted((origin) => `Bearer resource_metadata="${origin}/meta"`, { '/meta': document });

@@ -36,7 +36,7 @@ export async function startRemote(server: AuthorizationServer, { metadata = true
     const { origin } = new URL(remote.url);
     const document = `${origin}/.well-known/oauth-protected-resource/mcp`;
     if (req.url === new URL(document).pathname && metadata) {
-      const text = JSON.stringify({ resource: remote.url, authorization_servers: [`${server.issuer}/`], scopes_supported: ['mcp:use'] }); // prettier-ignore
+      const text = JSON.stringify({ resource: remote.url, authorization_servers: [`${server.issuer}/`], scopes_supported: ['mcp:use'] }); // oxfmt-ignore
       res.writeHead(200, { 'content-type': 'application/json' }).end(text);
       return;
     }
@@ -50,7 +50,7 @@ export async function startRemote(server: AuthorizationServer, { metadata = true
     const isAccepted = token !== '' && !remote.rejects(token) && (await server.accepts(token, remote.url));
     if (isAccepted) await new Promise((resolve) => setTimeout(resolve, remote.delayMs));
     if (isAccepted || remote.isOpen) await handle(req, res, body);
-    else res.writeHead(401, { 'www-authenticate': `Bearer error="invalid_token"${metadata ? `, resource_metadata="${document}"` : ''}` }).end(); // prettier-ignore
+    else res.writeHead(401, { 'www-authenticate': `Bearer error="invalid_token"${metadata ? `, resource_metadata="${document}"` : ''}` }).end(); // oxfmt-ignore
   };
   const backend = await hostBackend(testScope(), '/mcp', guarded);
   remote.url = backend.url;

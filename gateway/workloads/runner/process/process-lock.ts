@@ -9,7 +9,8 @@ export interface ProcessIdentity {
 }
 
 export type LockAttempt =
-  { readonly held: true; readonly release: () => void } | { readonly held: false; readonly holder: ProcessIdentity };
+  | { readonly held: true; readonly release: () => void }
+  | { readonly held: false; readonly holder: ProcessIdentity };
 
 export const identityOf = (pid: number): ProcessIdentity => ({ pid, startTime: startTime(pid) ?? 'unknown' });
 
