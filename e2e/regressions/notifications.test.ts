@@ -133,6 +133,8 @@ describe('list_changed', () => {
 });
 
 describe('log messages', () => {
+  const logsIn = ({ messages }: Received) =>
+    messages.filter(({ method }) => method === 'notifications/message').map(({ params }) => params);
   const LEVELS = ['debug', 'info', 'warning', 'error'];
 
   it('are filtered by the level of each session, during a call and outside of calls', async () => {
@@ -164,6 +166,46 @@ describe('log messages', () => {
     for (const level of LEVELS) backend.notify('notifications/message', { level, data: level });
     await eventually('the last message has arrived', () => streams.every((stream) => levels(stream).includes('error')));
     expect(streams.map(levels)).toEqual([LEVELS, ['warning', 'error']]);
+  });
+
+  it.each([
+    ['prefix', ['one/cache', 'one', 'one', 'one/é"']],
+    ['none', ['cache', undefined, 7, 'é"']],
+  ])('name their backend, except with the strategy %s', async (conflictResolution, expected) => {
+    const logs = [
+      { level: 'info', logger: 'cache', data: { n: 1 } },
+      { level: 'info', data: 'second' },
+      { level: 'info', logger: 7, data: 'third' },
+      { level: 'info', data: 'fourth', logger: 'é"' },
+    ];
+    const { vmcp, backend } = await gatewayOverOne(
+      {
+        capabilities: { tools: {}, logging: {} },
+        methods: {
+          'tools/call': ({ send, result }) => {
+            for (const params of logs) send(notify('notifications/message', params));
+            result({ content: [] });
+          },
+        },
+      },
+      { operational: rarely, aggregation: { conflictResolution } },
+    );
+    const named = logs.map(({ logger, ...log }, at) => ({
+      ...log,
+      ...(expected[at] !== undefined && { logger: expected[at] }),
+    }));
+    const session = await openSession(vmcp.url);
+    const [tool = ''] = await session.tools();
+    const call = await openPost(vmcp.url, session, toolCall(1, tool));
+    await eventually('the stream ends', () => call.ended());
+    expect(logsIn(call)).toEqual(named);
+
+    const stream = await openGet(vmcp.url, session);
+    await eventually('the session has a stream at the backend', () => backend.streams.size > 0);
+    await quiet();
+    for (const params of logs) backend.notify('notifications/message', params);
+    await eventually('the messages arrive', () => logsIn(stream).length >= logs.length);
+    expect(logsIn(stream)).toEqual(named);
   });
 });
 

@@ -348,7 +348,9 @@ describe('a lost stream', () => {
     await eventually('the new tool is listed', async () => (await session.tools()).length === 2);
     const second = await openGet(vmcp.url, session, after);
     await eventually('list_changed has arrived', () => second.methods().includes('notifications/tools/list_changed'));
-    expect(second.messages).toContainEqual(expect.objectContaining({ params: { level: 'info', data: 'missed' } }));
+    expect(second.messages).toContainEqual(
+      expect.objectContaining({ params: { level: 'info', logger: 'one', data: 'missed' } }),
+    );
     log('goes on');
     await eventually('later ones arrive', () => second.messages.some(({ params }) => params?.['data'] === 'goes on'));
   });

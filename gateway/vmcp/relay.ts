@@ -1,4 +1,4 @@
-import { memberOf, splice } from '../http/json-walk.ts';
+import { isObjectSpan, memberOf, splice, withMember } from '../http/json-walk.ts';
 import { readString, scanBackendEnvelope, type Envelope } from '../http/json-scan.ts';
 
 import type { Answer } from './answers/answer.ts';
@@ -22,11 +22,15 @@ export interface BackendMessage {
   readonly answer?: Answer;
 }
 
-/** Relays a backend's request or notification to the client. Every request of a backend gets a response. */
-export function relay(from: BackendMessage): void {
+/**
+ * Relays a backend's request or notification to the client. Every request of a backend gets a response. With `namesLoggers`
+ * log messages name their backend.
+ */
+export function relay(from: BackendMessage, namesLoggers: boolean): void {
   if (from.envelope.method === undefined) return; // a response outside of its call: nobody waits for it
   if (from.envelope.id !== undefined) relayRequest(from);
   else if (from.envelope.method === 'notifications/cancelled') relayCancellation(from);
+  else if (from.envelope.method === 'notifications/message') relayLog(from, namesLoggers);
   else relayNotification(from);
 }
 
@@ -83,11 +87,31 @@ function relayCancellation(from: BackendMessage): void {
 }
 
 function relayNotification(from: BackendMessage): void {
-  const { session, message, envelope } = from;
-  if (envelope.method === 'notifications/message' && !passesLogLevel(session.logLevel, message, envelope)) return;
+  const { message, envelope } = from;
   if (envelope.method === 'notifications/tasks') return; // only streams of subscriptions/listen carry it
   if (envelope.method === 'notifications/resources/updated') relayUpdate(from);
   else deliver(from, message);
+}
+
+/** Relays a log message that the level of the session lets through. */
+function relayLog(from: BackendMessage, namesLoggers: boolean): void {
+  const { session, message, envelope } = from;
+  if (!passesLogLevel(session.logLevel, message, envelope)) return;
+  if (!namesLoggers) {
+    deliver(from, message);
+    return;
+  }
+  const named = withLogger(from);
+  deliver({ ...from, envelope: scanBackendEnvelope(named) }, named);
+}
+
+/** Returns the message with the name of its backend before that of its logger: `files/cache`, or `files` for one without. */
+function withLogger({ message, envelope: { params }, backend }: BackendMessage): Buffer {
+  if (!params || !isObjectSpan(message, params)) return message;
+  const given = readString(message, memberOf(message, params, 'logger'));
+  const logger = given ? `${backend}/${given}` : backend;
+  const named = withMember(message, params, 'logger', JSON.stringify(logger));
+  return splice(message, { start: 0, end: message.length }, params, named);
 }
 
 /** Relays the update of a resource, under the URI that the client has subscribed to. */

@@ -138,7 +138,10 @@ export class VirtualServer {
     return new Fleet({
       ...deps,
       backendSessions: () => this.replica?.backends,
-      onMessage: relay,
+      onMessage: (from) => {
+        // with `none` all names stay as the backends choose them
+        relay(from, this.#config.vmcp.aggregation.conflict_resolution !== 'none');
+      },
       onChange: () => {
         this.views.invalidate();
       },
