@@ -21,7 +21,7 @@ const waiting = [
   'e2e/workloads/engine-outage.test.ts',
   'e2e/charts/gateway-alerts.test.ts',
   'e2e/examples/examples.test.ts',
-  'e2e/replicas/**/*.test.ts',
+  'e2e/replicas/{clients,faults,modern,rolling,sentinel}.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];

@@ -1,7 +1,7 @@
 /**
  * `make test` and `make e2e`: runs the projects of vitest that the arguments name and prints one tally for all of them.
  * The projects run in lanes (lanes.ts); the output of all but the first appears at the end. The failed tests are named once
- * more before the tally, in lines that begin with `failed:`.
+ * more before the tally, in lines that begin with `failed:`. The processes of a run share the code that V8 has compiled.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -53,6 +53,7 @@ interface Result {
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const VITEST = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const CLUSTER = join(root, 'e2e', 'cluster', 'main.ts');
+const COMPILED = join(root, '.cache', 'compiled');
 const reportFileOf = ({ name }: Run): string => join(root, '.cache', `test-report-${name}.json`);
 
 /** Runs `node ...args` and resolves to its exit code; 1 when a signal ended it. Without `env` its output appears at once. */
@@ -63,7 +64,7 @@ async function runNode(
   const child = spawn(process.execPath, [...args], {
     cwd: root,
     stdio: ['ignore', env === undefined ? 'inherit' : 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...env },
   });
   const output = child.stdout === null ? Promise.resolve('') : text(child.stdout);
   const code = await new Promise<number>((resolve, reject) => {
@@ -124,6 +125,7 @@ async function runLanes(lanes: readonly (readonly Run[])[]): Promise<Result[]> {
 }
 
 mkdirSync(join(root, '.cache'), { recursive: true });
+rmSync(COMPILED, { recursive: true, force: true }); // tests run copies of the sources, in folders that do not come back
 const total: Tally = { passed: 0, failed: 0, skipped: 0 };
 const failures: Failure[] = [];
 for (const { tally, output, ...result } of await runLanes(lanesOf(process.argv.slice(2)))) {
