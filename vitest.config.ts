@@ -14,14 +14,16 @@ const needRedis = [
 ];
 /** They start load generators: `make bench` runs them before it measures. */
 const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'];
-/** Files that run one at a time in the third lane: most use less than half of a core, the others make the lanes equally long. */
+/** Files of the third lane, after those of the operator: most use less than half of a core, the others make the lanes equally long. */
 const waiting = [
   'e2e/{command-line,harness}/**/*.test.ts',
   'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
-  'e2e/workloads/engine-outage.test.ts',
+  'e2e/scenarios/auth-server/{failover,replicas,restart}.test.ts',
+  'e2e/faults/deaf-client.test.ts',
+  'e2e/workloads/{crash-loops,engine-outage,interrupted,lifecycle,logs,remote-login}.test.ts',
   'e2e/charts/gateway-alerts.test.ts',
   'e2e/examples/examples.test.ts',
-  'e2e/replicas/{clients,faults,modern,rolling,sentinel}.test.ts',
+  'e2e/replicas/**/*.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];
@@ -107,7 +109,6 @@ export default defineConfig({
           name: 'e2e-waiting',
           include: waiting,
           exclude: [...outside, ...pure],
-          maxWorkers: 1,
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },

@@ -34,7 +34,7 @@ describe('the lanes of a run', () => {
       ],
       [
         ['operator-waiting', 'vitest', '--project operator-waiting --maxWorkers 2'],
-        ['e2e-waiting', 'vitest', '--project e2e-waiting --maxWorkers 1'],
+        ['e2e-waiting', 'vitest', '--project e2e-waiting --maxWorkers 2'],
       ],
     ]);
   });

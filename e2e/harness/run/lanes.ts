@@ -16,7 +16,7 @@ interface Beside {
  * Projects of the lanes beside the first, in their order, and their workers. `operator` waits for a control plane, and
  * `cluster` for the pods of a node, whose programs may still be built: it comes last. `e2e-beside` makes the lanes equally
  * long: with one worker, because on two cores more of them only wait for each other. The files of the last lane mostly wait:
- * for leases (a fifth of a core), or for intervals and timeouts.
+ * for leases (a fifth of a core), or for intervals and timeouts. At most six files run at a time.
  */
 const BESIDE: readonly (readonly Beside[])[] = [
   [
@@ -26,7 +26,7 @@ const BESIDE: readonly (readonly Beside[])[] = [
   ],
   [
     { project: 'operator-waiting', workers: 2 },
-    { project: 'e2e-waiting', workers: 1 },
+    { project: 'e2e-waiting', workers: 2 },
   ],
 ];
 
