@@ -56,6 +56,10 @@ export function withTool(
 ): void {
   const view = server.view(session);
   const route = view.certain ? view.current.tools.get(name) : undefined;
+  if (route) {
+    onFound(route);
+    return;
+  }
   const unknown = (): void => {
     const unread = server.views.unreadBackend(session, name);
     const backend = unread && server.fleet.runtime(unread.backend);
@@ -65,8 +69,7 @@ export function withTool(
       else onMissing(answer, name);
     });
   };
-  if (route) onFound(route);
-  else if (view.settled) unknown();
+  if (view.settled) unknown();
   else
     later(
       server,

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { scanEnvelope } from '../../../http/json-scan.ts';
-import { clientFactsOf } from './client-facts.ts';
+import { clientOf } from './client-facts.ts';
 import { readMeta } from './request-meta.ts';
 
 const factsOf = (members: object) => {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'm', params: { _meta: members } }));
   const meta = readMeta(body, scanEnvelope(body).surface);
-  return meta && clientFactsOf(meta);
+  return meta && clientOf(meta).facts;
 };
 
 const claim = (name: string, capabilities: object = {}) => ({

@@ -2,24 +2,35 @@ import { readString, type Span } from '../../../http/json-scan.ts';
 import { MODERN_REVISION } from '../../era.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
 import type { ClientFacts } from '../../session.ts';
+import type { RequestClient } from '../../transport/channel.ts';
 import { readCapabilities, readClientInfo } from '../initialize.ts';
 import type { RequestMeta } from './request-meta.ts';
 
-/** Facts of the clients, by what they send with each request. */
-const BY_META = new WeakMap<RequestMeta, ClientFacts>();
-/** The same by JSON text: with a progress token or a trace, `_meta` differs from request to request. */
+/** A client as one of its requests describes it. `facts` are the same object for the same capabilities and client. */
+export interface DescribedClient extends RequestClient {
+  readonly facts: ClientFacts;
+}
+
+/** Clients by what they send with each request. */
+const BY_META = new WeakMap<RequestMeta, DescribedClient>();
+/** Their facts by JSON text: with a progress token or a trace, `_meta` differs from request to request. */
 const BY_TEXT = new Map<string, ClientFacts>();
 const MOST_TEXTS = 1_000;
 /** Longest text that is kept, in characters. */
 const LONGEST_TEXT = 2_048;
 
-/**
- * Returns the facts of a client, the same object for the same capabilities and client. Throws `ScanError` (`invalid`) for
- * capabilities that are too long.
- */
-export function clientFactsOf(meta: RequestMeta): ClientFacts {
+/** Returns the client that `meta` describes. Throws `ScanError` (`invalid`) for capabilities that are too long. */
+export function clientOf(meta: RequestMeta): DescribedClient {
   const known = BY_META.get(meta);
   if (known) return known;
+  const facts = factsOf(meta);
+  const { revision, capabilities, client } = facts;
+  const described = { facts, revision, capabilities, client, logLevel: logLevelOf(meta) };
+  BY_META.set(meta, described);
+  return described;
+}
+
+function factsOf(meta: RequestMeta): ClientFacts {
   const key = textOf(meta, meta.capabilities) + textOf(meta, meta.client);
   let facts = BY_TEXT.get(key);
   if (!facts) {
@@ -27,7 +38,6 @@ export function clientFactsOf(meta: RequestMeta): ClientFacts {
     if (BY_TEXT.size >= MOST_TEXTS) BY_TEXT.clear();
     if (key.length <= LONGEST_TEXT) BY_TEXT.set(key, facts);
   }
-  BY_META.set(meta, facts);
   return facts;
 }
 

@@ -12,7 +12,7 @@ import { identify, identityOf, ownId, principalOf } from '../caller.ts';
 import { recordMessage, serveRequest, type RequestEra } from '../dispatch.ts';
 import { PostAnswer } from '../post-answer.ts';
 import type { Classified, OlderHeader } from './classify.ts';
-import { clientFactsOf, logLevelOf } from './client-facts.ts';
+import { clientOf, type DescribedClient } from './client-facts.ts';
 import { modernMethods } from './methods.ts';
 import { ModernAnswer, type ResultParts } from './modern-answer.ts';
 import type { RequestMeta } from './request-meta.ts';
@@ -72,12 +72,12 @@ export class ModernPost {
       const { meta, olderHeader } = message;
       if (olderHeader) this.#warnOf(olderHeader);
       const identity = identityOf(res);
-      const session = this.#sessions.of(principalOf(res), identity, clientFactsOf(meta));
+      const client = clientOf(meta);
+      const session = this.#sessions.of(principalOf(res), identity, client.facts);
       identify(this.#server, session, identity);
-      const logLevel = logLevelOf(meta);
-      this.#listenToLogs(session, logLevel);
-      const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, logLevel);
-      const era = this.#era(envelope, meta, session, logLevel);
+      this.#listenToLogs(session, client.logLevel);
+      const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, client.logLevel);
+      const era = this.#era(envelope, meta, client);
       serveRequest(this.#server, session, identity, req.headers, body, envelope, answer, held, audit, era);
     }
   }
@@ -98,14 +98,9 @@ export class ModernPost {
     return new ModernAnswer(out, method, session, logLevel, this.#resultParts);
   }
 
-  #era({ surface }: ClientEnvelope, meta: RequestMeta, session: Session, logLevel: number): RequestEra {
-    const { revision, capabilities, client } = session;
-    return {
-      methods: this.#methods,
-      edits: surface?.meta && [{ span: surface.meta, text: meta.forBackend }],
-      client: { revision, capabilities, client, logLevel },
-      traced: TRACED,
-    };
+  #era({ surface }: ClientEnvelope, meta: RequestMeta, client: DescribedClient): RequestEra {
+    const edits = surface?.meta && [{ span: surface.meta, text: meta.forBackend }];
+    return { methods: this.#methods, edits, client, traced: TRACED };
   }
 
   /** Returns how long the client may keep a result. Only what all users see is public. */

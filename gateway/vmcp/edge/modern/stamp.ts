@@ -15,6 +15,7 @@ import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import { SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
+import { isPlain } from '../../transport/modern/result-text.ts';
 
 /** Methods whose results carry a `CacheHint`. */
 const CACHEABLE: ReadonlySet<string> = new Set([
@@ -26,8 +27,6 @@ const CACHEABLE: ReadonlySet<string> = new Set([
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');
-/** The same members in a text. */
-const STAMPED = /"(?:resultType|_meta)"/u;
 const RESULT_FIRST = Buffer.from('{"result":{');
 const ID_FIRST = Buffer.from('{"jsonrpc":"2.0","id":');
 const RESULT_AFTER_ID = Buffer.from(',"result":{');
@@ -60,7 +59,7 @@ export class Stamp {
       const isUsual = open !== undefined && !message.includes(RESULT_TYPE) && !message.includes(META_KEY);
       return isUsual ? this.#insert(message, open, method, NOT_CACHED) : this.#scanned(message, method);
     }
-    if (open === undefined || STAMPED.test(text)) return this.#scanned(message, method);
+    if (open === undefined || !isPlain(text)) return this.#scanned(message, method);
     return text.slice(0, open) + this.#membersAt(message, open, method, NOT_CACHED) + text.slice(open);
   }
 
