@@ -17,8 +17,9 @@ const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'
 /** Files of the third lane, after those of the operator: most use less than half of a core, the others make the lanes equally long. */
 const waiting = [
   'e2e/{command-line,harness}/**/*.test.ts',
-  'e2e/scenarios/{drain,resilience,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
-  'e2e/scenarios/auth-server/{failover,replicas,restart}.test.ts',
+  'e2e/scenarios/{drain,issuer-outages,resilience,starting-backends,stream-liveness}.test.ts',
+  'e2e/scenarios/{policies/rate-limits,telemetry/export,threats/outages}.test.ts',
+  'e2e/scenarios/auth-server/{failover,replicas,restart,store-rights}.test.ts',
   'e2e/faults/deaf-client.test.ts',
   'e2e/workloads/{crash-loops,engine-outage,interrupted,lifecycle,logs,remote-login}.test.ts',
   'e2e/charts/gateway-alerts.test.ts',

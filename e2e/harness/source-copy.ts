@@ -29,7 +29,8 @@ export interface SourceCopy {
 
 async function runNode(cwd: string, args: readonly string[]): Promise<Output> {
   try {
-    return { code: 0, ...(await run(process.execPath, args, { cwd })) };
+    const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' }; // its folder does not come back
+    return { code: 0, ...(await run(process.execPath, args, { cwd, env })) };
   } catch (error) {
     const { code, stdout, stderr } = error as Output;
     return { code, stdout, stderr };
