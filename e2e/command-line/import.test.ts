@@ -14,7 +14,7 @@ const npx = (name: string, ...args: string[]) => ({
   args: ['-y', `@modelcontextprotocol/server-${name}`, ...args],
 });
 
-/** pip needs some seconds on an idle machine. */
+/** npm and uv need some seconds on an idle machine. */
 const INSTALL_MS = 120_000;
 
 it.runIf(hasPython)(

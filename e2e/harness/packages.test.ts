@@ -37,13 +37,13 @@ it('the loopback registry has no other package', async () => {
 });
 
 it.runIf(hasPython)(
-  'pip installs the Python fixture package, and its script is an MCP server',
+  'uv installs the Python fixture package, and its script is an MCP server',
   { timeout: 240_000 },
   async () => {
     const [env, cwd] = [await pythonIndex(testScope()), await temporaryFolder(testScope())];
-    await run('python3', ['-m', 'venv', join(cwd, 'venv')]);
-    const pip = join(cwd, 'venv', 'bin', 'pip');
-    await run(pip, ['install', '--quiet', PYTHON_PACKAGE], { env: { ...process.env, ...env } });
+    const uv = (...args: string[]) => run('uv', args, { cwd, env: { ...process.env, ...env } });
+    await uv('venv', 'venv');
+    await uv('pip', 'install', '--python', 'venv/bin/python', PYTHON_PACKAGE);
     const command = join(cwd, 'venv', 'bin', PYTHON_PACKAGE);
     expectTour(await sdkV1({ transport: 'stdio', command, args: ['alpha'] }, tourSteps(tour)), tour);
   },

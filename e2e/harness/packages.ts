@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { python, pythonServer } from './python.ts';
+import { python, pythonServer, withUv } from './python.ts';
 import type { Scope } from './scope.ts';
 import { temporaryFolder } from './vmcp.ts';
 
@@ -112,10 +112,11 @@ with zipfile.ZipFile(os.path.join(folder, "vmcp_fixture_py-1.0.0-py3-none-any.wh
     wheel.writestr(info + "RECORD", "".join(f"{name},,\\n" for name in [*files, info + "RECORD"]))
 `;
 
-/** Returns the environment in which pip finds the Python fixture package in a folder, and no other package. */
+/** Returns the environment with uv, in which uv and pip find the Python fixture package in a folder, and no other package. */
 export async function pythonIndex(scope: Scope): Promise<Record<string, string>> {
   const folder = await temporaryFolder(scope);
   const interpreter = await python();
   await promisify(execFile)(interpreter, ['-c', WHEEL_PROGRAM, folder, interpreter, pythonServer]);
-  return { PIP_FIND_LINKS: folder, PIP_NO_INDEX: '1', UV_FIND_LINKS: folder, UV_NO_INDEX: '1' };
+  const offline = { PIP_FIND_LINKS: folder, PIP_NO_INDEX: '1', UV_FIND_LINKS: folder, UV_OFFLINE: '1' };
+  return { ...(await withUv()), ...offline };
 }

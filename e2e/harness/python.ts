@@ -1,5 +1,5 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -32,6 +32,11 @@ export async function python(): Promise<string> {
   return join(venv, 'bin', 'python');
 }
 
+/** Returns the environment in which `vmcp` finds uv, which installs packages in a tenth of the time of pip. */
+export async function withUv(): Promise<Record<string, string>> {
+  return { PATH: `${dirname(await python())}:${process.env['PATH'] ?? ''}`, UV_SYSTEM_CERTS: '1' };
+}
+
 async function install(): Promise<void> {
   const isMine = await eventually('the Python packages are installed', () => (isReady() ? 'done' : tryLock()), {
     timeoutMs: 2 * INSTALL_MS,
@@ -39,10 +44,7 @@ async function install(): Promise<void> {
   });
   if (isMine === 'done') return;
   try {
-    await run('python3', ['-m', 'venv', venv]);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-    await run(join(venv, 'bin', 'python'), pip, { timeout: INSTALL_MS });
-    writeFileSync(marker, '');
+    await run('make', ['--silent', 'python'], { cwd: root, timeout: INSTALL_MS });
   } finally {
     rmSync(lock, { force: true });
   }

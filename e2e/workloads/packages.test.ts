@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hasPython } from '../harness/python.ts';
+import { hasPython, withUv } from '../harness/python.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
 import { temporaryFolder } from '../harness/vmcp.ts';
@@ -9,7 +9,7 @@ const NOON_IN_TOKYO = { source_timezone: 'UTC', time: '12:00', target_timezone: 
 
 it.runIf(hasPython)('runs a server from PyPI: create, edit, restart, delete', { timeout: 240_000 }, async () => {
   const scope = testScope();
-  const serve = await serveWorkloads(scope, await temporaryFolder(scope));
+  const serve = await serveWorkloads(scope, await temporaryFolder(scope), await withUv());
   const { send } = serve;
   const time = { name: 'time', image: 'uvx://mcp-server-time', cmd_arguments: ['--local-timezone', 'UTC'] };
   expect(await send('POST', '/workloads', time)).toMatchObject({ status: 201 });

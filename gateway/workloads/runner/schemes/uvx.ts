@@ -20,6 +20,8 @@ const INSTALL_TIMEOUT_MS = 300_000;
 const NOT_FOUND = /No matching distribution|not found in the package registry|no version of|no versions of/i;
 /** Lines by which pip reports an unreachable index, before it prints "No matching distribution" as for a missing package. */
 const NOT_REACHED = /Retrying \(Retry|Could not fetch URL|connection error|Failed to fetch/i;
+/** The last line that begins so says why it failed; uv prints advice after it. */
+const CAUSE = /^(?:error|cause|caused by): /i;
 
 /**
  * `uvx://PACKAGE[==VERSION]`: a virtual environment below the state folder, created by `uv` if it is on PATH, else by
@@ -100,7 +102,8 @@ function installFailure({ stderr }: RunResult, requirement: string, step: string
   if (NOT_FOUND.test(stderr) && !NOT_REACHED.test(stderr)) {
     return new LaunchError('PackageNotFound', `PyPI has no package ${requirement}: check its name and version`);
   }
-  const reason = stderr.trim().split('\n').at(-1) ?? '';
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const reason = lines.findLast((line) => CAUSE.test(line))?.replace(CAUSE, '') ?? lines.findLast(Boolean) ?? '';
   return new LaunchError('InstallFailed', `${step} ${requirement} failed (${reason}): see the log, then try again`);
 }
 
