@@ -43,12 +43,12 @@ export async function startIdentityProvider(
   let complaints = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
-  const kill = async (): Promise<void> => {
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
+    child.kill(signal);
     await once(child, 'exit');
   };
-  scope.defer(kill);
+  scope.defer(() => end('SIGTERM')); // so that it writes the compile cache, from which the next one starts
   const issuer = `http://${host}:${String(chosen)}`;
   await eventually('the identity provider listens', () => {
     if (child.exitCode !== null) throw new Error(`the identity provider ended: ${complaints}`);
@@ -65,6 +65,6 @@ export async function startIdentityProvider(
       return (await response.text()).trim();
     },
     lines: () => output.split('\n'),
-    kill,
+    kill: () => end('SIGKILL'),
   };
 }
