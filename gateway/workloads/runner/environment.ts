@@ -10,16 +10,8 @@ const INHERITED = ['PATH', 'HOME', 'LANG', 'TMPDIR', ...PROXY_NAMES, ...PROXY_NA
 const INSTALLER_NAMES = [
   ...['npm_config_registry', 'npm_config_cache', 'npm_config_cafile', 'npm_config_userconfig'],
   ...['PIP_INDEX_URL', 'PIP_EXTRA_INDEX_URL', 'PIP_FIND_LINKS', 'PIP_NO_INDEX', 'PIP_CERT', 'PIP_CACHE_DIR'],
-  ...[
-    'UV_DEFAULT_INDEX',
-    'UV_INDEX',
-    'UV_INDEX_URL',
-    'UV_EXTRA_INDEX_URL',
-    'UV_FIND_LINKS',
-    'UV_OFFLINE',
-    'UV_CACHE_DIR',
-  ],
-  ...['UV_SYSTEM_CERTS', 'UV_NATIVE_TLS'],
+  ...['UV_DEFAULT_INDEX', 'UV_INDEX', 'UV_INDEX_URL', 'UV_EXTRA_INDEX_URL', 'UV_FIND_LINKS', 'UV_OFFLINE'],
+  ...['UV_CACHE_DIR', 'UV_SYSTEM_CERTS', 'UV_NATIVE_TLS', 'UV_HTTP_TIMEOUT', 'UV_HTTP_RETRIES'],
   ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE'],
 ];
 
