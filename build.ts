@@ -4,6 +4,8 @@ import { cpSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { KINDS } from './crds/kinds/index.ts';
+import { inParts } from './crds/kinds/schema/in-parts.ts';
+import type { Kind } from './crds/kinds/schema/kind.ts';
 import { AJV_OPTIONS } from './crds/kinds/schema-validator.ts';
 
 /** Marks the modules of the Kubernetes client as free of side effects, so that 16 MB of unused models are left out. */
@@ -21,7 +23,7 @@ const unusedModels: Plugin = {
 /** Returns the source of a module like crds/kinds/schema-validator.ts, with compiled validators. */
 function compiledValidators(): string {
   const ajv = new Ajv2020({ ...AJV_OPTIONS, code: { source: true, esm: true } });
-  for (const { kind, schema } of KINDS) ajv.addSchema(schema, kind);
+  for (const { kind, schema } of KINDS as readonly Kind[]) ajv.addSchema(inParts(schema), kind);
   const names = KINDS.map(({ kind }) => kind);
   const code = standalone.default(ajv, Object.fromEntries(names.map((name) => [name, name])));
   return `${code}\nexport const schemaValidator = ({ kind }) => ({ ${names.join(', ')} })[kind];`;

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Kind } from './schema/kind.ts';
+import { inParts } from './schema/in-parts.ts';
 
 /** Options of validators that are compiled here, and of those that the build compiles. */
 export const AJV_OPTIONS = { allErrors: true, verbose: true, strict: false, validateFormats: false } as const;
@@ -15,7 +16,7 @@ const compiled = new Map<string, ValidateFunction>();
 export function schemaValidator({ kind, schema }: Pick<Kind, 'kind' | 'schema'>): ValidateFunction {
   const known = compiled.get(kind);
   if (known) return known;
-  const validate = ajv.compile(schema);
+  const validate = ajv.compile(inParts(schema));
   compiled.set(kind, validate);
   return validate;
 }
