@@ -26,17 +26,25 @@ export interface SigningKey {
 
 const CURVES = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' } as const;
 
+/** RSA keys of issuers that have ended: a new one takes a tenth of a second of processor time. */
+const rsaKeys: KeyObject[] = [];
+
 function newPrivateKey(alg: Algorithm): KeyObject {
   if (alg === 'ES256' || alg === 'ES384' || alg === 'ES512')
     return generateKeyPairSync('ec', { namedCurve: CURVES[alg] }).privateKey;
   if (alg === 'EdDSA') return generateKeyPairSync('ed25519').privateKey;
-  return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  return rsaKeys.pop() ?? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 }
 
 export function newSigningKey(alg: Algorithm, kid: string): SigningKey {
   const privateKey = newPrivateKey(alg);
   const publicJwk = { ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg, use: 'sig' };
   return { kid, alg, privateKey, publicJwk };
+}
+
+/** Lets later issuers sign with the keys of one that has ended. */
+export function reuseKeys(keys: readonly SigningKey[]): void {
+  rsaKeys.push(...keys.map(({ privateKey }) => privateKey).filter((key) => key.asymmetricKeyType === 'rsa'));
 }
 
 const encode = (part: unknown): string =>

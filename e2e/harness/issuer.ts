@@ -1,6 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createRemoteJWKSet, importJWK, jwtVerify, type JWK } from 'jose';
-import { ALGORITHMS, compactJws, newSigningKey, signatureBy, type Algorithm, type SigningKey } from './issuer-keys.ts';
+import {
+  ALGORITHMS,
+  compactJws,
+  newSigningKey,
+  reuseKeys,
+  signatureBy,
+  type Algorithm,
+  type SigningKey,
+} from './issuer-keys.ts';
 import {
   serveEndpoints,
   type Behaviours,
@@ -70,6 +78,9 @@ export async function startIssuer(scope: Scope, options: IssuerOptions = {}): Pr
   const clients = options.clients ?? { vmcp: 'vmcp-client-secret' };
   const path = options.path ?? '';
   const core = new IssuerCore(options, clients);
+  scope.defer(() => {
+    reuseKeys(core.keys);
+  });
   const server = await serveEndpoints(scope, routesOf(path, core), core, options.port);
   core.url = `http://127.0.0.1:${String(server.port)}${path}`;
   const [clientId = '', clientSecret = ''] = Object.entries(clients)[0] ?? [];
