@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiled } from '../schema/compiled.ts';
 import { ServerRecord } from '../schema/server-json.ts';
 import { RegistrySkill } from '../schema/skill.ts';
 import { writeDurably } from '../../../state/state-file.ts';
@@ -25,7 +25,7 @@ const KeptReading = Type.Object({
 /** Reading of a registry in its form on disk. */
 export type KeptReading = Static<typeof KeptReading>;
 
-const keptReading = Compile(KeptReading);
+const isKeptReading = compiled(KeptReading);
 
 /** Readings of registries in a folder, one file each. A file that cannot be used counts as absent. */
 export class DiskCache {
@@ -38,7 +38,7 @@ export class DiskCache {
   async get(location: string): Promise<KeptReading | undefined> {
     try {
       const kept = JSON.parse(await readFile(this.#path(location), 'utf8')) as unknown;
-      return keptReading.Check(kept) && kept.location === location ? kept : undefined;
+      return isKeptReading(kept) && kept.location === location ? kept : undefined;
     } catch {
       return undefined;
     }

@@ -1,5 +1,5 @@
-import { Compile } from 'typebox/compile';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
+import { compiled } from '../schema/compiled.ts';
 import { ServerJson, type ServerRecord } from '../schema/server-json.ts';
 import { RegistrySkill } from '../schema/skill.ts';
 import { inOrder, type Catalog } from './catalog.ts';
@@ -10,8 +10,8 @@ export type DocumentFault = 'not_json' | 'legacy' | 'wrong_layout' | 'empty';
 
 export type ParsedDocument = { readonly catalog: Catalog } | { readonly fault: DocumentFault };
 
-const serverJson = Compile(ServerJson);
-const registrySkill = Compile(RegistrySkill);
+const isServerJson = compiled(ServerJson);
+const isRegistrySkill = compiled(RegistrySkill);
 
 /**
  * Parses a registry document: `data.servers`, `data.skills` and `data.plugins`, or one page of the MCP registry protocol.
@@ -57,7 +57,7 @@ export function serverRecords(entries: readonly unknown[], updatedAt: string): S
   return entries.flatMap((entry): ServerRecord[] => {
     if (!isObject(entry)) return [];
     const server = isObject(entry['server']) ? entry['server'] : entry;
-    if (!serverJson.Check(server)) return [];
+    if (!isServerJson(server)) return [];
     const given = isObject(entry['server']) && isObject(entry['_meta']) ? entry['_meta'] : {};
     const stated = { status: 'active', publishedAt: updatedAt, updatedAt, isLatest: true };
     const record = { server, _meta: { [OFFICIAL]: stated, ...given } };
@@ -74,7 +74,7 @@ export function sortedServers(records: readonly ServerRecord[]): ServerRecord[] 
 /** Reads skills, sorted by namespace and name. Leaves out entries that do not fit their schema. */
 export const sortedSkills = (entries: readonly unknown[]): RegistrySkill[] =>
   entries
-    .filter((entry) => registrySkill.Check(entry))
+    .filter((entry) => isRegistrySkill(entry))
     .toSorted((one, two) => inOrder(one.namespace, two.namespace) || inOrder(one.name, two.name));
 
 function parseJson(text: string): unknown {

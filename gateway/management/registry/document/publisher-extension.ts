@@ -1,6 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
+import { compiled } from '../schema/compiled.ts';
 import { RemoteServerEntry, ServerEntry } from '../schema/entries.ts';
 import type { ServerJson } from '../schema/server-json.ts';
 
@@ -21,7 +21,7 @@ const Extension = Type.Partial(
 export type Extension = Static<typeof Extension>;
 
 const members = Object.entries((Extension as TObject).properties).map(
-  ([name, schema]) => [name, Compile(schema)] as const,
+  ([name, schema]) => [name, compiled(schema)] as const,
 );
 
 /**
@@ -32,7 +32,7 @@ export function extensionOf({ _meta }: ServerJson, key: string): Extension {
   const added = addedFor(_meta?.[PUBLISHER], key);
   return Object.fromEntries(
     members
-      .filter(([name, schema]) => Object.hasOwn(added, name) && schema.Check(added[name]))
+      .filter(([name, fits]) => Object.hasOwn(added, name) && fits(added[name]))
       .map(([name]) => [name, added[name]]),
   );
 }
