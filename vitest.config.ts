@@ -18,7 +18,7 @@ const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'
 const waiting = [
   'e2e/{command-line,harness}/**/*.test.ts',
   'e2e/scenarios/{drain,issuer-outages,resilience,starting-backends,stream-liveness}.test.ts',
-  'e2e/scenarios/{policies/rate-limits,telemetry/export,threats/outages}.test.ts',
+  'e2e/scenarios/{audit/files,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
   'e2e/scenarios/auth-server/{failover,replicas,restart,store-rights}.test.ts',
   'e2e/faults/deaf-client.test.ts',
   'e2e/workloads/{crash-loops,engine-outage,interrupted,lifecycle,logs,remote-login}.test.ts',
@@ -31,7 +31,7 @@ const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.
 /** Scenarios that run after those of the operator: they make the lanes equally long. */
 const ofTheSecondLane = [
   'e2e/{charts,conformance,examples,faults,regressions,workloads}/**/*.test.ts',
-  'e2e/scenarios/misuse.test.ts',
+  'e2e/scenarios/{misuse,quickstart}.test.ts',
 ];
 const pure = pureTests(import.meta.dirname);
 /** `--project unit` alone runs the pure tests too. */
