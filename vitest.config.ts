@@ -24,14 +24,13 @@ const waiting = [
   'e2e/workloads/{crash-loops,engine-outage,interrupted,lifecycle,logs,remote-login}.test.ts',
   'e2e/charts/gateway-alerts.test.ts',
   'e2e/examples/examples.test.ts',
-  'e2e/replicas/**/*.test.ts',
 ];
 /** They stop parts of a control plane of their own, or wait for leases. */
 const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.ts'];
 /** Scenarios that run after those of the operator: they make the lanes equally long. */
 const ofTheSecondLane = [
-  'e2e/{charts,conformance,examples,faults,regressions,workloads}/**/*.test.ts',
-  'e2e/scenarios/{misuse,quickstart}.test.ts',
+  'e2e/{charts,conformance,examples,faults,regressions,replicas,workloads}/**/*.test.ts',
+  'e2e/scenarios/{misuse,names,outgoing-auth,quickstart,threats/auth-server-flows}.test.ts',
 ];
 const pure = pureTests(import.meta.dirname);
 /** `--project unit` alone runs the pure tests too. */
@@ -98,7 +97,6 @@ export default defineConfig({
           name: 'e2e-beside',
           include: ofTheSecondLane,
           exclude: [...outside, ...waiting, ...pure],
-          maxWorkers: 1, // --maxWorkers does not override the number of `extends`
           testTimeout: 90_000,
           hookTimeout: 120_000,
         },

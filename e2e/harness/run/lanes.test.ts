@@ -18,7 +18,7 @@ describe('the lanes of a run', () => {
       [['main', 'vitest', '--project unit --project e2e']],
       [
         ['operator', 'vitest', '--project operator --maxWorkers 2'],
-        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 1'],
+        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 2'],
         ['cluster', 'cluster', ''],
       ],
     ]);
@@ -30,7 +30,7 @@ describe('the lanes of a run', () => {
       [['main', 'vitest', '--project e2e']],
       [
         ['operator', 'vitest', '--project operator --maxWorkers 2'],
-        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 1'],
+        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 2'],
       ],
       [
         ['operator-waiting', 'vitest', '--project operator-waiting --maxWorkers 2'],
