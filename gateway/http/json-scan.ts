@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { fail, isObjectSpan, ScanError, skipValue, skipWhitespace, type Span } from './json-walk.ts';
+import { fail, isObjectSpan, isWordAt, ScanError, skipValue, skipWhitespace, type Span } from './json-walk.ts';
 import { knownKeys, knownMembers, scanKnown, type KnownMembers } from './known-members.ts';
 
 /** Top-level members of a JSON-RPC message. Values are spans of the scanned bytes, which are forwarded unchanged. */
@@ -78,12 +78,18 @@ function scanMessage(body: Buffer, members: KnownMembers): Envelope {
   requireEnd(body, scanKnown(body, start, members));
   const [version, id, methodSpan, params, result, error] = members.found;
   if (!isVersion2(body, version)) fail('invalid', '"jsonrpc" must be "2.0"');
-  const method = methodSpan && (readString(body, methodSpan) ?? fail('invalid', '"method" must be a string'));
+  const method = methodSpan && (readMethod(body, methodSpan) ?? fail('invalid', '"method" must be a string'));
   if (method === undefined && result === undefined && error === undefined)
     fail('invalid', 'a message has a method, a result or an error');
   if (method !== undefined && (result !== undefined || error !== undefined)) fail('invalid', 'a request has no result');
   return { id, method, params, result, error };
 }
+
+const TOOL_CALL = Buffer.from('"tools/call"');
+
+/** The method of most messages is one string, of which V8 knows the hash. */
+const readMethod = (body: Buffer, span: Span): string | undefined =>
+  isWordAt(body, span.start, span.end, TOOL_CALL) ? 'tools/call' : readString(body, span);
 
 /** Returns the members of `params` that routing reads. Throws `invalid` if `params` is no object. */
 export const paramsOf = ({ surface }: ClientEnvelope): ParamsSurface =>

@@ -141,12 +141,7 @@ function headerRejection(
   if (!isModern(claimed)) return unsupported(claimed);
   const method = headers['mcp-method'];
   if (method === undefined ? !isNotification : method !== envelope.method) return mismatch('Mcp-Method', 'method');
-  const name = nameOf(body, envelope);
-  if (name === undefined) return undefined;
-  const sent = headers['mcp-name'];
-  return typeof sent === 'string' && decodeHeaderValue(sent) === name.text
-    ? undefined
-    : mismatch('Mcp-Name', `params.${name.member}`);
+  return nameMismatch(headers['mcp-name'], body, envelope);
 }
 
 const REVISION = /^(?:DRAFT-)?\d{4}-(?:\d{2}-\d{2}|v\d{1,3})$/u;
@@ -172,17 +167,15 @@ function contradiction(headers: IncomingHttpHeaders, body: Buffer, envelope: Cli
   if (method !== undefined && method !== envelope.method) return mismatch('Mcp-Method', 'method');
   const sent = headers['mcp-name'];
   if (typeof sent !== 'string') return undefined;
-  const name = nameOf(body, envelope);
-  return name && decodeHeaderValue(sent) !== name.text ? mismatch('Mcp-Name', `params.${name.member}`) : undefined;
+  return nameMismatch(sent, body, envelope);
 }
 
-/** Returns the member that `Mcp-Name` repeats; undefined when there is none, or it is no string. */
-function nameOf(
-  body: Buffer,
-  envelope: ClientEnvelope,
-): { readonly member: string; readonly text: string } | undefined {
+/** Returns the problem of an `Mcp-Name` that differs from the member that it repeats, if that is a string. */
+function nameMismatch(sent: unknown, body: Buffer, envelope: ClientEnvelope): Rejection | undefined {
   const member = nameMemberOf(envelope.method ?? '');
-  if (member === undefined) return undefined;
-  const text = readString(body, paramsOf(envelope)[member]);
-  return text === undefined ? undefined : { member, text };
+  const name = member && readString(body, paramsOf(envelope)[member]);
+  if (member === undefined || name === undefined) return undefined;
+  return typeof sent === 'string' && decodeHeaderValue(sent) === name
+    ? undefined
+    : mismatch('Mcp-Name', `params.${member}`);
 }

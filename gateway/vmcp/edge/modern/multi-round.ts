@@ -29,11 +29,9 @@ export const multiRound = (method: Method, rounds: Rounds): Method =>
     let binding: Binding | undefined;
     const bound = (): Binding => (binding ??= bindingOf(session.principal, request));
     if (request.held) bound(); // a large body is not kept until the reply
-    const begin = (continued: ClientRequest): void => {
-      method(server, session, continued, new RoundsAnswer(answer, session, rounds, bound));
-    };
+    const rounded = new RoundsAnswer(answer, session, rounds, bound);
     if (!span) {
-      begin(request);
+      method(server, session, request, rounded);
       return;
     }
     const continueWith = (state: RequestState | undefined): void => {
@@ -41,7 +39,7 @@ export const multiRound = (method: Method, rounds: Rounds): Method =>
         const message = '"requestState" is not valid for this request: send the request again without it';
         answer.error(CODE.invalidParams, message, { reason: 'invalid_request_state' });
       } else if ('handle' in state) resume(rounds, state, method)(server, session, request, answer);
-      else begin(withState(request, span, state.inner));
+      else method(server, session, withState(request, span, state.inner), rounded);
     };
     const sealed = readString(body, span);
     const state = sealed === undefined ? undefined : rounds.states.open(sealed, bound());
@@ -117,11 +115,13 @@ export const withSecrets =
   (keys: () => SealKeys, method: Method): Method =>
   (server, session, request, answer) => {
     const ready = keys().ready();
-    const serve = (): void => {
+    if (!ready) {
       method(server, session, request, answer);
-    };
-    if (ready) stored(server, request, answer, ready, serve);
-    else serve();
+      return;
+    }
+    stored(server, request, answer, ready, () => {
+      method(server, session, request, answer);
+    });
   };
 
 /** Continues a request with what the store returns. Answers 503 when the store is unavailable. */

@@ -141,10 +141,17 @@ export class RoundsAnswer implements Answer, SuspendedCall {
 
   /** Sends a reply; undefined for one whose state or task id is too long. */
   #reply(message: Buffer | undefined, errorType?: string): void {
-    this.#settle((out) => {
-      if (message) out.reply(out.id === this.id ? message : withId(message, out.id), errorType);
-      else out.error(CODE.internal, 'the state or task id of the backend is longer than the gateway forwards');
-    });
+    const out = this.#out;
+    if (out) this.#replyTo(out, message, errorType);
+    else
+      this.#late ??= (later) => {
+        this.#replyTo(later, message, errorType);
+      };
+  }
+
+  #replyTo(out: Answer, message: Buffer | undefined, errorType: string | undefined): void {
+    if (message) out.reply(out.id === this.id ? message : withId(message, out.id), errorType);
+    else out.error(CODE.internal, 'the state or task id of the backend is longer than the gateway forwards');
   }
 
   #replyTask(message: Buffer, errorType: string | undefined): void {
