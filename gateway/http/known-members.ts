@@ -24,6 +24,8 @@ export interface KnownKeys {
   readonly words: readonly Buffer[];
   /** The same as lenient readers fold them. */
   readonly folded: readonly Buffer[];
+  /** Bytes of the longest of them with an escape for each character. */
+  readonly longest: number;
 }
 
 /** Members that `scanKnown` looks for in one object, by index of `keys`. */
@@ -46,6 +48,7 @@ export interface ValidText {
 export const knownKeys = (...keys: string[]): KnownKeys => ({
   words: keys.map((key) => Buffer.from(key)),
   folded: keys.map((key) => Buffer.from(fold(key))),
+  longest: Math.max(...keys.map((key) => Buffer.byteLength(key))) * LONGEST_CHARACTER,
 });
 
 /** All results have one hidden class: a second one slows every scan down. */
@@ -69,9 +72,9 @@ function indexOfKey(text: Buffer, start: number, end: number, words: readonly Bu
  * Returns the index in `keys` of the key between `start` and `end`, which include the quotes; -1 if there is none. Throws `invalid`
  * for a known key with an escape or another case: one reader takes it for the known key, another does not.
  */
-export function exactKey(text: Buffer, start: number, end: number, { words, folded }: KnownKeys): number {
+export function exactKey(text: Buffer, start: number, end: number, { words, folded, longest }: KnownKeys): number {
   const index = indexOfKey(text, start + 1, end - 1, words);
-  if (index !== -1 || !words.some(({ length }) => end - start - 2 <= length * LONGEST_CHARACTER)) return index;
+  if (index !== -1 || end - start - 2 > longest) return index;
   const key = Buffer.from(fold(readKey(text, start, end)));
   const meant = indexOfKey(key, 0, key.length, folded);
   if (meant !== -1) fail('invalid', `the key "${String(words[meant])}" has another spelling`);
