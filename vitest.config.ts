@@ -17,7 +17,7 @@ const ofTheBenchmark = ['e2e/bench/bench.test.ts', 'e2e/bench/soak/soak.test.ts'
 /** Files of the third lane, after those of the operator: most use less than half of a core, the others make the lanes equally long. */
 const waiting = [
   'e2e/{command-line,harness}/**/*.test.ts',
-  'e2e/scenarios/{drain,issuer-outages,resilience,starting-backends,stream-liveness}.test.ts',
+  'e2e/scenarios/{drain,issuer-outages,resilience,starting-backends,stream-liveness,watch}.test.ts',
   'e2e/scenarios/{audit/files,policies/rate-limits,telemetry/export,threats/outages}.test.ts',
   'e2e/scenarios/auth-server/{addresses,failover,observed,replicas,restart,store-rights}.test.ts',
   'e2e/faults/deaf-client.test.ts',
@@ -30,7 +30,7 @@ const waitingForLeases = ['e2e/operator/{leadership,outages,two-operators}.test.
 /** Scenarios that run after those of the operator: they make the lanes equally long. */
 const ofTheSecondLane = [
   'e2e/{charts,conformance,examples,faults,regressions,replicas,workloads}/**/*.test.ts',
-  'e2e/scenarios/{misuse,names,outgoing-auth,quickstart,stdio,threats/{auth-server-flows,auth-server-upstreams}}.test.ts',
+  'e2e/scenarios/{login,misuse,names,outgoing-auth,quickstart,stdio,threats/{auth-server-flows,auth-server-upstreams}}.test.ts',
 ];
 const pure = pureTests(import.meta.dirname);
 /** `--project unit` alone runs the pure tests too. */
