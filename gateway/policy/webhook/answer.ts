@@ -18,7 +18,7 @@ export type WebhookAnswer =
   | { readonly kind: 'denied'; readonly text: string | undefined }
   /** No usable answer: `failure_policy` decides. */
   | { readonly kind: 'invalid'; readonly detail: string }
-  /** Changes what no webhook may change: never ignored. */
+  /** The webhook changes a part of the call that none may change. The call is rejected, whatever `failure_policy` says. */
   | { readonly kind: 'forbidden_change'; readonly detail: string };
 
 /** The call that an answer belongs to. */

@@ -86,7 +86,7 @@ export interface View {
   readonly templates: ReadonlyMap<string, Route>;
   /** Templates that can be matched, in matching order. */
   readonly templateRoutes: readonly TemplateRoute[];
-  /** By the directory of all its `skill` URIs, and by those of its other skills. */
+  /** By `skill://BACKEND` for the `skill` URIs of a backend, and by the directory of each of its skills with another scheme. */
   readonly skillServers: ReadonlyMap<string, SkillServer>;
   readonly lists: Readonly<Record<PagedKind, AdvertisedList>>;
   /** Time for which clients may keep each list. */

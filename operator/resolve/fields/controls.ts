@@ -45,7 +45,7 @@ export const authenticatesClients = ({ spec }: MCPServer): boolean => spec.oidcC
 /** Reason of a control that nothing applies in local mode. */
 export const CONTROL_NEEDS_CLUSTER = 'ControlNeedsCluster';
 
-/** Reports every control: in local mode there is no gateway in front of a single server. */
+/** Reports each control of a single server in local mode, where no gateway is in front of it that would apply them. */
 export function reportControls({ spec }: MCPServer, report: Report): void {
   for (const { field, counterpart } of controlsOf(spec)) {
     const message = `in local mode a single server has no address of its own, so nothing would apply this: set spec.${counterpart} of the VirtualMCPServer, or remove this field`;

@@ -61,7 +61,7 @@ export function checkSharedPolicies(config: MCPAuthzConfig, scope: ObjectScope):
   report(sharedSource(config), scope);
 }
 
-/** The variant resolves without a scope: policies refer to no other object. */
+/** Policies refer to no other object, so they are resolved without the scope that finds others. */
 const configOf = (spec: CedarSpec): AuthorizationConfig => authorization.resolve(spec, NO_SCOPE);
 const NO_SCOPE = undefined as unknown as Parameters<typeof authorization.resolve>[1];
 
