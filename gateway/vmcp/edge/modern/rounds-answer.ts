@@ -144,9 +144,9 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     const out = this.#out;
     if (out) this.#replyTo(out, message, errorType);
     else
-      this.#late ??= (later) => {
+      this.#settle((later) => {
         this.#replyTo(later, message, errorType);
-      };
+      });
   }
 
   #replyTo(out: Answer, message: Buffer | undefined, errorType: string | undefined): void {
