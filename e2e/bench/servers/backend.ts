@@ -1,5 +1,5 @@
 /**
- * Cheap MCP servers on node:http, one per listener: the backends of the gateway and the bare proxy.
+ * Cheap MCP servers of both eras on node:http, one per listener: the backends of the gateway and the bare proxy.
  * Prints `{"ports":[...]}` when it listens and ends when its stdin ends. `--mode` chooses the answer to a tools/call;
  * with `--credential` a call gets 401 unless its bearer token starts with that text.
  */
@@ -21,14 +21,23 @@ interface JsonRpc {
     readonly name?: string;
     readonly arguments?: { readonly text?: string };
     readonly protocolVersion?: string;
+    readonly _meta?: Readonly<Record<string, unknown>>;
   };
 }
+
+/** A request of this revision names it in `_meta`, and repeats its method and name in headers. */
+const MODERN = '2026-07-28';
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+
+const isModern = ({ params }: JsonRpc): boolean => params?._meta?.[VERSION_KEY] === MODERN;
 
 interface Backend {
   readonly name: string;
   readonly mode: Mode;
   readonly sessions: boolean;
   readonly toolsJson: string;
+  /** Members of each result of `MODERN`, as the SDKs write them. */
+  readonly stamp: string;
   /** Required start of the `Authorization` header of calls; '' accepts every call. */
   readonly authorization: string;
 }
@@ -53,26 +62,33 @@ function initialize(res: ServerResponse, backend: Backend, { id, params }: JsonR
 }
 
 /** Answers with the names of the backend and the tool, so that a client can check the routing. */
-function call(res: ServerResponse, backend: Backend, { id, params }: JsonRpc): void {
+function call(res: ServerResponse, backend: Backend, { id, params }: JsonRpc, stamp: string): void {
   if (backend.mode !== 'json' && backend.mode !== 'sse') {
     answerBadly(res, backend.mode, JSON.stringify(id));
     return;
   }
   const echo = JSON.stringify(`${backend.name} ${params?.name ?? ''} ${params?.arguments?.text ?? ''}`);
-  reply(res, backend, id, `"result":{"content":[{"type":"text","text":${echo}}],"isError":false}`);
+  reply(res, backend, id, `"result":{"content":[{"type":"text","text":${echo}}],"isError":false${stamp}}`);
 }
+
+const DISCOVERED = `"supportedVersions":["${MODERN}","2025-11-25"],"capabilities":{"tools":{}}`;
+const HINT = ',"ttlMs":0,"cacheScope":"public"';
 
 function dispatch(res: ServerResponse, backend: Backend, request: JsonRpc): void {
   if (request.id === undefined) {
     res.writeHead(202).end();
     return;
   }
+  const stamp = isModern(request) ? backend.stamp : '';
   switch (request.method) {
     case 'tools/call':
-      call(res, backend, request);
+      call(res, backend, request, stamp);
       return;
     case 'tools/list':
-      reply(res, backend, request.id, `"result":{"tools":${backend.toolsJson}}`);
+      reply(res, backend, request.id, `"result":{"tools":${backend.toolsJson}${stamp && HINT}${stamp}}`);
+      return;
+    case 'server/discover':
+      reply(res, backend, request.id, `"result":{${DISCOVERED}${HINT}${backend.stamp}}`);
       return;
     case 'initialize':
       initialize(res, backend, request);
@@ -90,6 +106,7 @@ async function handle(req: IncomingMessage, res: ServerResponse, backend: Backen
     const request = JSON.parse(await text(req)) as JsonRpc;
     const knocks = request.method === 'tools/call' && backend.authorization !== '';
     if (knocks && req.headers.authorization?.startsWith(backend.authorization) !== true) res.writeHead(401).end();
+    else if (isModern(request) && req.headers['mcp-method'] !== request.method) res.writeHead(400).end();
     else dispatch(res, backend, request);
   } else if (req.method === 'DELETE') res.writeHead(200).end();
   else res.writeHead(405, { Allow: 'POST, DELETE' }).end();
@@ -111,9 +128,12 @@ if (mode === undefined) throw new RangeError(`--mode is one of ${MODES.join(', '
 
 const ports: number[] = [];
 for (let index = 1; index <= Number(values.listeners); index += 1) {
+  const name = `${values.name}-${String(index)}`;
+  const serverInfo = JSON.stringify({ 'io.modelcontextprotocol/serverInfo': { name, version: '1.0.0' } });
   const backend: Backend = {
-    name: `${values.name}-${String(index)}`,
+    name,
     mode,
+    stamp: `,"resultType":"complete","_meta":${serverInfo}`,
     sessions: !values['no-sessions'],
     authorization: values.credential === '' ? '' : `Bearer ${values.credential}`,
     toolsJson: JSON.stringify(Array.from({ length: Number(values.tools) }, (_, number) => tool(number))),

@@ -8,7 +8,14 @@ import express, { type Request, type Response } from 'express';
 import { Agent, request } from 'undici';
 import { announce, listen } from './child.ts';
 
-const FORWARDED = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version'] as const;
+const FORWARDED = [
+  'accept',
+  'content-type',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+] as const;
 
 const { values } = parseArgs({ options: { backend: { type: 'string', multiple: true } } });
 const backends = values.backend ?? [];
