@@ -29,10 +29,20 @@ function outcomeOfReply(reply: Buffer): CallOutcome {
 /** The end of `"error"` and of `"isError"`. */
 const MARK = 'rror"';
 
+const NO_ERROR = '"isError":false';
+
+/** Returns false for a reply without `"error"` and without another `"isError"` than `false`. */
+function mayBeError(reply: string | Buffer): boolean {
+  const at = reply.indexOf(MARK);
+  if (at === -1) return false;
+  const isFalse = typeof reply === 'string' && reply.startsWith(NO_ERROR, at - NO_ERROR.indexOf(MARK));
+  return !isFalse || reply.includes(MARK, at + 1);
+}
+
 /** Returns the JSON-RPC code in a reply, `tool_error` for a result with `isError`, and undefined for a success. */
 export function errorTypeOfReply(reply: Buffer): string | undefined {
-  // a search is faster than a scan, and every error has it
-  if (!(shortText(reply) ?? reply).includes(MARK)) return undefined;
+  // a search is faster than a scan
+  if (!mayBeError(shortText(reply) ?? reply)) return undefined;
   const { error, result } = scanBackendEnvelope(reply);
   if (error) {
     const code = memberOf(reply, error, 'code');
