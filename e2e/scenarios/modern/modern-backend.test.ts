@@ -11,6 +11,7 @@ import { entry, gatewayOver, server } from '../../harness/manifests.ts';
 import { eventually } from '../../harness/poll.ts';
 import { testScope } from '../../harness/scope.ts';
 import { root, startVmcp } from '../../harness/vmcp.ts';
+import { messageOf } from './testdata/modern-request.ts';
 import { newServer } from './testdata/new-server.ts';
 import { TaskClient } from './testdata/task-client.ts';
 
@@ -73,6 +74,21 @@ describe('a client with sessions over a backend without', () => {
     const { url } = await start('reject');
     const client = await oldClient(url);
     await expect(client.callTool({ name: 'ask', arguments: {} })).rejects.toThrow(/-3\d{4}/u);
+  });
+});
+
+describe('a client without sessions', () => {
+  it('gets the name of the gateway with a result of the TypeScript SDK, and no cache keeps the reply', async () => {
+    const { url } = await start('reject');
+    const { headers, body } = await raw(url, messageOf('tools/call', { name: 'echo', arguments: { text: 'hi' } }, {}));
+    expect(headers['cache-control']).toBe('private, no-store');
+    expect(JSON.parse(body)).toMatchObject({
+      result: {
+        content: [{ type: 'text', text: 'hi' }],
+        resultType: 'complete',
+        _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'vmcp' } },
+      },
+    });
   });
 });
 

@@ -18,7 +18,11 @@ interface KeptEvent {
   readonly bytes: Buffer;
 }
 
-const SSE_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+const SSE_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'private, no-store',
+  'x-accel-buffering': 'no',
+};
 
 /** Connection of a stream: the response to a client, or the way to a replica that has the client. */
 export type StreamConnection = Writable & Partial<Pick<ServerResponse, 'writeHead' | 'flushHeaders'>>;

@@ -61,6 +61,7 @@ export class ModernPost {
   ): void {
     const { id } = envelope;
     const audit = auditOf(res);
+    res.setHeader('cache-control', 'private, no-store'); // the hint in a result is for clients, not for HTTP caches
     recordMessage(audit, body, envelope, undefined);
     if (message.era === 'rejected') {
       const { code, message: reason, data } = message.rejection;

@@ -66,9 +66,76 @@ it.each([10, 5_000])('keeps every character of the server in a reply of %i bytes
   expect(textOf(named.reply(Buffer.from(text), id, 'tools/call'))).toContain('"name":"é✓"');
 });
 
-it('leaves the reply of a backend of the revision as it is', () => {
-  const text = '{"jsonrpc":"2.0","id":7,"result":{"content":[],"resultType":"complete"}}';
-  expect(textOf(stamp.reply(Buffer.from(text), id, 'tools/call'))).toBe(text);
+describe('the reply of a backend of the revision', () => {
+  const info = { [KEY]: { name: 'backend', version: '}' } };
+  const own = { [KEY]: SERVER };
+
+  it.each([
+    ['as the TypeScript SDK writes it', { content: [], resultType: 'complete', _meta: info }, { _meta: own }],
+    [
+      'as the Python SDK writes it',
+      { resultType: 'complete', structuredContent: { a: [1] }, _meta: info },
+      { _meta: own },
+    ],
+    ['with another order', { _meta: info, resultType: 'complete', content: [] }, { _meta: own }],
+    ['with more in _meta', { resultType: 'complete', _meta: { a: 1, ...info } }, { _meta: { a: 1, ...own } }],
+    ['with more behind the name', { resultType: 'complete', _meta: { ...info, a: 1 } }, { _meta: { ...own, a: 1 } }],
+    ['without a name', { content: [], resultType: 'complete' }, { _meta: own }],
+    ['that asks for input', { resultType: 'input_required', requestState: 's', _meta: info }, { _meta: own }],
+    ['with a name in its content', { content: [{ _meta: info }], resultType: 'complete' }, { _meta: own }],
+    ['with a name behind its type', { resultType: 'complete', content: { _meta: info } }, { _meta: own }],
+    [
+      'with its type elsewhere',
+      { content: { resultType: 'complete' }, _meta: info },
+      { resultType: 'complete', _meta: own },
+    ],
+    ['with two types', { x: { resultType: 'complete' }, resultType: 'complete', _meta: info }, { _meta: own }],
+  ])('%s names the gateway', (_, result, changed) => {
+    const expected = { jsonrpc: '2.0', id: 7, result: { ...result, ...changed } };
+    expect(replied(JSON.stringify({ jsonrpc: '2.0', id: 7, result }))).toEqual(expected);
+    expect(replied(JSON.stringify({ result, jsonrpc: '2.0', id: 7 }))).toEqual(expected);
+    expect(replied(JSON.stringify({ jsonrpc: '2.0', id: 7, result }, undefined, 1))).toEqual(expected);
+    const long = { ...result, x: 'x'.repeat(5_000) };
+    expect(replied(JSON.stringify({ jsonrpc: '2.0', id: 7, result: long }))).toMatchObject({ result: changed });
+  });
+
+  it('keeps every other byte', () => {
+    const reply = (name: string): string =>
+      `{"jsonrpc":"2.0","id":7,"result":{"n":1.0e2,"s":"é","resultType":"complete","_meta":{"${KEY}":${name}}}}`;
+    expect(textOf(stamp.reply(Buffer.from(reply('{ "name":"é" }')), id, 'tools/call'))).toBe(
+      reply(JSON.stringify(SERVER)),
+    );
+  });
+
+  it.each([
+    [
+      'members behind the result',
+      `{"result":{"resultType":"complete","_meta":${JSON.stringify(info)}},"jsonrpc":"2.0","id":7,"x":{}}`,
+    ],
+    [
+      'a deeper object',
+      `{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","a":{"_meta":${JSON.stringify(info)}}}}`,
+    ],
+  ])('is read in full with %s', (_, text) => {
+    const { result, ...others } = JSON.parse(text) as { result: object };
+    const given = JSON.parse(textOf(stamp.reply(Buffer.from(text), id, 'tools/call'))) as { result: object };
+    expect(given.result).toEqual({ ...result, resultType: 'complete', _meta: own });
+    expect(given).toMatchObject(others);
+  });
+
+  it('gets a missing hint when it is a resource', () => {
+    const result = { contents: [], resultType: 'complete', ttlMs: 5, _meta: info };
+    expect(replied(JSON.stringify({ jsonrpc: '2.0', id: 7, result }), 'resources/read')).toMatchObject({
+      result: { contents: [], ttlMs: 5, cacheScope: 'private', _meta: own },
+    });
+  });
+
+  it('gets no hint when it asks for input', () => {
+    const result = { resultType: 'input_required', requestState: 's', _meta: info };
+    expect(replied(JSON.stringify({ jsonrpc: '2.0', id: 7, result }), 'resources/read')).toMatchObject({
+      result: { ...result, _meta: own },
+    });
+  });
 });
 
 it('stamps a text that only quotes the member', () => {

@@ -1,10 +1,14 @@
-import { scanBackendEnvelope } from '../../../http/json-scan.ts';
+import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import {
   byteAt,
   CLOSE_OBJECT,
+  COMMA,
   isObjectSpan,
   isWordAt,
   memberOf,
+  skipColon,
+  skipKeyText,
+  skipValue,
   skipWhitespace,
   splice,
   withMember,
@@ -15,7 +19,7 @@ import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import { SERVER_INFO } from '../../era.ts';
 import { CODE } from '../../error-codes.ts';
-import { isPlain } from '../../transport/modern/result-text.ts';
+import { COMPLETE_TYPE, completeTypeAt, isPlain } from '../../transport/modern/result-text.ts';
 
 /** Methods whose results carry a `CacheHint`. */
 const CACHEABLE: ReadonlySet<string> = new Set([
@@ -25,21 +29,30 @@ const CACHEABLE: ReadonlySet<string> = new Set([
   'skills/get',
 ]);
 
+/** Most calls are those of tools. */
+const isCacheable = (method: string): boolean => method !== 'tools/call' && CACHEABLE.has(method);
+
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');
 const RESULT_FIRST = Buffer.from('{"result":{');
 const ID_FIRST = Buffer.from('{"jsonrpc":"2.0","id":');
 const RESULT_AFTER_ID = Buffer.from(',"result":{');
-const COMPLETE = '"resultType":"complete"';
+const NAMED_META = `"_meta":{${JSON.stringify(SERVER_INFO)}:`;
+/** Ends of a reply behind the last member of `_meta`, when that is the last member of the result. */
+const RESULT_LAST = '}}}';
+const RESULT_BEFORE_ID = '}},"jsonrpc":"2.0","id":';
 
-/** Writes what a client of the revision without sessions expects into results that a server of an older one sent. */
+/** Writes what a client of the revision without sessions expects into results. They name the gateway, not the backend. */
 export class Stamp {
   readonly #serverInfo: string;
+  /** The same, each byte as one character. */
+  readonly #serverInfoText: string;
   readonly #withMeta = new Map<string, string>();
 
   /** `serverInfo` is JSON text. */
   constructor(serverInfo: string) {
     this.#serverInfo = serverInfo;
+    this.#serverInfoText = Buffer.from(serverInfo).toString('latin1');
   }
 
   /** Returns the result with `resultType`, the server's name and for some methods a `CacheHint`. JSON text of an object. */
@@ -59,31 +72,62 @@ export class Stamp {
       const isUsual = open !== undefined && !message.includes(RESULT_TYPE) && !message.includes(META_KEY);
       return isUsual ? this.#insert(message, open, method, NOT_CACHED) : this.#scanned(message, method);
     }
-    if (open === undefined || !isPlain(text)) return this.#scanned(message, method);
+    if (open === undefined) return this.#scanned(message, method);
+    if (!isPlain(text)) return this.#renamed(message, text, id, method) ?? this.#scanned(message, method);
     return text.slice(0, open) + this.#membersAt(message, open, method, NOT_CACHED) + text.slice(open);
+  }
+
+  /**
+   * Replaces the name of the backend where servers of the revision write it: `_meta` is the last member of a complete result and has
+   * no other members. Returns undefined for a result that must be scanned. `text` has each byte of `message` as one character.
+   */
+  #renamed(message: Buffer, text: string, id: Buffer, method: string): string | undefined {
+    const type = completeTypeAt(text);
+    const meta = type === -1 ? -1 : text.indexOf(NAMED_META, type);
+    if (meta === -1 || isCacheable(method)) return undefined;
+    const start = meta + NAMED_META.length;
+    const end = skipValue(message, start);
+    if (!endsWithResult(message, text, end, id) || !leadsTo(message, type, meta)) return undefined;
+    return text.slice(0, start) + this.#serverInfoText + text.slice(end);
   }
 
   #scanned(message: Buffer, method: string): Buffer {
     const { result, error } = scanBackendEnvelope(message);
     if (error) return withNewCode(message, error);
-    if (!result || !isObjectSpan(message, result) || memberOf(message, result, 'resultType')) return message;
-    return this.#stamped(message, result, method, NOT_CACHED);
+    if (!result || !isObjectSpan(message, result)) return message;
+    const type = memberOf(message, result, 'resultType');
+    if (!type) return this.#stamped(message, result, method, NOT_CACHED);
+    const needsHint = isCacheable(method) && readString(message, type) === 'complete';
+    const own = needsHint ? withHint(message, result) : message.subarray(result.start, result.end);
+    return splice(message, { start: 0, end: message.length }, result, this.#withName(own));
+  }
+
+  /** Names the gateway in a result. */
+  #withName(result: Buffer): Buffer {
+    const span = whole(result);
+    const meta = memberOf(result, span, '_meta');
+    if (!meta) return withMember(result, span, '_meta', `{${JSON.stringify(SERVER_INFO)}:${this.#serverInfo}}`);
+    return splice(result, span, meta, this.#named(result, meta));
   }
 
   #stamped(text: Buffer, result: Span, method: string, hint: CacheHint): Buffer {
     const meta = memberOf(text, result, '_meta');
     if (!meta) return this.#insert(text, result.start + 1, method, hint);
     const members = Buffer.from(`${stampText(method, hint)},`);
-    const isNamed = !isObjectSpan(text, meta) || memberOf(text, meta, SERVER_INFO) !== undefined;
-    const named = isNamed ? text.subarray(meta.start, meta.end) : withMember(text, meta, SERVER_INFO, this.#serverInfo);
     const open = result.start + 1;
     return Buffer.concat([
       text.subarray(0, open),
       members,
       text.subarray(open, meta.start),
-      named,
+      this.#named(text, meta),
       text.subarray(meta.end),
     ]);
+  }
+
+  #named(text: Buffer, meta: Span): Buffer {
+    return isObjectSpan(text, meta)
+      ? withMember(text, meta, SERVER_INFO, this.#serverInfo)
+      : text.subarray(meta.start, meta.end);
   }
 
   /** Inserts all members at the offset `open`, behind the opening bracket of a result without `_meta`. */
@@ -116,7 +160,30 @@ const MOST_TEXTS = 100;
 const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
 
 const stampText = (method: string, { ttlMs, cacheScope }: CacheHint): string =>
-  CACHEABLE.has(method) ? `${COMPLETE},"ttlMs":${String(ttlMs)},"cacheScope":"${cacheScope}"` : COMPLETE;
+  isCacheable(method) ? `${COMPLETE_TYPE},"ttlMs":${String(ttlMs)},"cacheScope":"${cacheScope}"` : COMPLETE_TYPE;
+
+/** Adds what the hint of a complete result lacks. */
+function withHint(message: Buffer, result: Span): Buffer {
+  let own = message.subarray(result.start, result.end);
+  for (const [name, value] of Object.entries(NOT_CACHED))
+    if (!memberOf(own, whole(own), name)) own = withMember(own, whole(own), name, JSON.stringify(value));
+  return own;
+}
+
+/** Returns true if the text at `at`, behind a member of a member of the result, ends both, the result and the reply. */
+function endsWithResult(message: Buffer, text: string, at: number, id: Buffer): boolean {
+  if (text.startsWith(RESULT_LAST, at)) return at + RESULT_LAST.length === text.length;
+  const idAt = at + RESULT_BEFORE_ID.length;
+  return text.startsWith(RESULT_BEFORE_ID, at) && startsWith(message, idAt, id) && idAt + id.length + 1 === text.length;
+}
+
+/** Returns true if the members behind the one of `COMPLETE_TYPE` at `type` lead to the key at `key`: both are in one object. */
+function leadsTo(message: Buffer, type: number, key: number): boolean {
+  let at = type + COMPLETE_TYPE.length;
+  while (byteAt(message, at) === COMMA && at + 1 < key)
+    at = skipValue(message, skipColon(message, skipKeyText(message, at + 1)));
+  return byteAt(message, at) === COMMA && at + 1 === key;
+}
 
 /** Returns the offset behind the opening bracket of the result of a usual reply; undefined for one that must be scanned. */
 function openOf(message: Buffer, id: Buffer): number | undefined {

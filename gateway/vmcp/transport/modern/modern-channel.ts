@@ -1,17 +1,27 @@
 import type { Dispatcher } from 'undici';
 import type { Logger } from '../../../contract/logger.ts';
-import { scanBackendEnvelope } from '../../../http/json-scan.ts';
+import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { SIGN, type CredentialHeaders } from '../../../outgoing/authenticator.ts';
 import { CODE } from '../../error-codes.ts';
-import type { BackendRequest, Channel, ChannelOwner, ReplySink, RequestHandle, ServerFacts } from '../channel.ts';
-import { DISCOVERY } from '../channel.ts';
+import { toolHeadersOf } from '../../tool-headers.ts';
+import {
+  DISCOVERY,
+  type BackendFailure,
+  type BackendRequest,
+  type Channel,
+  type ChannelOwner,
+  type ReplySink,
+  type RequestHandle,
+  type ServerFacts,
+} from '../channel.ts';
 import type { ClientInfo } from '../handshake.ts';
 import type { ExchangeHost } from '../http/exchange-host.ts';
 import { HttpExchange } from '../http/exchange.ts';
 import { ACCEPT_POST, besideOwn, withCredential, withSignature } from '../http/headers.ts';
 import { RequestBodies } from '../http/request-body.ts';
 import { ModernRequests } from './modern-requests.ts';
-import { mirroredHeaders } from './request-text.ts';
+import { membersAt, mirroredHeaders, openOfMeta, withMeta, type MetaMembers } from './request-text.ts';
+import type { BodyPieces } from '../http/body-pieces.ts';
 
 export interface ModernChannelOptions {
   readonly url: URL;
@@ -37,6 +47,8 @@ export class ModernChannel implements Channel, ExchangeHost {
   readonly #options: ModernChannelOptions;
   readonly #owner: ChannelOwner;
   readonly #headers: string[];
+  /** Headers of the calls of a tool, by the text of the tool. */
+  readonly #callHeaders = new WeakMap<Buffer, string[]>();
   readonly #bodies = new RequestBodies();
   readonly #requests: ModernRequests;
   #lastId = 0;
@@ -52,11 +64,13 @@ export class ModernChannel implements Channel, ExchangeHost {
     const own = Object.entries(options.headers).flat();
     this.#headers = [...own, 'content-type', 'application/json', 'accept', ACCEPT_POST];
     this.#requests = new ModernRequests({
-      exchange: (request, sink) =>
-        this.#send(request, sink, request.method === 'subscriptions/listen' ? options.streams : this.dispatcher),
+      exchange: (request, members, sink) => {
+        const isStream = request.method === 'subscriptions/listen';
+        return this.#send(request, members, sink, isStream ? options.streams : this.dispatcher);
+      },
       listen: async (request, sink) => {
         const credential = await owner.authorize?.();
-        return this.#send({ ...request, credential }, sink, options.streams);
+        return this.#send({ ...request, credential }, undefined, sink, options.streams);
       },
       clientInfo: options.clientInfo,
       capabilities: facts.capabilities,
@@ -66,7 +80,7 @@ export class ModernChannel implements Channel, ExchangeHost {
   }
 
   request(request: BackendRequest, sink: ReplySink): RequestHandle {
-    return this.#requests.request(request, this.#watched(sink));
+    return this.#requests.request(request, new WatchedSink(sink, this.#onOtherEra));
   }
 
   /** Sends a request and passes its reply on as it is. */
@@ -109,13 +123,18 @@ export class ModernChannel implements Channel, ExchangeHost {
     return Promise.reject(new Error('streams of this revision cannot be resumed'));
   }
 
-  #send(request: BackendRequest, sink: ReplySink, dispatcher: Dispatcher): RequestHandle {
+  /** Sends a request with these members in `_meta`; undefined for one that has them. */
+  #send(
+    request: BackendRequest,
+    members: MetaMembers | undefined,
+    sink: ReplySink,
+    dispatcher: Dispatcher,
+  ): RequestHandle {
     this.#lastId += 1;
     const ownId = String(this.#lastId);
-    const { credential, headers: extra = {} } = request;
-    const plain = [...besideOwn(extra, this.#options.headers), ...this.#headers, ...mirroredHeaders(request)];
-    const headers = withCredential(plain, credential);
-    const body = this.#bodies.of(ownId, request);
+    const { credential } = request;
+    const headers = withCredential(this.#headersOf(request), credential);
+    const body = members ? this.#describedBody(ownId, request, members) : this.#bodies.of(ownId, request);
     const sized = Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(body.length)];
     const pieces = Buffer.isBuffer(body) ? [body] : body.pieces;
     const sign = credential?.[SIGN] && (() => this.#signed(sized, credential, pieces));
@@ -127,31 +146,69 @@ export class ModernChannel implements Channel, ExchangeHost {
     return withSignature({ method: 'POST', origin: this.origin, path: this.path, headers, body }, credential);
   }
 
-  /** Returns a sink that notices a backend which no longer speaks the revision. Its request was not executed. */
-  #watched(sink: ReplySink): ReplySink {
-    const fail: ReplySink['fail'] = (failure) => {
-      const isOther = failure.kind === 'refused' && (failure.status === undefined || failure.status === 405);
-      if (isOther) {
-        this.alive = false;
-        this.#options.onOtherEra();
-      }
-      sink.fail(isOther ? { ...failure, kind: 'session_lost' } : failure);
-    };
-    return {
-      reply: (message) => {
-        sink.reply(message);
-      },
-      part: (piece) => sink.part(piece),
-      end: () => {
-        sink.end();
-      },
-      taken: () => sink.taken?.(),
-      collecting: (bytes) => sink.collecting?.(bytes) !== false,
-      message: (message, envelope) => {
-        sink.message(message, envelope);
-      },
-      fail,
-    };
+  #describedBody(ownId: string, request: BackendRequest, members: MetaMembers): Buffer | BodyPieces {
+    const { params } = request;
+    const at = params && openOfMeta(params);
+    return params === undefined || at === undefined
+      ? this.#bodies.of(ownId, { ...request, params: withMeta(params, members) })
+      : this.#bodies.of(ownId, request, at, membersAt(params, at, members));
+  }
+
+  /** Returns the headers without the credential. */
+  #headersOf(request: BackendRequest): string[] {
+    const { method, item, headers: extra } = request;
+    const isCall = method === 'tools/call' && item !== undefined && extra === undefined;
+    const known = isCall ? this.#callHeaders.get(item) : undefined;
+    if (known) return known;
+    const headers = [...besideOwn(extra ?? {}, this.#options.headers), ...this.#headers, ...mirroredHeaders(request)];
+    if (isCall && toolHeadersOf(item).length === 0) this.#callHeaders.set(item, headers);
+    return headers;
+  }
+
+  readonly #onOtherEra = (): void => {
+    this.alive = false;
+    this.#options.onOtherEra();
+  };
+}
+
+/** Notices a backend that no longer speaks the revision. Its request was not executed. */
+class WatchedSink implements ReplySink {
+  readonly #sink: ReplySink;
+  readonly #onOtherEra: () => void;
+
+  constructor(sink: ReplySink, onOtherEra: () => void) {
+    this.#sink = sink;
+    this.#onOtherEra = onOtherEra;
+  }
+
+  reply(message: Buffer): void {
+    this.#sink.reply(message);
+  }
+
+  part(piece: Buffer): boolean {
+    return this.#sink.part(piece);
+  }
+
+  end(): void {
+    this.#sink.end();
+  }
+
+  taken(): void {
+    this.#sink.taken?.();
+  }
+
+  collecting(bytes: number): boolean {
+    return this.#sink.collecting?.(bytes) !== false;
+  }
+
+  message(message: Buffer, envelope: Envelope): void {
+    this.#sink.message(message, envelope);
+  }
+
+  fail(failure: BackendFailure): void {
+    const isOther = failure.kind === 'refused' && (failure.status === undefined || failure.status === 405);
+    if (isOther) this.#onOtherEra();
+    this.#sink.fail(isOther ? { ...failure, kind: 'session_lost' } : failure);
   }
 }
 

@@ -6,11 +6,11 @@ import type { BackendRequest, ReplySink, RequestHandle } from '../channel.ts';
 import type { ClientInfo } from '../handshake.ts';
 import { BridgedRequest } from './bridged-request.ts';
 import { ListenStream } from './listen-stream.ts';
-import { metaMembers, ownMembers, withMeta } from './request-text.ts';
+import { metaMembers, ownMembers, withMeta, type MetaMembers } from './request-text.ts';
 
 export interface ModernRequestsOptions {
-  /** Sends a request whose `params` are complete, and passes its reply on as it is. */
-  readonly exchange: (request: BackendRequest, sink: ReplySink) => RequestHandle;
+  /** Sends a request with these members in `_meta`, and passes its reply on as it is. */
+  readonly exchange: (request: BackendRequest, members: MetaMembers, sink: ReplySink) => RequestHandle;
   /** Sends `subscriptions/listen` on a connection of its own, where there are several. */
   readonly listen: (request: Omit<BackendRequest, 'credential'>, sink: ReplySink) => Promise<RequestHandle>;
   /** The gateway, for its own requests. */
@@ -27,7 +27,7 @@ const OWN_ID = Buffer.from('0');
 /** Requests of one channel to a backend of the revision without sessions, over any transport. */
 export class ModernRequests {
   readonly #options: ModernRequestsOptions;
-  readonly #ownMembers: string;
+  readonly #ownMembers: MetaMembers;
   readonly #bridged = new Set<BridgedRequest>();
   #stream: ListenStream | undefined;
   #lastQuestion = 0;
@@ -52,7 +52,7 @@ export class ModernRequests {
   /** Sends a request and passes its reply on as it is. */
   send(request: BackendRequest, sink: ReplySink): RequestHandle {
     const members = request.client ? metaMembers(request.client) : this.#ownMembers;
-    return this.#options.exchange({ ...request, params: withMeta(request.params, members) }, sink);
+    return this.#options.exchange(request, members, sink);
   }
 
   /** Takes the response of a client to a question. The revision has no notifications of clients. */
@@ -85,18 +85,22 @@ export class ModernRequests {
 
   /** Serves methods that the revision does not have. */
   #answerHere({ method, params, id }: BackendRequest, sink: ReplySink): RequestHandle | undefined {
-    const answer = (): RequestHandle => {
-      queueMicrotask(() => {
-        sink.reply(resultMessage(id, NOTHING));
-      });
-      return DONE;
-    };
-    if (method === 'logging/setLevel') return answer(); // each request names its level
-    if (method !== 'resources/subscribe' && method !== 'resources/unsubscribe') return undefined;
-    const { uri } = JSON.parse(params?.toString('utf8') ?? NOTHING) as { readonly uri: string };
-    if (method === 'resources/unsubscribe') this.#listen.unsubscribe(uri);
-    else this.#listen.subscribe(uri);
-    return answer();
+    switch (method) {
+      case 'logging/setLevel': // each request names its level
+        break;
+      case 'resources/subscribe':
+        this.#listen.subscribe(uriOf(params));
+        break;
+      case 'resources/unsubscribe':
+        this.#listen.unsubscribe(uriOf(params));
+        break;
+      default:
+        return undefined;
+    }
+    queueMicrotask(() => {
+      sink.reply(resultMessage(id, NOTHING));
+    });
+    return DONE;
   }
 
   readonly #newQuestion = (): string => {
@@ -108,6 +112,9 @@ export class ModernRequests {
     this.#bridged.delete(request);
   };
 }
+
+const uriOf = (params: Buffer | undefined): string =>
+  (JSON.parse(params?.toString('utf8') ?? NOTHING) as { readonly uri: string }).uri;
 
 /** Longest life of a stream, ms: the longest of a timer. */
 export const LONGEST_STREAM_MS = 2_147_483_647;

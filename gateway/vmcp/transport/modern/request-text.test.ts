@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { metaMembers, mirroredHeaders, withMeta } from './request-text.ts';
+import { membersAt, metaMembers, mirroredHeaders, openOfMeta, withMeta } from './request-text.ts';
 
 const members = metaMembers({ capabilities: '{"roots":{}}', client: { name: 'c', version: '1' }, logLevel: 1 });
 const META = {
@@ -20,6 +20,29 @@ describe('the params of a request', () => {
   ])('%s', (_, text, expected) => {
     const params = text === undefined ? undefined : Buffer.from(text);
     expect(JSON.parse(withMeta(params, members).toString())).toEqual(expected);
+  });
+});
+
+describe('the place for members of _meta', () => {
+  it.each([
+    ['{"_meta":{},"name":"a"}', 10],
+    ['{"_meta":{}}', 10],
+    ['{"_meta":{"progressToken":1},"name":"a"}', 10],
+    ['{"name":"a","_meta":{}}', 21],
+    ['{"name":"a","_meta":{"progressToken":1}}', undefined],
+    ['{"name":"a","arguments":{"_meta":{}}}', undefined],
+    ['{"name":"a","arguments":{"x":1,"_meta":{}}}', undefined],
+    ['{"name":"a","x\\"_meta":{}}', undefined],
+    ['{"name":"a","x,\\"_meta":{}}', undefined],
+    ['{"name":"a","_meta":null}', undefined],
+    ['{}', undefined],
+  ])('in %s is %s', (text, expected) => {
+    const params = Buffer.from(text);
+    const at = openOfMeta(params);
+    expect(at).toBe(expected);
+    if (at === undefined) return;
+    const described = text.slice(0, at) + membersAt(params, at, members).toString() + text.slice(at);
+    expect(JSON.parse(described)).toEqual(JSON.parse(withMeta(params, members).toString()));
   });
 });
 

@@ -183,7 +183,8 @@ export class StdioProcess implements PooledProcess {
   #modernRequests(lane: Lane, { capabilities }: ServerFacts): ModernRequests {
     const { clientInfo, log } = this.#options;
     return new ModernRequests({
-      exchange: (request, sink) => this.#request(lane, request, sink),
+      exchange: (request, members, sink) =>
+        this.#request(lane, { ...request, params: withMeta(request.params, members) }, sink),
       listen: (request, sink) => Promise.resolve(this.#peer.call(lane, request, sink)),
       clientInfo,
       capabilities,
