@@ -100,7 +100,10 @@ export interface Child {
   readonly exited: Promise<Exit>;
   /** Last line on stderr, cut to 500 characters. */
   lastStderr(): string | undefined;
-  /** Closes stdin, sends SIGTERM to the group and after `graceMs` (5,000) SIGKILL. Resolves at the end. Idempotent. */
+  /**
+   * Closes stdin, sends SIGTERM to the group a second later and after `graceMs` (5,000) SIGKILL. Without stdin SIGTERM comes at once.
+   * Resolves at the end. Idempotent.
+   */
   stop(graceMs?: number): Promise<void>;
 }
 

@@ -101,6 +101,16 @@ describe('a child', () => {
 });
 
 describe('stop', () => {
+  it('lets a server end by itself when its stdin ends', async () => {
+    const child =
+      spawn(`process.stdin.on('end', () => setTimeout(() => { console.error('saved'); process.exit(0); }, 100));
+      process.stdin.resume(); console.log('up');`);
+    await firstLine(child);
+    await child.stop();
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.lastStderr()).toBe('saved');
+  });
+
   it('ends a server that handles SIGTERM with its own code', async () => {
     const child = spawn(`process.on('SIGTERM', () => process.exit(7)); console.log('up'); ${FOREVER}`);
     await firstLine(child);

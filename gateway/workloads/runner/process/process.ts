@@ -204,12 +204,19 @@ async function watchExit(spawned: Spawned, pid: number, last: { text: string | u
   return exit;
 }
 
+/** Time between the end of stdin, at which a server ends by itself, and SIGTERM. @see MCP 2025-11-25, basic/lifecycle, Shutdown */
+const END_OF_INPUT_MS = 1_000;
+
 async function stop(spawned: Spawned, pid: number, exited: Promise<Exit>, graceMs: number): Promise<void> {
   if (pid !== -1 && spawned.exitCode === null && spawned.signalCode === null) {
+    const terminate = () => signalGroup(pid, 'SIGTERM');
     spawned.stdin?.end();
-    signalGroup(pid, 'SIGTERM');
-    const timer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
-    await exited.finally(() => clearTimeout(timer));
+    if (!spawned.stdin) terminate();
+    const timers = [
+      ...(spawned.stdin ? [setTimeout(terminate, Math.min(END_OF_INPUT_MS, graceMs / 2))] : []),
+      setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs),
+    ];
+    await exited.finally(() => timers.forEach(clearTimeout));
   }
   await exited;
 }
