@@ -108,6 +108,19 @@ describe('the reply of a backend of the revision', () => {
   });
 
   it.each([
+    ['behind a comma', `"resultType":"complete", "a":1,"_meta":${JSON.stringify(info)}`],
+    ['before the name', `"resultType":"complete","a":1,"_meta":{"${KEY}": {"name":"backend"}}`],
+    ['behind the name', `"resultType":"complete","a":1,"_meta":{"${KEY}":{"name":"backend"} }`],
+    ['before _meta', `"resultType":"complete","a":1 ,"_meta":${JSON.stringify(info)}`],
+  ])('may have space %s', (_, members) => {
+    expect(replied(`{"jsonrpc":"2.0","id":7,"result":{${members}}}`)).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: { resultType: 'complete', a: 1, _meta: own },
+    });
+  });
+
+  it.each([
     [
       'members behind the result',
       `{"result":{"resultType":"complete","_meta":${JSON.stringify(info)}},"jsonrpc":"2.0","id":7,"x":{}}`,

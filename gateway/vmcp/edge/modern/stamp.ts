@@ -6,6 +6,8 @@ import {
   isObjectSpan,
   isWordAt,
   memberOf,
+  OPEN_OBJECT,
+  QUOTE,
   skipColon,
   skipKeyText,
   skipValue,
@@ -86,6 +88,7 @@ export class Stamp {
     const meta = type === -1 ? -1 : text.indexOf(NAMED_META, type);
     if (meta === -1 || isCacheable(method)) return undefined;
     const start = meta + NAMED_META.length;
+    if (byteAt(message, start) !== OPEN_OBJECT) return undefined;
     const end = skipValue(message, start);
     if (!endsWithResult(message, text, end, id) || !leadsTo(message, type, meta)) return undefined;
     return text.slice(0, start) + this.#serverInfoText + text.slice(end);
@@ -180,9 +183,9 @@ function endsWithResult(message: Buffer, text: string, at: number, id: Buffer): 
 /** Returns true if the members behind the one of `COMPLETE_TYPE` at `type` lead to the key at `key`: both are in one object. */
 function leadsTo(message: Buffer, type: number, key: number): boolean {
   let at = type + COMPLETE_TYPE.length;
-  while (byteAt(message, at) === COMMA && at + 1 < key)
+  while (at + 1 < key && byteAt(message, at) === COMMA && byteAt(message, at + 1) === QUOTE)
     at = skipValue(message, skipColon(message, skipKeyText(message, at + 1)));
-  return byteAt(message, at) === COMMA && at + 1 === key;
+  return at + 1 === key && byteAt(message, at) === COMMA;
 }
 
 /** Returns the offset behind the opening bracket of the result of a usual reply; undefined for one that must be scanned. */
