@@ -48,6 +48,9 @@ export function skipWhitespace(text: Buffer, at: number): number {
   }
 }
 
+/** Returns the span of the value that a text consists of. */
+export const wholeOf = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
+
 export const isObjectSpan = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_OBJECT;
 export const isArraySpan = (text: Buffer, span: Span): boolean => text[span.start] === OPEN_ARRAY;
 

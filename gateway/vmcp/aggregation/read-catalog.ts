@@ -1,12 +1,5 @@
 import { readString } from '../../http/json-scan.ts';
-import {
-  arrayElements,
-  isArraySpan,
-  isObjectSpan,
-  objectMembers,
-  skipWhitespace,
-  type Span,
-} from '../../http/json-walk.ts';
+import { arrayElements, isArraySpan, isObjectSpan, objectMembers, wholeOf, type Span } from '../../http/json-walk.ts';
 import { isModern } from '../era.ts';
 import { hasValidHeaders } from '../tool-headers.ts';
 import type { ListItem } from './catalog.ts';
@@ -72,16 +65,14 @@ export function readItems(
  * older revisions end their lists with it. @see MCP 2026-07-28, server/utilities/pagination
  */
 export function nextCursor(result: Buffer, revision: string): string | undefined {
-  const span = whole(result);
+  const span = wholeOf(result);
   if (!isObjectSpan(result, span)) return undefined;
   const cursor = readString(result, objectMembers(result, span).get('nextCursor'));
   return cursor === '' && !isModern(revision) ? undefined : cursor;
 }
 
-const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
-
 function listed(backend: string, kind: PagedKind, page: Buffer, warnings: WarningCollector): readonly Span[] {
-  const span = whole(page);
+  const span = wholeOf(page);
   const list = isObjectSpan(page, span) ? objectMembers(page, span).get(WIRE[kind].list) : undefined;
   if (list && isArraySpan(page, list)) return arrayElements(page, list);
   warnings.add('MalformedList', backend, `a ${kind} list result has no array "${WIRE[kind].list}" and is omitted`);

@@ -1,4 +1,4 @@
-import { objectMembers, withMember } from '../../http/json-walk.ts';
+import { objectMembers, withMember, wholeOf } from '../../http/json-walk.ts';
 import type { Aggregation, ToolOverride } from '../../contract/aggregation/aggregation.ts';
 import { combineToolRules, ownToolRules } from '../../contract/aggregation/tool-rules.ts';
 import type { Catalog, ListItem } from './catalog.ts';
@@ -104,20 +104,18 @@ function filtered(
 
 function overrideItem(json: Buffer, { description, annotations }: ToolOverride): Buffer {
   let item = json;
-  if (description !== undefined) item = withMember(item, whole(item), 'description', JSON.stringify(description));
+  if (description !== undefined) item = withMember(item, wholeOf(item), 'description', JSON.stringify(description));
   if (annotations !== undefined)
-    item = withMember(item, whole(item), 'annotations', mergedAnnotations(item, annotations));
+    item = withMember(item, wholeOf(item), 'annotations', mergedAnnotations(item, annotations));
   return item;
 }
 
 /** Returns the annotations of the backend with the overridden members replaced; other bytes stay. */
 function mergedAnnotations(item: Buffer, changes: NonNullable<ToolOverride['annotations']>): string {
-  const present = objectMembers(item, whole(item)).get('annotations');
+  const present = objectMembers(item, wholeOf(item)).get('annotations');
   const isObject = present !== undefined && item[present.start] === 0x7b;
   let merged = isObject ? item.subarray(present.start, present.end) : Buffer.from('{}');
   for (const [key, value] of Object.entries(changes))
-    merged = withMember(merged, whole(merged), key, JSON.stringify(value));
+    merged = withMember(merged, wholeOf(merged), key, JSON.stringify(value));
   return merged.toString();
 }
-
-const whole = (json: Buffer) => ({ start: 0, end: json.length });

@@ -1,17 +1,15 @@
 import { readString } from '../../../http/json-scan.ts';
-import { memberOf, type Span } from '../../../http/json-walk.ts';
+import { memberOf, wholeOf, type Span } from '../../../http/json-walk.ts';
 import type { Catalog } from '../catalog.ts';
 import { edited } from '../forward-params.ts';
 import { APP_SCHEME, firstSegment, segmentOf, type Advertise } from './uri-names.ts';
 
 const RESOURCE_URI = Buffer.from('resourceUri');
 
-const whole = (text: Buffer): Span => ({ start: 0, end: text.length });
-
 /** Returns the spans of the URIs in a tool's metadata that name the app for its results. @see SEP-1865 */
 function appSpans(tool: Buffer): Span[] {
   if (!tool.includes(RESOURCE_URI)) return [];
-  const meta = memberOf(tool, whole(tool), '_meta');
+  const meta = memberOf(tool, wholeOf(tool), '_meta');
   const spans = [memberOf(tool, memberOf(tool, meta, 'ui'), 'resourceUri'), memberOf(tool, meta, 'ui/resourceUri')];
   return spans.flatMap((span) => (readString(tool, span)?.startsWith(APP_SCHEME) && span ? [span] : []));
 }
@@ -23,7 +21,7 @@ export const appsOfTools = ({ tools }: Pick<Catalog, 'tools'>): string[] =>
 /** Returns the JSON text of a tool with the advertised URI of its app. */
 export function withAdvertisedApp(tool: Buffer, advertise: Advertise): Buffer {
   const edits = appSpans(tool).map((span) => ({ span, text: JSON.stringify(advertise(readString(tool, span) ?? '')) }));
-  return edits.length === 0 ? tool : edited(tool, whole(tool), edits);
+  return edits.length === 0 ? tool : edited(tool, wholeOf(tool), edits);
 }
 
 /**

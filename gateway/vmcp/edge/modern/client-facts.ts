@@ -13,9 +13,6 @@ export interface DescribedClient extends RequestClient {
 
 /** Clients by what they send with each request. */
 const BY_META = new WeakMap<RequestMeta, DescribedClient>();
-/** The last of them: most requests come from the same client. */
-let lastMeta: RequestMeta | undefined;
-let last: DescribedClient | undefined;
 /** Their facts by JSON text: with a progress token or a trace, `_meta` differs from request to request. */
 const BY_TEXT = new Map<string, ClientFacts>();
 const MOST_TEXTS = 1_000;
@@ -24,13 +21,8 @@ const LONGEST_TEXT = 2_048;
 
 /** Returns the client that `meta` describes. Throws `ScanError` (`invalid`) for capabilities that are too long. */
 export function clientOf(meta: RequestMeta): DescribedClient {
-  if (meta === lastMeta && last) return last;
-  const known = BY_META.get(meta) ?? describedBy(meta);
-  lastMeta = meta;
-  return (last = known);
-}
-
-function describedBy(meta: RequestMeta): DescribedClient {
+  const known = BY_META.get(meta);
+  if (known) return known;
   const facts = factsOf(meta);
   const { revision, capabilities, client } = facts;
   const described = { facts, revision, capabilities, client, logLevel: logLevelOf(meta) };

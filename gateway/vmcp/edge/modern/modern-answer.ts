@@ -1,5 +1,5 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
-import { memberOf, withMember, type Span } from '../../../http/json-walk.ts';
+import { memberOf, type Span } from '../../../http/json-walk.ts';
 import type { Answer, CallRefusal, WatchingCall } from '../../answers/answer.ts';
 import type { Budget } from '../../budgets/limits.ts';
 import { CODE } from '../../error-codes.ts';
@@ -32,8 +32,6 @@ const OWN_RANGE = Buffer.from('-320');
 /** Parts of results that do not come from backends. */
 export interface ResultParts {
   readonly stamp: Stamp;
-  /** JSON text of `_meta` with the name of the server. */
-  readonly meta: string;
   /** Returns the hint for the result of a list. */
   readonly hintOf: (method: string, session: Session) => CacheHint;
   /** Returns true for a client that sees what all clients see: shared caches may keep it. */
@@ -73,13 +71,7 @@ export class ModernAnswer implements Answer {
     const hint = hintOf(this.#method, this.#session);
     const text = typeof result === 'string' ? Buffer.from(result) : result;
     const stamped = stamp.result(text, this.#method, hint);
-    this.#out.reply(resultMessage(this.id, stamped === text ? this.#named(text) : stamped));
-  }
-
-  /** Returns a result of the gateway that says its type itself, with the name of the server. */
-  #named(result: Buffer): Buffer {
-    const whole = { start: 0, end: result.length };
-    return memberOf(result, whole, '_meta') ? result : withMember(result, whole, '_meta', this.#resultParts.meta);
+    this.#out.reply(resultMessage(this.id, stamped === text ? stamp.named(text) : stamped));
   }
 
   error(code: number, message: string, data?: unknown): void {

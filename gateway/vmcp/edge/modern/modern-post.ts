@@ -4,7 +4,7 @@ import type { ClientEnvelope } from '../../../http/json-scan.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import type { HeldBytes } from '../../budgets/byte-budget.ts';
-import { MODERN_REVISION, SERVER_INFO } from '../../era.ts';
+import { MODERN_REVISION } from '../../era.ts';
 import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
@@ -39,10 +39,8 @@ export class ModernPost {
 
   constructor(server: VirtualServer, version: string) {
     this.#server = server;
-    const serverInfo = { name: 'vmcp', version };
     this.#resultParts = {
-      stamp: new Stamp(JSON.stringify(serverInfo)),
-      meta: JSON.stringify({ [SERVER_INFO]: serverInfo }),
+      stamp: new Stamp(JSON.stringify({ name: 'vmcp', version })),
       hintOf: (method, session) => this.#hintOf(method, session),
       isAnyone: (session) => this.#isAnyone(session),
     };

@@ -13,6 +13,7 @@ import {
   skipValue,
   skipWhitespace,
   splice,
+  wholeOf,
   withMember,
   type Span,
 } from '../../../http/json-walk.ts';
@@ -30,9 +31,6 @@ const CACHEABLE: ReadonlySet<string> = new Set([
   'resources/read',
   'skills/get',
 ]);
-
-/** Most calls are those of tools. */
-const isCacheable = (method: string): boolean => method !== 'tools/call' && CACHEABLE.has(method);
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');
@@ -59,8 +57,8 @@ export class Stamp {
 
   /** Returns the result with `resultType`, the server's name and for some methods a `CacheHint`. JSON text of an object. */
   result(result: Buffer, method: string, hint: CacheHint): Buffer {
-    if (result.includes(RESULT_TYPE) && memberOf(result, whole(result), 'resultType')) return result;
-    return this.#stamped(result, whole(result), method, hint);
+    if (result.includes(RESULT_TYPE) && memberOf(result, wholeOf(result), 'resultType')) return result;
+    return this.#stamped(result, wholeOf(result), method, hint);
   }
 
   /**
@@ -86,7 +84,7 @@ export class Stamp {
   #renamed(message: Buffer, text: string, id: Buffer, method: string): string | undefined {
     const type = completeTypeAt(text);
     const meta = type === -1 ? -1 : text.indexOf(NAMED_META, type);
-    if (meta === -1 || isCacheable(method)) return undefined;
+    if (meta === -1 || CACHEABLE.has(method)) return undefined;
     const start = meta + NAMED_META.length;
     if (byteAt(message, start) !== OPEN_OBJECT) return undefined;
     const end = skipValue(message, start);
@@ -100,17 +98,17 @@ export class Stamp {
     if (!result || !isObjectSpan(message, result)) return message;
     const type = memberOf(message, result, 'resultType');
     if (!type) return this.#stamped(message, result, method, NOT_CACHED);
-    const needsHint = isCacheable(method) && readString(message, type) === 'complete';
+    const needsHint = CACHEABLE.has(method) && readString(message, type) === 'complete';
     const own = needsHint ? withHint(message, result) : message.subarray(result.start, result.end);
-    return splice(message, { start: 0, end: message.length }, result, this.#withName(own));
+    return splice(message, { start: 0, end: message.length }, result, this.named(own));
   }
 
-  /** Names the gateway in a result. */
-  #withName(result: Buffer): Buffer {
-    const span = whole(result);
+  /** Names the gateway in a result. JSON text of an object. */
+  named(result: Buffer): Buffer {
+    const span = wholeOf(result);
     const meta = memberOf(result, span, '_meta');
     if (!meta) return withMember(result, span, '_meta', `{${JSON.stringify(SERVER_INFO)}:${this.#serverInfo}}`);
-    return splice(result, span, meta, this.#named(result, meta));
+    return splice(result, span, meta, this.#namedMeta(result, meta));
   }
 
   #stamped(text: Buffer, result: Span, method: string, hint: CacheHint): Buffer {
@@ -122,12 +120,12 @@ export class Stamp {
       text.subarray(0, open),
       members,
       text.subarray(open, meta.start),
-      this.#named(text, meta),
+      this.#namedMeta(text, meta),
       text.subarray(meta.end),
     ]);
   }
 
-  #named(text: Buffer, meta: Span): Buffer {
+  #namedMeta(text: Buffer, meta: Span): Buffer {
     return isObjectSpan(text, meta)
       ? withMember(text, meta, SERVER_INFO, this.#serverInfo)
       : text.subarray(meta.start, meta.end);
@@ -160,16 +158,14 @@ export class Stamp {
 /** There are few hints, but their times may change. */
 const MOST_TEXTS = 100;
 
-const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
-
 const stampText = (method: string, { ttlMs, cacheScope }: CacheHint): string =>
-  isCacheable(method) ? `${COMPLETE_TYPE},"ttlMs":${String(ttlMs)},"cacheScope":"${cacheScope}"` : COMPLETE_TYPE;
+  CACHEABLE.has(method) ? `${COMPLETE_TYPE},"ttlMs":${String(ttlMs)},"cacheScope":"${cacheScope}"` : COMPLETE_TYPE;
 
 /** Adds what the hint of a complete result lacks. */
 function withHint(message: Buffer, result: Span): Buffer {
   let own = message.subarray(result.start, result.end);
   for (const [name, value] of Object.entries(NOT_CACHED))
-    if (!memberOf(own, whole(own), name)) own = withMember(own, whole(own), name, JSON.stringify(value));
+    if (!memberOf(own, wholeOf(own), name)) own = withMember(own, wholeOf(own), name, JSON.stringify(value));
   return own;
 }
 
@@ -205,5 +201,5 @@ const OLD_NOT_FOUND = String(CODE.resourceNotFound);
 function withNewCode(message: Buffer, error: Span): Buffer {
   const code = memberOf(message, error, 'code');
   if (!code || message.toString('latin1', code.start, code.end) !== OLD_NOT_FOUND) return message;
-  return splice(message, whole(message), code, String(CODE.invalidParams));
+  return splice(message, wholeOf(message), code, String(CODE.invalidParams));
 }

@@ -68,9 +68,9 @@ export class ModernChannel implements Channel, ExchangeHost {
         const isStream = request.method === 'subscriptions/listen';
         return this.#send(request, members, sink, isStream ? options.streams : this.dispatcher);
       },
-      listen: async (request, sink) => {
+      listen: async (request, members, sink) => {
         const credential = await owner.authorize?.();
-        return this.#send({ ...request, credential }, undefined, sink, options.streams);
+        return this.#send({ ...request, credential }, members, sink, options.streams);
       },
       clientInfo: options.clientInfo,
       capabilities: facts.capabilities,
@@ -123,18 +123,13 @@ export class ModernChannel implements Channel, ExchangeHost {
     return Promise.reject(new Error('streams of this revision cannot be resumed'));
   }
 
-  /** Sends a request with these members in `_meta`; undefined for one that has them. */
-  #send(
-    request: BackendRequest,
-    members: MetaMembers | undefined,
-    sink: ReplySink,
-    dispatcher: Dispatcher,
-  ): RequestHandle {
+  /** Sends a request with these members in `_meta`. */
+  #send(request: BackendRequest, members: MetaMembers, sink: ReplySink, dispatcher: Dispatcher): RequestHandle {
     this.#lastId += 1;
     const ownId = String(this.#lastId);
     const { credential } = request;
     const headers = withCredential(this.#headersOf(request), credential);
-    const body = members ? this.#describedBody(ownId, request, members) : this.#bodies.of(ownId, request);
+    const body = this.#bodyOf(ownId, request, members);
     const sized = Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(body.length)];
     const pieces = Buffer.isBuffer(body) ? [body] : body.pieces;
     const sign = credential?.[SIGN] && (() => this.#signed(sized, credential, pieces));
@@ -146,7 +141,7 @@ export class ModernChannel implements Channel, ExchangeHost {
     return withSignature({ method: 'POST', origin: this.origin, path: this.path, headers, body }, credential);
   }
 
-  #describedBody(ownId: string, request: BackendRequest, members: MetaMembers): Buffer | BodyPieces {
+  #bodyOf(ownId: string, request: BackendRequest, members: MetaMembers): Buffer | BodyPieces {
     const { params } = request;
     const at = params && openOfMeta(params);
     return params === undefined || at === undefined

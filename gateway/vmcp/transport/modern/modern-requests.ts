@@ -6,13 +6,17 @@ import type { BackendRequest, ReplySink, RequestHandle } from '../channel.ts';
 import type { ClientInfo } from '../handshake.ts';
 import { BridgedRequest } from './bridged-request.ts';
 import { ListenStream } from './listen-stream.ts';
-import { metaMembers, ownMembers, withMeta, type MetaMembers } from './request-text.ts';
+import { metaMembers, ownMembers, type MetaMembers } from './request-text.ts';
 
 export interface ModernRequestsOptions {
   /** Sends a request with these members in `_meta`, and passes its reply on as it is. */
   readonly exchange: (request: BackendRequest, members: MetaMembers, sink: ReplySink) => RequestHandle;
   /** Sends `subscriptions/listen` on a connection of its own, where there are several. */
-  readonly listen: (request: Omit<BackendRequest, 'credential'>, sink: ReplySink) => Promise<RequestHandle>;
+  readonly listen: (
+    request: Omit<BackendRequest, 'credential'>,
+    members: MetaMembers,
+    sink: ReplySink,
+  ) => Promise<RequestHandle>;
   /** The gateway, for its own requests. */
   readonly clientInfo: ClientInfo;
   /** Capabilities of the backend. */
@@ -77,8 +81,8 @@ export class ModernRequests {
       onMessage,
       log,
       send: (text, sink) => {
-        const params = withMeta(Buffer.from(text), this.#ownMembers);
-        return listen({ method: 'subscriptions/listen', params, id: OWN_ID, timeoutMs: LONGEST_STREAM_MS }, sink);
+        const request = { method: 'subscriptions/listen', params: Buffer.from(text), id: OWN_ID };
+        return listen({ ...request, timeoutMs: LONGEST_STREAM_MS }, this.#ownMembers, sink);
       },
     }));
   }

@@ -7,8 +7,8 @@ import {
   memberOf,
   skipWhitespace,
   splice,
+  wholeOf,
   withMember,
-  type Span,
 } from '../../../http/json-walk.ts';
 import { readString } from '../../../http/json-scan.ts';
 import { OWN_CAPABILITIES } from '../../aggregation/extensions.ts';
@@ -56,7 +56,7 @@ export const ownMembers = (client: RequestClient['client']): MetaMembers =>
 export function withMeta(params: Buffer | undefined, members: MetaMembers): Buffer {
   const own = `{${members.text.toString()}}`;
   if (params === undefined) return Buffer.from(`{"_meta":${own}}`);
-  const span = whole(params);
+  const span = wholeOf(params);
   const meta = memberOf(params, span, '_meta');
   if (!meta || !isObjectSpan(params, meta)) return withMember(params, span, '_meta', own);
   const at = meta.start + 1;
@@ -81,14 +81,12 @@ export function openOfMeta(params: Buffer): number | undefined {
 export const membersAt = (params: Buffer, at: number, { text, before }: MetaMembers): Buffer =>
   byteAt(params, skipWhitespace(params, at)) === CLOSE_OBJECT ? text : before;
 
-const whole = (text: Buffer): Span => ({ start: skipWhitespace(text, 0), end: text.length });
-
 /** Returns a flat list of the headers that repeat parts of the request. @see MCP 2026-07-28, SEP-2243 */
 export function mirroredHeaders({ method, params, item }: BackendRequest): string[] {
   const headers = ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
   const member = nameMemberOf(method);
   if (member === undefined || params === undefined) return headers;
-  const name = readString(params, memberOf(params, whole(params), member));
+  const name = readString(params, memberOf(params, wholeOf(params), member));
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
   if (method === 'tools/call' && item) headers.push(...paramHeaders(item, params));
   return headers;

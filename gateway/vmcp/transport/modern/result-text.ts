@@ -3,7 +3,6 @@ import {
   arrayElements,
   isArraySpan,
   isObjectSpan,
-  isWordAt,
   memberOf,
   objectMembers,
   OPEN_OBJECT,
@@ -15,13 +14,8 @@ import {
 import { shortText } from '../../../http/short-text.ts';
 import { SERVER_INFO } from '../../era.ts';
 
-const RESULT_TYPE = Buffer.from('"resultType"');
+const RESULT_TYPE = '"resultType"';
 export const COMPLETE_TYPE = '"resultType":"complete"';
-const COMPLETE = Buffer.from(COMPLETE_TYPE);
-/** The key with its last quotation mark only, so that one with a prefix is found, too. */
-const KEY = 'resultType"';
-const RARE = 'Type"';
-const RARE_AT = KEY.indexOf(RARE);
 /** Members that clients of older revisions do not know. */
 const NEW_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 
@@ -39,12 +33,16 @@ let lastCompleteAt = -1;
 /** Those who read one reply share the search, which looks for rare characters first: that takes a tenth of the time. */
 function search(text: string): void {
   last = text;
-  lastCompleteAt = -1;
-  const rareAt = text.indexOf(RARE);
-  const keyAt = rareAt === -1 || text.startsWith(KEY, rareAt - RARE_AT) ? rareAt - RARE_AT : text.indexOf(KEY);
-  isLastPlain = keyAt < 0 && !text.includes('_meta"');
-  if (keyAt > 0 && text.startsWith(COMPLETE_TYPE, keyAt - 1) && !text.includes(KEY, keyAt + KEY.length))
-    lastCompleteAt = keyAt - 1;
+  const mayHaveType = text.includes('Type"') && text.includes('resultType"');
+  isLastPlain = !mayHaveType && !text.includes('_meta"');
+  lastCompleteAt = mayHaveType ? completeTypeIn(text) : -1;
+}
+
+/** Returns the offset of `COMPLETE_TYPE` in a reply without another `resultType`; -1 for others. */
+function completeTypeIn(reply: string | Buffer): number {
+  const at = reply.indexOf(RESULT_TYPE);
+  const isComplete = at !== -1 && reply.indexOf(COMPLETE_TYPE, at) === at;
+  return isComplete && !reply.includes(RESULT_TYPE, at + COMPLETE_TYPE.length) ? at : -1;
 }
 
 /** Returns true for the text of a reply that has neither `resultType` nor `_meta`. */
@@ -53,7 +51,7 @@ export function isPlain(text: string): boolean {
   return isLastPlain;
 }
 
-/** Returns the offset of `"resultType":"complete"` in the text of a reply without another `resultType`; -1 for other texts. */
+/** Does `completeTypeIn` for the text of a reply. */
 export function completeTypeAt(text: string): number {
   if (text !== last) search(text);
   return lastCompleteAt;
@@ -62,11 +60,9 @@ export function completeTypeAt(text: string): number {
 /** Returns the `resultType` of a reply: `complete` for one without, and for an error. Scans only unusual replies. */
 export function resultTypeOf(message: Buffer): string {
   const text = shortText(message);
-  if (text !== undefined && (isPlain(text) || completeTypeAt(text) !== -1)) return 'complete';
-  const at = message.indexOf(RESULT_TYPE);
-  if (at === -1) return 'complete';
-  const end = at + COMPLETE.length;
-  if (isWordAt(message, at, end, COMPLETE) && !message.includes(RESULT_TYPE, end)) return 'complete';
+  if (text !== undefined && isPlain(text)) return 'complete';
+  const completeAt = text === undefined ? completeTypeIn(message) : completeTypeAt(text);
+  if (completeAt !== -1 || !message.includes(RESULT_TYPE)) return 'complete';
   return readString(message, memberOf(message, scanBackendEnvelope(message).result, 'resultType')) ?? 'complete';
 }
 

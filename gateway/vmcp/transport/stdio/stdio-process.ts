@@ -14,7 +14,7 @@ import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from 
 import { isModern } from '../../era.ts';
 import { refusesSessions, verdictOf } from '../modern/discovery.ts';
 import { ModernRequests } from '../modern/modern-requests.ts';
-import { ownMembers, withMeta } from '../modern/request-text.ts';
+import { ownMembers, withMeta, type MetaMembers } from '../modern/request-text.ts';
 import { isShared, type Isolation } from '../isolation.ts';
 import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
 import { createLineSplitter, toLine } from './line-splitter.ts';
@@ -182,10 +182,13 @@ export class StdioProcess implements PooledProcess {
 
   #modernRequests(lane: Lane, { capabilities }: ServerFacts): ModernRequests {
     const { clientInfo, log } = this.#options;
+    const described = (request: BackendRequest, members: MetaMembers): BackendRequest => ({
+      ...request,
+      params: withMeta(request.params, members),
+    });
     return new ModernRequests({
-      exchange: (request, members, sink) =>
-        this.#request(lane, { ...request, params: withMeta(request.params, members) }, sink),
-      listen: (request, sink) => Promise.resolve(this.#peer.call(lane, request, sink)),
+      exchange: (request, members, sink) => this.#request(lane, described(request, members), sink),
+      listen: (request, members, sink) => Promise.resolve(this.#peer.call(lane, described(request, members), sink)),
       clientInfo,
       capabilities,
       onMessage: lane.onMessage,

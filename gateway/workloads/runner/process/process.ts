@@ -210,13 +210,15 @@ const END_OF_INPUT_MS = 1_000;
 async function stop(spawned: Spawned, pid: number, exited: Promise<Exit>, graceMs: number): Promise<void> {
   if (pid !== -1 && spawned.exitCode === null && spawned.signalCode === null) {
     const terminate = () => signalGroup(pid, 'SIGTERM');
-    spawned.stdin?.end();
-    if (!spawned.stdin) terminate();
-    const timers = [
-      ...(spawned.stdin ? [setTimeout(terminate, Math.min(END_OF_INPUT_MS, graceMs / 2))] : []),
-      setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs),
-    ];
-    await exited.finally(() => timers.forEach(clearTimeout));
+    const { stdin } = spawned;
+    stdin?.end();
+    if (!stdin) terminate();
+    const patience = stdin && setTimeout(terminate, Math.min(END_OF_INPUT_MS, graceMs / 2));
+    const grace = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
+    await exited.finally(() => {
+      clearTimeout(patience ?? undefined);
+      clearTimeout(grace);
+    });
   }
   await exited;
 }
