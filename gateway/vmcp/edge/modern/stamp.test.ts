@@ -89,6 +89,11 @@ describe('the reply of a backend of the revision', () => {
       { content: { resultType: 'complete' }, _meta: info },
       { resultType: 'complete', _meta: own },
     ],
+    [
+      'with a key that ends like its type',
+      { 'x"resultType': 'complete', _meta: info },
+      { resultType: 'complete', _meta: own },
+    ],
     ['with two types', { x: { resultType: 'complete' }, resultType: 'complete', _meta: info }, { _meta: own }],
   ])('%s names the gateway', (_, result, changed) => {
     const expected = { jsonrpc: '2.0', id: 7, result: { ...result, ...changed } };

@@ -1,5 +1,6 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import {
+  BACKSLASH,
   byteAt,
   CLOSE_OBJECT,
   COMMA,
@@ -178,6 +179,7 @@ function endsWithResult(message: Buffer, text: string, at: number, id: Buffer): 
 
 /** Returns true if the members behind the one of `COMPLETE_TYPE` at `type` lead to the key at `key`: both are in one object. */
 function leadsTo(message: Buffer, type: number, key: number): boolean {
+  if (byteAt(message, type - 1) === BACKSLASH) return false; // the end of another key
   let at = type + COMPLETE_TYPE.length;
   while (at + 1 < key && byteAt(message, at) === COMMA && byteAt(message, at + 1) === QUOTE)
     at = skipValue(message, skipColon(message, skipKeyText(message, at + 1)));
