@@ -4,12 +4,13 @@ import type { AuditLog } from './audit/audit-log.ts';
 import { AuditedRequest, auditOf } from './audit/audited-request.ts';
 import { auditManagement, refuseUnrecorded } from './audit/management-requests.ts';
 import type { Boundary } from './incoming/boundary.ts';
+import { sendAddedHeaders } from './http/head/added-headers.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { inOrder, unlessMcp } from './http/in-order.ts';
 import { liveness, readiness } from './http/health.ts';
 import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { logRefusals } from './http/log-refusals.ts';
-import { requestId } from './http/request-id.ts';
+import { requestId } from './http/head/request-id.ts';
 import { landing } from './landing/landing.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { legacySse } from './vmcp/edge/legacy-sse.ts';
@@ -56,6 +57,7 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: 
   const { boundary, audit } = gate;
   const app = bareApp();
   logRefusals(app, options.refusals);
+  sendAddedHeaders(app);
   app.use(
     inOrder(
       requestId(options.requestIdPrefix), // on every answer, refusals too
@@ -160,6 +162,7 @@ export function createManagementApp(
 ): Express {
   const app = bareApp();
   logRefusals(app, options.refusals);
+  sendAddedHeaders(app);
   app.use(requestId(options.requestIdPrefix));
   app.use(auditManagement(auditLogs));
   if (api) app.use(securityHeaders);

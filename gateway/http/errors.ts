@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { loggedPath, markLogged, requestIdOf } from './log-refusals.ts';
+import { loggedPath, markLogged } from './log-refusals.ts';
+import { requestIdOf } from './head/request-id.ts';
 import { stackOf } from '../telemetry/log.ts';
 import type { Logger } from '../contract/logger.ts';
 

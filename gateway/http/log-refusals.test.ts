@@ -13,8 +13,9 @@ import { createLog } from '../telemetry/log.ts';
 import { RefusalLog } from '../telemetry/refusal-log.ts';
 import type { Operation } from './endpoint/operation.ts';
 import { route } from './endpoint/router.ts';
+import { sendAddedHeaders } from './head/added-headers.ts';
 import { logRefusals } from './log-refusals.ts';
-import { requestId } from './request-id.ts';
+import { requestId } from './head/request-id.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -125,6 +126,7 @@ it.each([
     const refusals = new RefusalLog(log);
     const app = express();
     logRefusals(app, refusals);
+    sendAddedHeaders(app);
     app.use(requestId('number'));
     const emit = auditTo(log, () => undefined, refusals);
     const handle = () => Promise.reject(thrown);

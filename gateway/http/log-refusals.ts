@@ -1,5 +1,6 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Express, Response } from 'express';
+import { requestIdOf } from './head/request-id.ts';
 import type { RefusalLog } from '../telemetry/refusal-log.ts';
 
 const PATH_CHARS = 200;
@@ -21,8 +22,6 @@ export function setRefusalReason(res: Response, reason: string, message = 'reque
 export function markLogged(res: Response): void {
   res.locals['refusalLogged'] = true;
 }
-
-export const requestIdOf = (res: ServerResponse): string => String(res.getHeader('x-request-id') ?? '');
 
 /**
  * Logs each answer of `app` with a status of 400 or more, with the request id that the client received. The hook is a method of the

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
-import { markLogged, requestIdOf, setRefusalReason } from '../http/log-refusals.ts';
+import { markLogged, setRefusalReason } from '../http/log-refusals.ts';
+import { requestIdOf } from '../http/head/request-id.ts';
 import { framesOf } from '../telemetry/log.ts';
 import { readBearer, type Bearer } from './bearer-header.ts';
 import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challenge.ts';

@@ -5,6 +5,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { redirectTo, sendJson } from '../../http/endpoint/replies.ts';
 import { route } from '../../http/endpoint/router.ts';
+import { sendAddedHeaders } from '../../http/head/added-headers.ts';
+import { requestId } from '../../http/head/request-id.ts';
 import type { AuthServerEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
 import { oauthErrors } from './oauth-errors.ts';
@@ -60,10 +62,11 @@ async function listen() {
   const log = { error: line, warn: line, info: line, debug: line };
   const emit = (event: AuthServerEvent, facts?: unknown): void => void events.push([event, facts]);
   const app = express();
-  app.use((_req, res, next) => {
-    res.set('x-request-id', 'r-42');
+  sendAddedHeaders(app);
+  app.use((req, _res, next) => {
+    req.headers['x-request-id'] = 'r-42';
     next();
-  });
+  }, requestId('r'));
   app.use(route(OPERATIONS, oauthErrors({ server: 'gateway.example', emit, log })));
   app.use((_req, res) => void res.status(404).send('handed on'));
   const server = createServer(app);

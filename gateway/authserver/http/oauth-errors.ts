@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
-import { loggedPath, markLogged, requestIdOf } from '../../http/log-refusals.ts';
+import { loggedPath, markLogged } from '../../http/log-refusals.ts';
+import { requestIdOf } from '../../http/head/request-id.ts';
 import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
 import { RequestError, type InputProblem, type RequestFault } from '../../http/endpoint/request-error.ts';
 import type { ErrorAnswers } from '../../http/endpoint/router.ts';

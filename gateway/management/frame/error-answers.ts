@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Logger } from '../../contract/logger.ts';
-import { loggedPath, markLogged, requestIdOf } from '../../http/log-refusals.ts';
+import { loggedPath, markLogged } from '../../http/log-refusals.ts';
+import { requestIdOf } from '../../http/head/request-id.ts';
 import { OperationError, RequestError, type RequestFault } from '../../http/endpoint/request-error.ts';
 import { refuseUnread } from '../../http/refuse-too-large.ts';
 import { stackOf } from '../../telemetry/log.ts';

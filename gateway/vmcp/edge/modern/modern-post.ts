@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { auditOf } from '../../../audit/audited-request.ts';
 import type { ClientEnvelope } from '../../../http/json-scan.ts';
+import { addHeader } from '../../../http/head/added-headers.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
 import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import type { HeldBytes } from '../../budgets/byte-budget.ts';
@@ -59,7 +60,7 @@ export class ModernPost {
   ): void {
     const { id } = envelope;
     const audit = auditOf(res);
-    res.setHeader('cache-control', 'private, no-store'); // the hint in a result is for clients, not for HTTP caches
+    addHeader(res, 'cache-control', 'private, no-store'); // the hint in a result is for clients, not for HTTP caches
     recordMessage(audit, body, envelope, undefined);
     if (message.era === 'rejected') {
       const { code, message: reason, data } = message.rejection;
