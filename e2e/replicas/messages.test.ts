@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { configOver, startGatewayOver, type GatewayParts } from '../harness/authenticated-gateway.ts';
 import { startSessionServer, WATCHED, type SessionServer } from '../harness/backends/session-server.ts';
@@ -41,11 +40,6 @@ async function openWatching(url: string, backend: SessionServer): Promise<Watchi
   return { session, stream, id };
 }
 
-/** Sends several updates: a store that answers late on a busy machine loses one. */
-async function touchOften(backend: SessionServer): Promise<void> {
-  for (let times = 0; times < 5; times += 1) await backend.touchAll().then(() => sleep(100));
-}
-
 describe.skipIf(!hasRedis)('a message of a backend while no client is connected', () => {
   it('reaches the client at another replica after the one with its stream was killed', async () => {
     const { first, second, backend, redis } = await startPair();
@@ -62,7 +56,7 @@ describe.skipIf(!hasRedis)('a message of a backend while no client is connected'
       await post(second.url, session, rpc('tools/list', {}, 3));
       return backend.listening.has(id);
     });
-    await touchOften(backend);
+    await backend.touchAll();
     const after = await get(second.url, session, last);
     await eventually('the missed update arrives', () => after.messages.length > 0);
     expect(after.ids[0]).toBe(`g.${String(Number(last.slice(2)) + 1)}`);
@@ -73,7 +67,7 @@ describe.skipIf(!hasRedis)('a message of a backend while no client is connected'
     const { session, stream } = await openWatching(first.url, backend);
     first.signal('SIGTERM');
     await eventually('the stream ends', () => stream.isOver());
-    await touchOften(backend);
+    await backend.touchAll();
     const after = await get(second.url, session, stream.lastId());
     await eventually('the missed update arrives', () => after.messages.length > 0);
     expect((await first.exited).code).toBe(0);

@@ -12,7 +12,10 @@ export interface LoggedEvent {
 
 /** Log of the streams of one session, from which other replicas continue them. */
 export interface StreamLog {
-  /** Appends an event, and drops those before event `first`. */
-  append(stream: string, first: number, event: LoggedEvent): void;
+  /**
+   * Appends an event, and drops those before event `first`. `unsent` is its message when no client is connected: it goes to another
+   * replica if that one has taken over the stream.
+   */
+  append(stream: string, first: number, event: LoggedEvent, unsent?: Buffer): void;
   forget(stream: string): void;
 }

@@ -164,7 +164,12 @@ export class EventStream {
 
   /** Sends one event. Line breaks, which JSON allows only between tokens, become spaces. */
   send(message: Buffer): void {
-    if (this.#elsewhere?.(message) !== true) this.#emit(oneLine(message));
+    if (this.#elsewhere?.(message) !== true) this.sendHere(message);
+  }
+
+  /** Sends an event although another replica may have the stream. */
+  sendHere(message: Buffer): void {
+    this.#emit(oneLine(message));
   }
 
   /**
@@ -253,17 +258,17 @@ export class EventStream {
     const bytes = Buffer.concat([Buffer.from(this.#eventHead()), data, EVENT_END]);
     if (this.#resumes) {
       this.#keep({ sequence: this.#sequence, bytes });
-      this.#logged(this.#sequence, bytes);
+      this.#logged(this.#sequence, bytes, this.connected ? undefined : data);
     }
     this.#write(bytes);
   }
 
   /** Lets other replicas know of an event; without `bytes` of the end of the stream. */
-  #logged(sequence: number, bytes: Buffer | undefined): void {
+  #logged(sequence: number, bytes: Buffer | undefined, unsent?: Buffer): void {
     if (!this.#log || !this.#resumes || !this.#listenedTo) return;
     const [first] = this.#kept;
     if (bytes && !first) return; // too long to be kept
-    this.#log.append(this.id, first?.sequence ?? sequence, { sequence, bytes, request: this.#request });
+    this.#log.append(this.id, first?.sequence ?? sequence, { sequence, bytes, request: this.#request }, unsent);
   }
 
   /** Returns false when the bytes are still buffered. */

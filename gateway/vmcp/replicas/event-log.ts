@@ -23,7 +23,8 @@ const KEPT_MS = 300_000;
 const APPEND: Script = {
   name: 'vmcpEventAppend',
   lua: `if ARGV[1] ~= '' then
-  if redis.call('HGET', KEYS[2], '${FIELD.holder}') ~= ARGV[1] then return 0 end
+  local holder = redis.call('HGET', KEYS[2], '${FIELD.holder}')
+  if holder ~= ARGV[1] then return holder or '' end
   redis.call('HSET', KEYS[2], '${FIELD.last}', ARGV[5])
 end
 redis.call('XADD', KEYS[1], 'MINID', ARGV[3], ARGV[2], unpack(ARGV, 6))
@@ -67,18 +68,31 @@ export class EventLog {
     this.#options = options;
   }
 
-  /** Returns the log of a session. `isMain` is true for the stream that moves between replicas: only its holder appends. */
-  of(session: string, isMain: (stream: string) => boolean): StreamLog {
+  /**
+   * Returns the log of a session. `isMain` is true for the stream that moves between replicas: only its holder appends. `onMoved`
+   * receives the messages that another holder must send.
+   */
+  of(
+    session: string,
+    isMain: (stream: string) => boolean,
+    onMoved: (holder: string, message: Buffer) => void,
+  ): StreamLog {
     const { store, sessions, replica, log } = this.#options;
     const onError = (error: unknown): void => {
       log.debug('an event is not logged for other replicas', { error: String(error) });
     };
     return {
-      append: (stream, first, { sequence, bytes, request }) => {
+      append: (stream, first, { sequence, bytes, request }, unsent) => {
         const keys = [this.#key(session, stream), sessions.key(session)];
         const fields = [...(bytes ? ['d', bytes] : ['e', '1']), 'r', request];
         const head = [isMain(stream) ? replica : '', `${String(sequence)}-0`, `${String(first)}-0`, KEPT_MS, sequence];
-        store.run(APPEND, keys, [...head, ...fields]).catch(onError);
+        const moved = (reply: unknown): void => {
+          if (unsent && typeof reply === 'string' && reply !== '') onMoved(reply, unsent);
+        };
+        store
+          .run(APPEND, keys, [...head, ...fields])
+          .then(moved)
+          .catch(onError);
       },
       forget: (stream) => {
         store.command('UNLINK', this.#key(session, stream)).catch(onError);

@@ -17,8 +17,8 @@ export interface Messages {
   readonly held: { readonly session: string; readonly holder: string; readonly turn: number };
   /** The replica with that stream has left the session. */
   readonly vacant: { readonly session: string; readonly turn: number };
-  /** Body: a message for that stream. */
-  readonly main: { readonly session: string };
+  /** Body: a message for that stream. `isHeld`: the store says that the receiver holds the stream. */
+  readonly main: { readonly session: string; readonly isHeld?: boolean };
   /** The session has a session at one more backend. */
   readonly opened: { readonly session: string; readonly backend: string };
   readonly level: { readonly session: string; readonly level: number };

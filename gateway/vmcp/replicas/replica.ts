@@ -214,6 +214,16 @@ export class Replica {
     return this.openBackends(session);
   }
 
+  /** Sends a message on the client's stream, which this replica holds as soon as the store has answered. */
+  #sendHeld(session: Session, message: Buffer): void {
+    const send = (): void => {
+      session.streams.main.sendHere(message); // passing it on could send it round in circles
+    };
+    const holding = this.#holding.get(session);
+    if (holding) holding.then(send, send);
+    else send();
+  }
+
   close(): void {
     this.keys.close();
     this.connections.close();
@@ -235,8 +245,11 @@ export class Replica {
       session.shared.holder = undefined;
       this.#takeOver(session, session.shared).catch(() => undefined); // the next confirmation tries again
     });
-    mailbox.on('main', ({ session }, message) => {
-      sessions.known(session)?.streams.main.send(Buffer.from(message));
+    mailbox.on('main', ({ session: id, isHeld }, body) => {
+      const session = sessions.known(id);
+      const message = Buffer.from(body);
+      if (isHeld !== true) session?.streams.main.send(message);
+      else if (session) this.#sendHeld(session, message);
     });
     mailbox.on('opened', ({ session: id, backend }) => {
       const session = sessions.known(id);

@@ -79,7 +79,13 @@ export class SharedSessions {
       connection: undefined,
       streams: {
         replica: mailbox.replica,
-        log: events.of(id, (stream) => stream === MAIN_STREAM),
+        log: events.of(
+          id,
+          (stream) => stream === MAIN_STREAM,
+          (holder, message) => {
+            mailbox.post(holder, 'main', { session: id, isHeld: true }, message);
+          },
+        ),
         elsewhere: (message) => {
           const { holder } = state;
           if (holder === undefined || holder === mailbox.replica) return false;
