@@ -366,12 +366,15 @@ export class VirtualServer {
     this.views.swap(config);
   }
 
+  /** Returns false for a resource that a policy hides from the client of the session. */
+  shows(session: Session, name: string, backend: string): boolean {
+    const json = this.view(session).current.resources.get(name)?.json;
+    return isListed({ kind: 'resources', name, backend, json }, session, this.calls.policies);
+  }
+
   #endDeniedSubscriptions(): void {
-    const { policies } = this.calls;
     for (const session of this.sessions.all()) {
-      session.subscriptions.keep((name, backend) =>
-        isListed({ kind: 'resources', name, backend, json: undefined }, session, policies),
-      );
+      session.subscriptions.keep((name, backend) => this.shows(session, name, backend));
       for (const listener of session.listeners ?? []) listener.policiesChanged();
     }
   }

@@ -131,7 +131,7 @@ describe('a policy', () => {
     expect(isSubscribed()).toBe(false);
   });
 
-  it('is asked about a subscribed resource as it is listed, when another token is used', async () => {
+  it('is asked about a subscribed resource as it is listed, when another token is used and after a change', async () => {
     const asked: unknown[] = [];
     const isListed: Policy['isListed'] = ({ kind, name, json }) => {
       if (kind === 'resources') asked.push([name, json !== undefined]);
@@ -143,6 +143,7 @@ describe('a policy', () => {
     await read('tools/call', BUY);
     await read('tools/call', BUY);
     expect(asked).toEqual([['shop:///stock', true]]);
+    virtual.swap(virtual.config);
     expect([...virtual.sessions.all()][0]?.subscriptions.has('shop:///stock')).toBe(true);
   });
 

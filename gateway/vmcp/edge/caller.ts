@@ -3,7 +3,6 @@ import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
 import type { Span } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { Session } from '../session.ts';
-import { isListed } from '../views/listed.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 
 /** Returns the principal that the incoming mode stored; `anonymous` without one. */
@@ -20,12 +19,10 @@ export const ANYONE = {};
  */
 export function identify(server: VirtualServer, session: Session, identity: Identity | undefined): void {
   session.identity = identity;
-  const { policies } = server.calls;
-  if (session.subscriptions.size === 0 || policies.length === 0) return;
-  const denied = session.subscriptions.keepFor(identity ?? ANYONE, (name, backend) => {
-    const json = server.view(session).current.resources.get(name)?.json;
-    return isListed({ kind: 'resources', name, backend, json }, session, policies);
-  });
+  if (session.subscriptions.size === 0 || server.calls.policies.length === 0) return;
+  const denied = session.subscriptions.keepFor(identity ?? ANYONE, (name, backend) =>
+    server.shows(session, name, backend),
+  );
   if (session.shared) for (const uri of denied) server.replica?.unsubscribed(session, uri);
 }
 
