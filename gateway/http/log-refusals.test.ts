@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Writable } from 'node:stream';
 import express from 'express';
@@ -113,6 +114,22 @@ it('logs refusals of the management listener, and no successful answers', async 
   expect(lines).toHaveLength(before);
   const { id } = await ask(`${management}/nothing`);
   expect(linesFor(id)).toHaveLength(1);
+});
+
+it.each([
+  ['without Host', 400, ''],
+  ['with an unknown Expect', 417, 'Host: 127.0.0.1\r\nExpect: more\r\n'],
+])('survives and logs a request %s, which Node answers itself', async (_what, status, fields) => {
+  const { url, management, lines } = await gateway({ type: 'anonymous' });
+  for (const origin of [url, management]) {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+    cleanups.push(() => socket.destroy());
+    socket.end(`GET /status HTTP/1.1\r\n${fields}\r\n`);
+    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${String(status)} `, 'u'));
+  }
+  const logged = expect.objectContaining({ message: 'request refused', status, path: '/status' }) as unknown;
+  expect(lines.filter((line) => line['status'] === status)).toEqual([logged, logged]);
+  expect((await ask(`${management}/status`)).status).toBe(200);
 });
 
 it.each([

@@ -36,8 +36,11 @@ export function logRefusals(app: Express, refusals: RefusalLog): void {
   Object.assign(app.response, { writeHead: hook });
 }
 
-function report(res: Response, status: number, refusals: RefusalLog): void {
-  const { req, locals } = res;
+/** Answer of an app, or of Node itself, which answers a request without `Host` or with an unknown `Expect` before Express sees it. */
+type Answer = Omit<Response, 'locals'> & { readonly locals?: Readonly<Record<string, unknown>> };
+
+function report(res: Answer, status: number, refusals: RefusalLog): void {
+  const { req, locals = {} } = res;
   const path = loggedPath(req);
   if (locals['refusalLogged'] === true || path === '/readyz') return;
   const reason = locals['refusalReason'] as string | undefined;
