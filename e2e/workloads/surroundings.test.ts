@@ -55,3 +55,18 @@ it('keeps the entries of workloads in the files of registered clients', { timeou
   expect((await send('DELETE', '/workloads/one')).status).toBe(202);
   await eventually('none is left', async () => (await entries()).length === 0);
 });
+
+it('rejects a host that is no address of this machine, and names it', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
+  const { send } = await startServe(scope, await temporaryFolder(scope));
+  const advice = /^host \S+ cannot be used \(E[A-Z]+\): set an address of this machine, such as 127\.0\.0\.1\n$/u;
+  for (const host of ['192.0.2.1', 'nobody.invalid']) {
+    const refused = await send('POST', '/workloads', { name: 'far', url: remote.url, host });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(advice);
+  }
+  expect((await send('POST', '/workloads', { name: 'near', url: remote.url })).status).toBe(201);
+  const moved = await send('POST', '/workloads/near/edit', { host: '192.0.2.1' });
+  expect([moved.status, moved.text]).toEqual([400, expect.stringMatching(advice)]);
+});

@@ -80,6 +80,7 @@ export class LocalWorkloads implements Workloads {
       const before = workload.config;
       const edited = await this.#validation.edited(name, settings, before, workload.storedConfigs);
       const { config, values } = edited;
+      if (config.host !== before.host) await this.#validation.checkHost(config);
       if (config.port !== before.port || config.host !== before.host)
         await this.#validation.checkPort(config, this.#ports(name));
       await this.#validation.prepare(edited, signal);
@@ -143,6 +144,7 @@ export class LocalWorkloads implements Workloads {
     this.#free(name);
     this.#reserved.set(name, 0);
     try {
+      await this.#validation.checkHost(config);
       const port = await this.#reservePort(name, config);
       const placed: RunConfig = { ...config, port };
       if (mode === 'strict') await this.#validation.prepareBriefly({ config: placed, values }, signal);

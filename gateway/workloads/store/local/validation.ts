@@ -14,7 +14,7 @@ import { servingConfigOf } from '../../definition/serving-config.ts';
 import { inlineKeyProblems } from '../../definition/webhook-secrets.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
 import { checkImage } from '../../runner/launcher.ts';
-import { isPortFree } from '../../runner/ports.ts';
+import { hostFault, isPortFree } from '../../runner/ports.ts';
 import { LaunchError, type Launcher, type LaunchReason } from '../../runner/runner.ts';
 import { processOf } from './running-workload.ts';
 import { effectiveConfig } from './effective-config.ts';
@@ -77,6 +77,14 @@ export class Validation {
   /** Checks an imported run configuration. Members that vmcp cannot apply yet are kept; the workload then does not start. */
   async imported(config: RunConfig): Promise<Extracted> {
     return this.#checked(runConfigOf(config.name ?? '', {}, config), 'lenient');
+  }
+
+  /** Throws `invalid_workload` for an address on which this machine cannot listen: every port of it would look busy. */
+  async checkHost({ host = '' }: RunConfig): Promise<void> {
+    const fault = await hostFault(host);
+    if (fault === undefined) return;
+    const message = `host ${host} cannot be used (${fault}): set an address of this machine, such as 127.0.0.1`;
+    throw new OperationError('invalid_workload', message);
   }
 
   /** Returns the port of the configuration, or a free one. Throws `invalid_workload` for a port in use. */
