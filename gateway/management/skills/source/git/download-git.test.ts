@@ -79,6 +79,16 @@ describe('downloadFromGit', () => {
     expect(read(result.folder, 'SKILL.md')).toBe(digest() === first ? '# pdf' : '# pdf 2');
   });
 
+  it('unpacks every file, also those that the repository leaves out of its own archives', async () => {
+    server.commit('team/whole', {
+      '.gitattributes': 'tests export-ignore\n',
+      'tests/case.md': 'case',
+      'SKILL.md': '# whole',
+    });
+    const { folder } = await download('team/whole');
+    expect(readdirSync(folder).toSorted()).toEqual(['.gitattributes', 'SKILL.md', 'tests']);
+  });
+
   it.each(['team/none', 'team/skills@none', `team/skills@${'0'.repeat(40)}`, 'team/skills#none'])(
     'reports that %s does not exist',
     async (path) => {

@@ -1,5 +1,6 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { classifyHost } from '../../../../outbound/address-class.ts';
 import { guardedLookup } from '../../../../outbound/connector.ts';
@@ -79,6 +80,9 @@ const SETTINGS: GitSettings = {
   'transfer.fsckObjects': 'true',
 };
 
+/** Without it, `.gitattributes` in the folder of the skill can leave files out of the archive. @see git-archive(1) */
+const ARCHIVE_ALL = '* -export-ignore\n';
+
 const withHeader = (authorization: string | undefined): GitSettings =>
   authorization === undefined ? {} : { 'http.extraHeader': `Authorization: ${authorization}` };
 
@@ -117,6 +121,8 @@ async function clone({ remote, reference, request, settings, searchPath, signal 
   };
   try {
     await git(['init', '--quiet', '--bare', '--template='], text);
+    await mkdir(join(repository, 'info'));
+    await writeFile(join(repository, 'info', 'attributes'), ARCHIVE_ALL);
     const ref = gitRefName(reference.ref);
     await git(['fetch', '--quiet', '--depth', '1', '--no-tags', '--', remote.href, ref], text);
     const ids = await git(['rev-parse', 'FETCH_HEAD^{commit}', `FETCH_HEAD:${reference.folder ?? ''}`], text);
