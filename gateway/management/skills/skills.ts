@@ -102,7 +102,7 @@ export class Skills {
       const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup([group], skills, removed);
       return this.#inTurn(() => {
         signal.throwIfAborted();
-        return applyInstall({ place, skills, clients, force, isExplicit: true, finish }, this.#deps);
+        return applyInstall({ place, skills, clients, force, canMove: force, isExplicit: true, finish }, this.#deps);
       });
     });
   }
@@ -138,7 +138,8 @@ export class Skills {
     const { groups } = await this.#options.groups.read();
     const own = Object.keys(groups).filter((group) => groups[group]?.skills.includes(name));
     const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup(own, skills, removed);
-    await applyInstall({ place, skills, clients, force: false, isExplicit, finish }, this.#deps);
+    const job = { place, skills, clients, force: false, canMove: true, isExplicit, finish }; // moves were checked before
+    await applyInstall(job, this.#deps);
   }
 
   /** Returns the text of a skill without installing it. Throws `SkillError`. */

@@ -5,6 +5,7 @@ import { isThere } from '../files/read-folder.ts';
 import type { SkillRecord } from '../installed-skill.ts';
 import { openProjectLock } from '../lock/project-lock.ts';
 import type { Place } from '../place.ts';
+import { hasMoved } from '../reference/same-repository.ts';
 import { SkillError } from '../skill-error.ts';
 import type { SkillStore } from '../skill-store.ts';
 import type { CollectedSkill } from './collect-skills.ts';
@@ -35,6 +36,8 @@ export interface InstallJob {
   readonly skills: readonly CollectedSkill[];
   readonly clients: readonly string[];
   readonly force: boolean;
+  /** Lets a skill that the requested one needs replace an installed one of another repository. */
+  readonly canMove: boolean;
   /** False for a skill that only other skills need. */
   readonly isExplicit: boolean;
   /** Last step of the operation. If it throws, all changes are undone. */
@@ -48,6 +51,7 @@ export async function applyInstall(job: InstallJob, deps: InstallDeps): Promise<
   const before = await deps.store.listIn(place);
   const known = new Map(before.map((record) => [record.metadata.name, record]));
   const write = new Map<string, string>();
+  if (!job.canMove) checkMoves(skills.slice(0, -1), known);
   for (const skill of skills) {
     const { name } = skill.metadata;
     const recorded = known.get(name);
@@ -78,6 +82,17 @@ export async function applyUninstall(
   const removed = [asked, ...orphans(rest)];
   const after = rest.filter((record) => !removed.includes(record));
   await applyChange({ place, before, after, write: new Map(), removed }, () => finish(removed), deps);
+}
+
+/** Rejects a needed skill that would silently replace what the user has installed from another repository. */
+function checkMoves(needed: readonly CollectedSkill[], known: ReadonlyMap<string, SkillRecord>): void {
+  for (const skill of needed) {
+    const { name } = skill.metadata;
+    const before = known.get(name);
+    if (before === undefined || !hasMoved(before, skill)) continue;
+    const places = `${skill.reference}, but ${before.reference} is installed`;
+    throw new SkillError('skill_conflict', `it needs "${name}" of ${places}: uninstall that one, or set "force"`);
+  }
 }
 
 async function planFor(

@@ -21,7 +21,12 @@ export const SkillInstall = Type.Object({
   clients: Type.Optional(
     Type.Array(Type.String(), { description: 'Client types; every detected client that reads skills by default.' }),
   ),
-  force: Type.Optional(Type.Boolean({ description: 'Overwrites folders that vmcp does not manage.' })),
+  force: Type.Optional(
+    Type.Boolean({
+      description:
+        'Overwrites folders that vmcp does not manage, and lets a skill that it needs replace an installed one of another repository.',
+    }),
+  ),
   group: optionalText('Group that the skill is added to; `default` by default.'),
   allow_unsigned: Type.Optional(Type.Boolean({ description: 'Accepts a skill without a signature into a project.' })),
   public_key: optionalText('Key that must have signed the skill. Not supported yet: the answer is 403.'),

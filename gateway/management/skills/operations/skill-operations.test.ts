@@ -244,6 +244,20 @@ describe('installing', () => {
     expect(existsSync(join(home, '.cursor/skills/plain/mine'))).toBe(false);
   });
 
+  it('replaces no installed skill by a needed one of another repository, except with force', async () => {
+    const { install, home } = await start();
+    registry.push('good/atlas', 'latest', skillFiles('atlas', { body: 'good' }));
+    registry.push('other/atlas', 'latest', skillFiles('atlas', { body: 'other' }));
+    registry.push('other/trip', 'latest', skillFiles('trip', { requires: [`${registry.host}/other/atlas`] }));
+    const atlas = (): string => readFileSync(join(home, '.cursor/skills/atlas/SKILL.md'), 'utf8').split('---\n').pop()!;
+    await install(`${registry.host}/good/atlas`);
+    const refused = await install(`${registry.host}/other/trip`);
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining(`${registry.host}/good/atlas@`)]);
+    expect([atlas(), existsSync(join(home, '.cursor/skills/trip'))]).toEqual(['good', false]);
+    expect((await install(`${registry.host}/other/trip`, { force: true })).status).toBe(201);
+    expect(atlas()).toBe('other');
+  });
+
   it('undoes all changes when a later step fails', async () => {
     const { send, install, project, groupSkills } = await start();
     writeFileSync(join(project, 'skills.lock.yaml'), 'version: 2\n');

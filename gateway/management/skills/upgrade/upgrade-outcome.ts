@@ -4,6 +4,7 @@ import { PlaceSchema } from '../install/install-request.ts';
 import type { SkillRecord } from '../installed-skill.ts';
 import { parseGitReference } from '../reference/git-reference.ts';
 import { parseOciReference } from '../reference/oci-reference.ts';
+import { hasMoved } from '../reference/same-repository.ts';
 
 const STATUSES = ['upgraded', 'up-to-date', 'not-upgradable', 'ref-change-blocked', 'failed'] as const;
 type UpgradeStatus = (typeof STATUSES)[number];
@@ -65,9 +66,9 @@ export function upgradeOutcome(
   return { ...outcome(status), new_resolved_reference: found.reference, ...(error && { error }) };
 }
 
-function isMoved({ metadata, reference, digest }: Found, installed: readonly Installed[]): boolean {
-  const before = installed.find((skill) => skill.metadata.name === metadata.name);
-  return before !== undefined && before.digest !== digest && !isSameRepository(before.reference, reference);
+function isMoved(found: Found, installed: readonly Installed[]): boolean {
+  const before = installed.find(({ metadata }) => metadata.name === found.metadata.name);
+  return before !== undefined && hasMoved(before, found);
 }
 
 /** Returns true for a source that always leads to the same files: an artifact by its digest, or a commit. */
@@ -75,13 +76,4 @@ export function isImmutable(source: string): boolean {
   const git = parseGitReference(source);
   if (git) return /^[0-9a-f]{40}$/iu.test(git.ref ?? '');
   return parseOciReference(source)?.digest !== undefined;
-}
-
-/** Returns true for references to the same repository, whatever the version. */
-export const isSameRepository = (one: string, other: string): boolean => repositoryOf(one) === repositoryOf(other);
-
-/** Returns the place of the files without their version. */
-function repositoryOf(reference: string): string {
-  const { host, repository } = parseGitReference(reference) ?? parseOciReference(reference) ?? {};
-  return `${String(host)}/${String(repository)}`;
 }

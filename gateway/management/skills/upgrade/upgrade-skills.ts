@@ -3,14 +3,9 @@ import { collectSkills, type CollectedSkill, type DownloadedSkill } from '../ins
 import type { SkillRecord } from '../installed-skill.ts';
 import { installSource } from '../reference/install-source.ts';
 import { parseOciReference } from '../reference/oci-reference.ts';
+import { isSameRepository } from '../reference/same-repository.ts';
 import { SkillError } from '../skill-error.ts';
-import {
-  isImmutable,
-  isSameRepository,
-  upgradeOutcome,
-  type SkillUpgrade,
-  type UpgradeOutcome,
-} from './upgrade-outcome.ts';
+import { isImmutable, upgradeOutcome, type SkillUpgrade, type UpgradeOutcome } from './upgrade-outcome.ts';
 
 export interface UpgradeDeps {
   readonly download: (request: {
