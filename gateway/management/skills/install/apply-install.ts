@@ -102,7 +102,7 @@ async function planFor(
 ): Promise<InstallPlan> {
   const { name } = skill.metadata;
   const folderOf = (client: string): string => folderForClient(client, place, name);
-  const folders = [...new Set(clients.map(folderOf))];
+  const folders = [...new Set([...(recorded?.clients ?? []), ...clients].map(folderOf))];
   const there = await Promise.all(folders.map(isThere));
   const existing = new Set(folders.filter((_, index) => there[index]));
   const plan = planInstall({ recorded, digest: skill.digest, clients, folderOf, existing, force });

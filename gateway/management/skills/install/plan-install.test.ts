@@ -27,12 +27,17 @@ it('reports folders that vmcp does not manage, unless it is forced', () => {
 });
 
 it('writes nothing for the same digest and no new client', () => {
-  const existing = new Set(['/cursor']);
+  const existing = new Set(['/cursor', '/kiro']);
   expect(plan({ ...recorded('1', 'cursor', 'kiro'), existing })).toEqual({
     write: [],
     conflicts: [],
     clients: ['cursor', 'kiro'],
   });
+});
+
+it('writes a folder again that it manages and that is missing', () => {
+  const existing = new Set(['/kiro']);
+  expect(plan({ ...recorded('1', 'cursor', 'kiro'), existing })).toMatchObject({ write: ['/cursor'], conflicts: [] });
 });
 
 it('writes only the folders of new clients for the same digest', () => {

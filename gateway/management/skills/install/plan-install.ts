@@ -7,7 +7,7 @@ export interface InstallFacts {
   readonly clients: readonly string[];
   /** Returns the folder of the skill for a client. Clients may share a folder. */
   readonly folderOf: (client: string) => string;
-  /** Folders that exist. */
+  /** Folders of the clients, also of earlier ones, that exist. */
   readonly existing: ReadonlySet<string>;
   readonly force: boolean;
 }
@@ -21,7 +21,10 @@ export interface InstallPlan {
   readonly clients: readonly string[];
 }
 
-/** Decides which folders an installation writes. Folders that the record covers are managed by vmcp. */
+/**
+ * Decides which folders an installation writes. Folders that the record covers are managed by vmcp; those that are missing, after a
+ * crash or because the user has deleted them, are written again.
+ */
 export function planInstall(facts: InstallFacts): InstallPlan {
   const { recorded, digest, folderOf, existing, force } = facts;
   const clients = [...new Set([...(recorded?.clients ?? []), ...facts.clients])].toSorted();
@@ -29,7 +32,7 @@ export function planInstall(facts: InstallFacts): InstallPlan {
   const all = [...new Set(clients.map(folderOf))];
   const added = all.filter((folder) => !managed.has(folder));
   return {
-    write: recorded?.digest === digest ? added : all,
+    write: recorded?.digest === digest ? all.filter((folder) => added.includes(folder) || !existing.has(folder)) : all,
     conflicts: force ? [] : added.filter((folder) => existing.has(folder)),
     clients,
   };

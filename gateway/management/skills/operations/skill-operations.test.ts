@@ -222,6 +222,14 @@ describe('installing', () => {
     expect(skillFolders(home)).toEqual(['.cursor/skills/plain', '.kiro/skills/plain']);
   });
 
+  it('again writes a folder that is missing, also of a client that the request does not name', async () => {
+    const { install, home } = await start();
+    await install(oci('plain'), { clients: ['cursor', 'kiro'] });
+    for (const client of ['.cursor', '.kiro']) rmSync(join(home, client, 'skills/plain'), { recursive: true });
+    expect((await install(oci('plain'), { clients: ['cursor'] })).status).toBe(201);
+    expect(skillFolders(home)).toEqual(['.cursor/skills/plain', '.kiro/skills/plain']);
+  });
+
   it('another version replaces the folders, and removes dependencies that it needs no longer', async () => {
     const { send, install, home } = await start();
     registry.push('team/moving', 'latest', skillFiles('moving', { requires: [oci('fonts')] }));
