@@ -45,6 +45,7 @@ it.each([
   [{ limit: '500' }, 1, 200, 200],
   [{ limit: '200', page: '2' }, 2, 200, 60],
   [{ page: '999' }, 999, 50, 0],
+  [{ page: '4000000000', limit: '4000000000' }, 4_000_000_000, 200, 0],
   [{ page: '6', limit: '50' }, 6, 50, 10],
 ])('reads page and limit of the list of skills: %o', (query, page, limit, count) => {
   const found = listSkills(skills, query);

@@ -11,4 +11,4 @@ export function pageLength(text: string | undefined, fallback: number, max: numb
 }
 
 const wholeNumber = (text: string | undefined): number | undefined =>
-  text !== undefined && /^[+-]?\d{1,9}$/u.test(text) ? Number(text) : undefined;
+  text !== undefined && /^[+-]?\d{1,15}$/u.test(text) ? Number(text) : undefined;
