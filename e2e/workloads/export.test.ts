@@ -146,6 +146,25 @@ it('exports what it imported, for every field of the run configuration', { timeo
   }
 });
 
+it('keeps the isolation of a container in exports and settings, on and off', { timeout: 60_000 }, async () => {
+  const { send } = await startServe(testScope(), await temporaryFolder(testScope()));
+  const image = 'registry.example/server:1';
+  const host = { permission_profile: { network: { mode: 'host' } }, isolate_network: false };
+  for (const [name, document, isOn] of [
+    ['unnamed', {}, true],
+    ['off', host, false],
+  ] as const) {
+    const given = { name, image, transport: 'stdio', ...document };
+    expect(await send('POST', '/workloads/import', given)).toMatchObject({ status: 201 });
+    expect((await send('GET', `/workloads/${name}`)).json).toMatchObject({ network_isolation: isOn });
+    const exported = (await send('GET', `/workloads/${name}/export`)).json as Document;
+    expect(exported).toMatchObject({ isolate_network: isOn });
+    const copy = { ...exported, name: `${name}-2`, base_name: `${name}-2`, port: await freePort() };
+    expect(await send('POST', '/workloads/import', copy)).toMatchObject({ status: 201 });
+    expect((await send('GET', `/workloads/${name}-2/export`)).json).toEqual(copy);
+  }
+});
+
 it('keeps secret values out of exports and records, also in middlewares', { timeout: 60_000 }, async () => {
   const scope = testScope();
   const state = await temporaryFolder(scope);

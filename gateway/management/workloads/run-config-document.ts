@@ -58,6 +58,9 @@ export const ImportedRunConfig = Type.Unsafe<Record<string, unknown>>({
 /** Members that an export always has. */
 const ALWAYS = { image: '', name: '', transport: '', host: '', port: 0, permission_profile: null };
 
+/** Member that an import takes for true when it is absent. */
+const ISOLATION = 'isolate_network';
+
 /** Exported run configuration. */
 export const ExportedRunConfig = Type.Object(
   {
@@ -74,7 +77,8 @@ export function exportedConfig(config: RunConfig): Static<typeof ExportedRunConf
   const { middleware_configs: middlewares } = config;
   if (middlewares) exported['middleware_configs'] = withoutSecretValues(middlewares);
   const names = Object.keys(ExportedRunConfig.properties);
-  const isSent = (name: string): boolean => Object.hasOwn(ALWAYS, name) || !isEmpty(exported[name]);
+  const isSent = (name: string): boolean =>
+    Object.hasOwn(ALWAYS, name) || !isEmpty(exported[name]) || (name === ISOLATION && exported[name] === false);
   return Object.fromEntries(names.filter(isSent).map((name) => [name, exported[name]])) as never;
 }
 

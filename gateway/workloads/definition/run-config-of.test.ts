@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SCHEMA_VERSION, type RunConfig } from '../../contract/run-config/run-config.ts';
-import { readReference, runConfigOf } from './run-config-of.ts';
+import { readReference, runConfigOf, withIsolation } from './run-config-of.ts';
 import type { WorkloadSettings } from './settings.ts';
 
 const stored = (members: Partial<RunConfig>): RunConfig =>
@@ -84,6 +84,14 @@ describe('an edit', () => {
     });
   });
 
+  it('turns isolation off for a container that does not state it', () => {
+    expect(runConfigOf('a', { network_isolation: false }, stored({}))).toHaveProperty('isolate_network', false);
+    const remote = runConfigOf('a', { url: 'https://r' });
+    const settings = { image: 's:2', transport: 'stdio', network_isolation: false };
+    expect(runConfigOf('a', settings, remote)).toHaveProperty('isolate_network', false);
+    expect(runConfigOf('a', { network_isolation: false }, remote)).not.toHaveProperty('isolate_network');
+  });
+
   it.each<[string, NonNullable<WorkloadSettings['oidc']>, string | undefined]>([
     ['keeps the client secret of the same client', { issuer: 'https://i', client_id: 'vmcp' }, 'kept'],
     ['replaces it by another', { issuer: 'https://i', client_id: 'vmcp', client_secret: 'new' }, 'new'],
@@ -132,4 +140,13 @@ it.each([
   [',target=T', undefined],
 ])('reads the reference %j', (text, expected) => {
   expect(readReference(text)).toEqual(expected);
+});
+
+it.each<[Partial<RunConfig>, boolean | undefined]>([
+  [{ image: 'server:1' }, true],
+  [{ image: 'server:1', isolate_network: false }, false],
+  [{ image: 'npx://server' }, undefined],
+  [{ remote_url: 'https://r' }, undefined],
+])('states the isolation of %j as %s', (members, isolated) => {
+  expect(withIsolation({ schema_version: SCHEMA_VERSION, ...members }).isolate_network).toBe(isolated);
 });

@@ -45,6 +45,13 @@ const hasNothing = (value: unknown): boolean =>
 /** Returns true for an image that runs as a process of this machine instead of in a container. */
 export const isPackage = (image: string): boolean => /^[a-z]+:\/\//u.test(image);
 
+const runsInContainer = ({ image = '', remote_url: url = '' }: RunConfig): boolean =>
+  url === '' && image !== '' && !isPackage(image);
+
+/** States the isolation of a container, which is on by default: details and exports take an absent member for false. Pure. */
+export const withIsolation = (config: RunConfig): RunConfig =>
+  runsInContainer(config) && config.isolate_network === undefined ? { ...config, isolate_network: true } : config;
+
 /**
  * Merges settings over a stored run configuration, or over the defaults of a new workload. An absent setting keeps the
  * stored value, an empty one removes it. Values are checked by `runConfigProblems`.
@@ -56,6 +63,7 @@ export function runConfigOf(name: string, settings: WorkloadSettings, stored?: R
     base_name: name,
   };
   applyPlace(draft, settings);
+  if (settings.network_isolation === false && runsInContainer(draft)) draft.isolate_network = false;
   applySecrets(draft, settings);
   applyOidc(draft, settings, stored);
   applyLogin(draft, settings);
@@ -162,7 +170,7 @@ function applyDefaults(draft: Draft, isNew: boolean): void {
   draft.proxy_mode = effectiveMode(draft.transport, draft.proxy_mode);
   draft.host ??= DEFAULT_HOST;
   draft.group ??= DEFAULT_GROUP;
-  if (isNew && !isRemote && draft.image !== undefined && !isPackage(draft.image)) draft.isolate_network ??= true;
+  if (isNew && runsInContainer(draft)) draft.isolate_network ??= true;
 }
 
 /** The mode of an HTTP server is its transport. A word that is no mode stays, so that it is rejected. */

@@ -8,7 +8,8 @@ export const exportWorkload = defineManagementOperation({
   path: `${API_BASE}/workloads/{name}/export`,
   tag: 'workloads',
   summary: 'Export the run configuration of a workload',
-  description: 'Members without a value are left out, except the required ones. No member has a secret value.',
+  description:
+    'Members without a value are left out, except the required ones and an `isolate_network` of false. No member has a secret value.',
   input: { path: WorkloadPath },
   success: { status: 200, body: ExportedRunConfig },
   errors: READ_ERRORS,

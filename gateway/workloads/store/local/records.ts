@@ -6,6 +6,7 @@ import { Value } from 'typebox/value';
 import type { Logger } from '../../../contract/logger.ts';
 import { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { syncFolder, writeDurably } from '../../../state/state-file.ts';
+import { withIsolation } from '../../definition/run-config-of.ts';
 
 /** Stored state of a workload on this machine. */
 const WorkloadRecord = Type.Object({
@@ -66,7 +67,7 @@ export class Records {
   async #read(path: string): Promise<WorkloadRecord | undefined> {
     try {
       const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-      if (Value.Check(WorkloadRecord, value)) return value;
+      if (Value.Check(WorkloadRecord, value)) return complete(value);
     } catch (error) {
       this.#log.error('workload record not read', { path, error: String(error) });
       return undefined;
@@ -75,3 +76,10 @@ export class Records {
     return undefined;
   }
 }
+
+/** Adds what earlier versions of vmcp did not store. */
+const complete = ({ run_config: config, previous, ...others }: WorkloadRecord): WorkloadRecord => ({
+  ...others,
+  run_config: withIsolation(config),
+  ...(previous && { previous: withIsolation(previous) }),
+});

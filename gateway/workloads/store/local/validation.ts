@@ -9,7 +9,7 @@ import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts';
 import { withEntry, type RegistryEntry } from '../../definition/registry-entry.ts';
-import { runConfigOf } from '../../definition/run-config-of.ts';
+import { runConfigOf, withIsolation } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
 import { inlineKeyProblems } from '../../definition/webhook-secrets.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
@@ -71,12 +71,12 @@ export class Validation {
 
   /** Returns the run configuration after an edit. `inUse` are the settings whose kept secrets stay. */
   async edited(name: string, settings: WorkloadSettings, before: RunConfig, inUse: RunConfig[]): Promise<Extracted> {
-    return this.#checked(runConfigOf(name, settings, before), 'strict', inUse);
+    return this.#checked(withIsolation(runConfigOf(name, settings, before)), 'strict', inUse);
   }
 
   /** Checks an imported run configuration. Members that vmcp cannot apply yet are kept; the workload then does not start. */
   async imported(config: RunConfig): Promise<Extracted> {
-    return this.#checked(runConfigOf(config.name ?? '', {}, config), 'lenient');
+    return this.#checked(withIsolation(runConfigOf(config.name ?? '', {}, config)), 'lenient');
   }
 
   /** Throws `invalid_workload` for an address on which this machine cannot listen: every port of it would look busy. */
