@@ -49,6 +49,10 @@ it('keeps the entries of workloads in the files of registered clients', { timeou
   for (const name of ['one', 'two'])
     expect((await send('POST', '/workloads', { name, url: remote.url })).status).toBe(201);
   await eventually('both are there', async () => (await entries()).length === 2);
+  expect((await send('POST', '/workloads/two/stop')).status).toBe(202);
+  await eventually('that of the stopped one is removed', async () => (await entries()).join() === 'one');
+  expect((await send('POST', '/workloads/two/start')).status).toBe(202);
+  await eventually('both are there again', async () => (await entries()).length === 2);
   expect((await send('POST', '/groups', { name: 'other' })).status).toBe(201);
   expect((await send('POST', '/workloads/two/edit', { group: 'other' })).status).toBe(200);
   await eventually('only the group is left', async () => (await entries()).join() === 'one', { timeoutMs: 20_000 });

@@ -220,6 +220,7 @@ export class LocalWorkload {
     this.#isEnding = true;
     await this.#running?.stop();
     this.#running = undefined;
+    await this.#publish(undefined);
     if (!(await this.#deps.launcher.removeContainers(this.#name)))
       throw new Error('the container engine does not respond: start it, and the container is removed');
     this.#isEnding = false;
