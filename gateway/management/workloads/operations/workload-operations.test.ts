@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
 import { OPERATIONS } from '../../operations.ts';
+import { READING_ERRORS } from '../../registry/registry-errors.ts';
 import { startManagementServer, type Answer } from '../../testdata/management-server.ts';
 import { inMemoryWorkloads, workloadOf } from '../testdata/in-memory-workloads.ts';
 import { STATUSES } from '../testdata/statuses.ts';
@@ -107,6 +108,16 @@ describe('errors of the store', () => {
     const { json } = await send('POST', '/workloads', { name: 'files', image: 'npx://files' });
     expect(json).toMatchObject({ status: expected(code, status), code, detail: 'because' });
   });
+
+  it.each(Object.entries(READING_ERRORS))(
+    'answers %s of the registry that a create names',
+    async (code, { status }) => {
+      const { workloads, send } = await start();
+      workloads.failure = new OperationError(code, 'because');
+      const { json } = await send('POST', '/workloads', { name: 'echo', registry: 'default', server: 'echo' });
+      expect(json).toMatchObject({ status, code, detail: 'because' });
+    },
+  );
 
   const ofEdit = codes.filter(([code]) => !['workload_exists', 'server_not_found'].includes(code));
   it.each(ofEdit)('answers %s of an edit', async (code, { status }) => {

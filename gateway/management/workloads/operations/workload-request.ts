@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { WORKLOAD_NAME } from '../../../workloads/definition/settings.ts';
 import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
+import { READING_ERRORS } from '../../registry/registry-errors.ts';
 
 export const WorkloadPath = Type.Object({
   name: Type.String({ pattern: WORKLOAD_NAME, description: 'Name of the workload.' }),
@@ -38,7 +39,7 @@ export const SETTINGS_ERRORS = {
 };
 
 /** Errors of settings that name an entry of the registry. */
-export const REGISTRY_ERRORS = { server_not_found };
+export const REGISTRY_ERRORS = { server_not_found, ...READING_ERRORS };
 
 /** Port of a workload that was created or changed. */
 export const PlacedAnswer = Type.Object({
