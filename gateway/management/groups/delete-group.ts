@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { DeclaredError } from '../../http/endpoint/operation.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { groupName } from '../../workloads/definition/summary.ts';
 import { WORKLOAD_ERRORS } from '../../workloads/workloads.ts';
@@ -7,7 +8,15 @@ import { API_BASE, defineManagementOperation } from '../operation.ts';
 import { GROUP_NOT_FOUND, GroupPath } from './group.ts';
 import { DEFAULT_GROUP, groupOf } from './groups.ts';
 
-const { managed_by_files, changed_meanwhile, engine_unavailable } = WORKLOAD_ERRORS;
+const { managed_by_files, changed_meanwhile, engine_unavailable, refused_by_policy } = WORKLOAD_ERRORS;
+const { invalid_workload, image_not_found, image_unavailable } = WORKLOAD_ERRORS;
+
+/** Errors of a workload that no longer runs with its own settings. */
+const STUCK: Readonly<Record<string, DeclaredError>> = {
+  invalid_workload,
+  image_not_found: { ...image_not_found, status: invalid_workload.status }, // the group exists
+  image_unavailable,
+};
 
 export const deleteGroup = defineManagementOperation({
   id: 'deleteGroup',
@@ -30,7 +39,9 @@ export const deleteGroup = defineManagementOperation({
   errors: {
     default_group: { status: 400, message: 'the default group cannot be deleted' },
     group_not_found: GROUP_NOT_FOUND,
-    ...{ managed_by_files, changed_meanwhile, engine_unavailable },
+    ...{ managed_by_files, changed_meanwhile, engine_unavailable, refused_by_policy },
+    ...STUCK,
+    client_file_unusable: { status: 500, message: 'the configuration file of a client cannot be read or written' },
   },
   run: async (context, { path: { name }, query: { 'with-workloads': areDeleted = false } }, { signal }) => {
     const { groups, clients } = context;
@@ -59,7 +70,16 @@ async function releaseWorkloads(
   for (const name of names) {
     await workloads.edit(name, { group: DEFAULT_GROUP }, signal).catch((error: unknown) => {
       const isGone = error instanceof OperationError && error.code === 'workload_not_found';
-      if (!isGone) throw error;
+      if (!isGone) throw moveError(name, error);
     });
   }
+}
+
+/** Adds the name of the workload, and what to do, to an error that is about its settings. */
+function moveError(name: string, error: unknown): unknown {
+  const stuck = error instanceof OperationError && Object.hasOwn(STUCK, error.code) ? STUCK[error.code] : undefined;
+  if (!(error instanceof OperationError) || !stuck) return error;
+  const reason = error.detail ?? stuck.message;
+  const message = `the workload "${name}" cannot move to the group default (${reason}): edit or delete it, then try again`;
+  return new OperationError(error.code, message);
 }

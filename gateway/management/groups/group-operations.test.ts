@@ -68,6 +68,18 @@ describe('the workloads of a deleted group', () => {
     expect(workloads.calls).toEqual([['remove', ['a']]]);
   });
 
+  it.each([
+    ['invalid_workload', 400],
+    ['image_not_found', 400],
+    ['image_unavailable', 503],
+  ])('keep their group when one of them no longer runs: %s', async (code, status) => {
+    const { workloads, remove } = await start();
+    workloads.failure = new OperationError(code, 'why');
+    const advice = 'the workload "a" cannot move to the group default (why): edit or delete it, then try again\n';
+    expect(await remove()).toMatchObject({ status, text: advice });
+    expect((await workloads.get('a')).config.group).toBe('work');
+  });
+
   it('keep their group when one of them cannot move', async () => {
     const { workloads, remove } = await start();
     workloads.failure = new OperationError('managed_by_files', 'work.yaml:3 has the workload');
