@@ -32,6 +32,13 @@ it('shows the servers of files, and names the file for every change', { timeout:
     expect([path, refused.status]).toEqual([path, 400]);
     expect(refused.text).toMatch(/^\S+\.yaml:\d+ describes "alpha": edit that file instead\n$/u);
   }
+  for (const path of ['/workloads/alpha/logs', '/workloads/alpha/proxy-logs?follow=true']) {
+    const refused = await send('GET', path);
+    expect([refused.status, refused.text]).toEqual([
+      400,
+      expect.stringContaining('its lines are in the log of vmcp up'),
+    ]);
+  }
   expect((await send('POST', '/workloads', { name: 'alpha', url: remote.url })).status).toBe(409);
   expect((await send('POST', '/workloads', { name: 'beta', url: remote.url })).status).toBe(201);
 });

@@ -20,6 +20,10 @@ export const LogQuery = Type.Object({
 
 export const LOG_ERRORS = {
   ...READ_ERRORS,
+  managed_by_files: {
+    status: 400,
+    message: 'the workload comes from a file of vmcp up: its lines are in the log of vmcp up',
+  },
   invalid_since: {
     status: 400,
     message: 'query.since must be a time such as 2026-01-31T12:00:00Z, or a duration such as 10m',

@@ -6,6 +6,7 @@ import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
 import type { FileWorkload, LogOptions, Placed, Workload, Workloads } from '../../workloads.ts';
 import { LocalWorkload } from './local-workload.ts';
+import type { OutputLog } from './output-log.ts';
 import { Records, type WorkloadRecord } from './records.ts';
 import type { RunningDeps } from './running-workload.ts';
 import { Validation, type ValidationDeps } from './validation.ts';
@@ -108,11 +109,11 @@ export class LocalWorkloads implements Workloads {
   }
 
   async logs(name: string, options: LogOptions): Promise<readonly string[]> {
-    return (await this.#find(name)).outputOf(options.source).read(options);
+    return (await this.#outputOf(name, options)).read(options);
   }
 
   async follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
-    return (await this.#find(name)).outputOf(options.source).follow(options, signal);
+    return (await this.#outputOf(name, options)).follow(options, signal);
   }
 
   async close(): Promise<void> {
@@ -215,6 +216,16 @@ export class LocalWorkloads implements Workloads {
     const workload = this.#workloads.get(name);
     if (!workload || workload.isRemoved) throw new OperationError('workload_not_found');
     return workload;
+  }
+
+  async #outputOf(name: string, { source }: LogOptions): Promise<OutputLog> {
+    await this.#loaded;
+    const found = this.#fileWorkload(name);
+    if (!found) return (await this.#find(name)).outputOf(source);
+    throw new OperationError(
+      'managed_by_files',
+      `${found.place} describes "${name}": its lines are in the log of vmcp up`,
+    );
   }
 
   #fileWorkload(name: string): FileWorkload | undefined {
