@@ -56,6 +56,12 @@ export interface Placed {
   readonly port: number;
 }
 
+/** New settings, or a function that derives them from the stored ones: no other edit comes between. */
+export type Edit = WorkloadSettings | ((stored: RunConfig) => WorkloadSettings);
+
+export const settingsOf = (edit: Edit, stored: RunConfig): WorkloadSettings =>
+  typeof edit === 'function' ? edit(stored) : edit;
+
 /**
  * Workloads that the management API manages: on this machine, or as MCPServers of a cluster. Methods reject with
  * `OperationError` and a code of `WORKLOAD_ERRORS`. What they acknowledge survives a crash.
@@ -71,9 +77,9 @@ export interface Workloads {
   import(config: RunConfig, signal: AbortSignal): Promise<Placed>;
   /**
    * Validates and prepares the new settings while the workload continues, stores them, and swaps in the background. If
-   * the new settings cannot run, the old ones are restored and `status_context` has the reason.
+   * the new settings cannot run, the old ones are restored and `status_context` has the reason. Throws what a function throws.
    */
-  edit(name: string, settings: WorkloadSettings, signal: AbortSignal): Promise<Placed>;
+  edit(name: string, edit: Edit, signal: AbortSignal): Promise<Placed>;
   /** The following accept names that do not exist, store the request and continue in the background. */
   stop(names: readonly string[]): Promise<void>;
   start(names: readonly string[]): Promise<void>;

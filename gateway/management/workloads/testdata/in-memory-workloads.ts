@@ -1,6 +1,6 @@
 import { SCHEMA_VERSION, type RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
-import type { Workload, Workloads } from '../../../workloads/workloads.ts';
+import { settingsOf, type Workload, type Workloads } from '../../../workloads/workloads.ts';
 
 /** Workload that runs `npx://server`, with changes. */
 export const workloadOf = (config: Partial<RunConfig>, more: Partial<Workload> = {}): Workload => ({
@@ -57,10 +57,12 @@ export function inMemoryWorkloads(
       called('import', config);
       return put(config.name ?? '', config);
     },
-    edit: async (name, settings) => {
-      called('edit', settings);
+    edit: async (name, edit) => {
       const { config } = await get(name);
-      return put(name, { ...config, ...(settings.group !== undefined && { group: settings.group }) });
+      const settings = settingsOf(edit, config);
+      called('edit', settings);
+      const { group = config.group, env_vars: variables = config.env_vars } = settings;
+      return put(name, { ...config, ...(group !== undefined && { group }), ...(variables && { env_vars: variables }) });
     },
     stop: async (names) => called('stop', names),
     start: async (names) => called('start', names),

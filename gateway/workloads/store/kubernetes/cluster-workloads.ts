@@ -6,7 +6,7 @@ import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigOf } from '../../definition/run-config-of.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
 import type { WorkloadServices } from '../../services.ts';
-import type { LogOptions, Placed, Workload, Workloads } from '../../workloads.ts';
+import { settingsOf, type Edit, type LogOptions, type Placed, type Workload, type Workloads } from '../../workloads.ts';
 import { asOperation, refusalOf } from './api-failure.ts';
 import { checkName, desiredWorkload, withDefaults } from './desired-workload.ts';
 import { editObject } from './edit-object.ts';
@@ -93,10 +93,10 @@ export class ClusterWorkloads implements Workloads {
     });
   }
 
-  async edit(name: string, settings: WorkloadSettings, signal: AbortSignal): Promise<Placed> {
+  async edit(name: string, edit: Edit, signal: AbortSignal): Promise<Placed> {
     return this.#inTurn(name, async () => {
       const written = await editObject(await this.#fresh(name), {
-        change: (stored) => editedConfig(stored, settings),
+        change: (stored) => editedConfig(stored, settingsOf(edit, stored)),
         client: this.#client,
         surroundings: this.#surroundings,
         signal,

@@ -2,9 +2,17 @@ import { join } from 'node:path';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { Extracted } from '../../definition/kept-secrets.ts';
-import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
+import type { NewWorkload } from '../../definition/settings.ts';
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
-import type { FileWorkload, LogOptions, Placed, Workload, Workloads } from '../../workloads.ts';
+import {
+  settingsOf,
+  type Edit,
+  type FileWorkload,
+  type LogOptions,
+  type Placed,
+  type Workload,
+  type Workloads,
+} from '../../workloads.ts';
 import { LocalWorkload } from './local-workload.ts';
 import type { OutputLog } from './output-log.ts';
 import { Records, type WorkloadRecord } from './records.ts';
@@ -75,10 +83,11 @@ export class LocalWorkloads implements Workloads {
     return this.#add(await this.#validation.imported(config), signal, 'lenient');
   }
 
-  async edit(name: string, settings: WorkloadSettings, signal: AbortSignal): Promise<Placed> {
+  async edit(name: string, edit: Edit, signal: AbortSignal): Promise<Placed> {
     const workload = await this.#find(name);
     return workload.exclusively(async () => {
       const before = workload.config;
+      const settings = settingsOf(edit, before);
       const edited = await this.#validation.edited(name, settings, before, workload.storedConfigs);
       const { config, values } = edited;
       if (config.host !== before.host) await this.#validation.checkHost(config);

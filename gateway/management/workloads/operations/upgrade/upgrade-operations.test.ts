@@ -103,6 +103,17 @@ describe('upgrade', () => {
     expect(workloads.calls).toEqual([['edit', settings]]);
   });
 
+  it('keeps variables that another edit sets while the registry is read', async () => {
+    const { workloads, send } = await start();
+    const { edit } = workloads;
+    workloads.edit = async (name, change, signal) => {
+      await edit(name, { env_vars: { ZONE: 'UTC' } }, signal); // another edit comes first
+      return edit(name, change, signal);
+    };
+    await send('POST', '/workloads/time/upgrade', { ...SECRETS, env: { LEVEL: 'debug' } });
+    expect((await workloads.get('time')).config.env_vars).toEqual({ ZONE: 'UTC', LEVEL: 'debug' });
+  });
+
   it.each([
     ['without a required variable', 'time', {}, 'not_upgradable', 422, 'KEY'],
     ['of a workload that is from no registry', 'own', {}, 'not_upgradable', 422, 'edit its image'],

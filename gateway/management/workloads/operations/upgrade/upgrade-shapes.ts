@@ -47,7 +47,7 @@ export const UpgradeCheckBody = Type.Object(
 );
 
 /** Entries of the registry, or the reason why it cannot be read. */
-type ReadRegistry = { readonly entries: Entries } | { readonly reason: string };
+export type ReadRegistry = { readonly entries: Entries } | { readonly reason: string };
 
 /** Reads the registry. A registry that cannot be read is a result, so that a check of many workloads always answers. */
 export async function readRegistry({ registry }: Pick<ManagementContext, 'registry'>): Promise<ReadRegistry> {

@@ -1,9 +1,14 @@
 import { Type } from 'typebox';
+import type { RunConfig } from '../../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../../http/endpoint/request-error.ts';
-import { missingVariables, upgradeSettings } from '../../../../workloads/definition/upgrade/upgrade.ts';
+import {
+  missingVariables,
+  upgradeSettings,
+  type UpgradeRequest,
+} from '../../../../workloads/definition/upgrade/upgrade.ts';
 import { WorkloadSettings } from '../../../../workloads/definition/settings.ts';
 import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS } from '../../../operation.ts';
-import { checkOf, entryOf, readRegistry } from './upgrade-shapes.ts';
+import { checkOf, entryOf, readRegistry, type ReadRegistry } from './upgrade-shapes.ts';
 import { PATH_ERRORS, PlacedAnswer, READ_ERRORS, SETTINGS_ERRORS, WorkloadPath } from '../workload-request.ts';
 
 const UNTOUCHED = 422;
@@ -43,16 +48,19 @@ export const upgradeWorkload = defineManagementOperation({
   pathErrors: PATH_ERRORS,
   timeoutMs: TRANSFER_TIMEOUT_MS,
   run: async (context, { path: { name }, body }, { signal }) => {
-    const { config } = await context.workloads.get(name);
+    await context.workloads.get(name); // an unknown name is an error even if the registry cannot be read
     const read = await readRegistry(context);
-    const { reason } = checkOf(config, read);
-    const entry = 'entries' in read ? entryOf(config, read.entries) : undefined;
-    if (reason !== undefined || !entry) throw new OperationError('not_upgradable', reason);
-    const missing = missingVariables(config, entry, body);
-    if (missing.length > 0) {
-      const message = `the new version requires values for ${missing.join(', ')}: set them in "env" or in "secrets"`;
-      throw new OperationError('not_upgradable', message);
-    }
-    return context.workloads.edit(name, upgradeSettings(config, entry, body), signal);
+    return context.workloads.edit(name, (config) => upgraded(config, read, body), signal);
   },
 });
+
+/** Returns the edit that upgrades a workload. Throws `not_upgradable`. */
+function upgraded(config: RunConfig, read: ReadRegistry, request: UpgradeRequest): WorkloadSettings {
+  const { reason } = checkOf(config, read);
+  const entry = 'entries' in read ? entryOf(config, read.entries) : undefined;
+  if (reason !== undefined || !entry) throw new OperationError('not_upgradable', reason);
+  const missing = missingVariables(config, entry, request);
+  if (missing.length === 0) return upgradeSettings(config, entry, request);
+  const message = `the new version requires values for ${missing.join(', ')}: set them in "env" or in "secrets"`;
+  throw new OperationError('not_upgradable', message);
+}
