@@ -8,7 +8,7 @@ import { sendAddedHeaders } from './http/head/added-headers.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { inOrder, unlessMcp } from './http/in-order.ts';
 import { liveness, readiness } from './http/health.ts';
-import { hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
+import { crossSiteGuard, hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { logRefusals } from './http/log-refusals.ts';
 import { requestId } from './http/head/request-id.ts';
 import { landing } from './landing/landing.ts';
@@ -176,7 +176,7 @@ export function createManagementApp(
   app.get('/status', status(servers, version));
   app.get('/api/backends/health', backendsHealth(servers));
   app.all(['/metrics', '/status', '/api/backends/health'], methodNotAllowed('GET', 'HEAD'));
-  if (api) app.use(api);
+  if (api) app.use(crossSiteGuard, api);
   app.use(notFound('try /status, /metrics or /api/backends/health'));
   app.use(fail(options.log));
   return app;

@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
+import { sendBytes } from '../harness/clients/bytes.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
@@ -80,4 +83,24 @@ it('rejects a host that is no address of this machine, and names it', { timeout:
   expect((await send('POST', '/workloads', { name: 'near', url: remote.url })).status).toBe(201);
   const moved = await send('POST', '/workloads/near/edit', { host: '192.0.2.1' });
   expect([moved.status, moved.text]).toEqual([400, expect.stringMatching(advice)]);
+});
+
+it('rejects requests that a page of another site causes, before they reach a source', { timeout: 60_000 }, async () => {
+  const scope = testScope();
+  const env = { GIT_TOKEN: 'of-the-user', VMCP_SKILLS_ALLOW_PRIVATE_IP: '1' };
+  const { port } = await startServe(scope, await temporaryFolder(scope), [], { env });
+  const asked: (string | undefined)[] = [];
+  const host = createServer(({ headers }, res) => {
+    asked.push(headers.authorization);
+    res.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  scope.defer(() => host.close());
+  const source = `git://127.0.0.1:${String((host.address() as AddressInfo).port)}/a/b`;
+  const path = `/api/v1beta/skills/content?ref=${encodeURIComponent(source)}`;
+  const image = { method: 'GET', path, lines: ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: no-cors'] };
+  expect((await sendBytes(port, image)).status).toBe(403);
+  expect(asked).toEqual([]);
+  expect((await sendBytes(port, { method: 'GET', path })).status).toBe(404);
+  expect(asked).toHaveLength(1);
 });

@@ -4,7 +4,7 @@ import { sendBytes } from '../../e2e/harness/clients/bytes.ts';
 import { raw } from '../../e2e/harness/clients/raw.ts';
 import { testScope } from '../../e2e/harness/scope.ts';
 import { listen } from '../listener.ts';
-import { hostGuard, loopbackHosts, originGuard, type OriginGuardOptions } from './origin-guard.ts';
+import { crossSiteGuard, hostGuard, loopbackHosts, originGuard, type OriginGuardOptions } from './origin-guard.ts';
 
 const ORIGIN = 'https://app.example';
 
@@ -99,4 +99,18 @@ it.each([
   testScope().defer(close);
   const answer = await raw(`http://127.0.0.1:${String(port)}/`, { headers: { host } });
   expect(answer.status).toBe(status);
+});
+
+it.each([
+  ['an image or a link of another site', ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: no-cors'], 403],
+  ['an allowed page of another site', ['Sec-Fetch-Site: cross-site', `Origin: ${ORIGIN}`], 200],
+  ['the address bar', ['Sec-Fetch-Site: none'], 200],
+  ['another port of this machine', ['Sec-Fetch-Site: same-site'], 200],
+  ['a program', [], 200],
+])('answers a request of %s', async (_what, lines, status) => {
+  const app = express().use(crossSiteGuard);
+  app.use((_req, res) => void res.json({}));
+  const { port, close } = await listen(app, '127.0.0.1', 0);
+  testScope().defer(close);
+  expect((await sendBytes(port, { method: 'GET', lines })).status).toBe(status);
 });

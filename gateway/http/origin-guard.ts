@@ -118,3 +118,16 @@ export function originGuard(origins: CurrentOrigins): RequestHandler {
     res.status(204).end();
   };
 }
+
+/**
+ * Rejects requests without `Origin` that a page of another site causes, such as those of its images and links, with 403: a GET of the
+ * management API may read an address that the page chooses, with a credential of the user. @see W3C Fetch Metadata, `Sec-Fetch-Site`
+ */
+export const crossSiteGuard: RequestHandler = ({ headers }, res, next) => {
+  if (headers.origin !== undefined || headers['sec-fetch-site'] !== 'cross-site') {
+    next();
+    return;
+  }
+  setRefusalReason(res, 'origin');
+  res.status(403).json({ error: 'origin_not_allowed', message: 'pages of other sites may not call' });
+};
