@@ -308,6 +308,22 @@ describe('installing', () => {
     expect([status, text]).toEqual([502, expect.stringContaining('the registry cannot be read')]);
   });
 
+  it('sends no token for any host to the host of a registry entry', async () => {
+    git.commit('team/solo', skillFiles('solo'));
+    const { install, send, home } = await start({ env: { PATH: process.env['PATH'], GIT_TOKEN: 's3cret' } });
+    const packages = [{ registryType: 'git', url: `https://${git.host}/team/solo` }];
+    const skills = [{ namespace: 'io.github.a', name: 'solo', description: 'A skill.', version: '1.0.0', packages }];
+    const local_path = join(home, 'registry-document.json');
+    const meta = { last_updated: '2026-01-01T00:00:00Z' };
+    writeFileSync(local_path, JSON.stringify({ version: '1.0.0', meta, data: { servers: [], skills } }));
+    await send('PUT', '/api/v1beta/registry/default', { local_path });
+    const before = git.authorizations.length;
+    expect((await install('solo')).status).toBe(201);
+    expect(new Set(git.authorizations.slice(before))).toEqual(new Set([undefined]));
+    expect((await install(`git://${git.host}/team/solo`)).status).toBe(201);
+    expect(git.authorizations.at(-1)).toMatch(/^Basic /u);
+  });
+
   it.each<[string, () => object, number]>([
     ['no name', () => ({}), 400],
     ['an invalid name', () => ({ name: 'Not A Name' }), 400],

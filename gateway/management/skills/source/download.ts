@@ -17,7 +17,7 @@ export interface DownloadDeps {
 export interface DownloadRequest {
   /** New, empty folder for the files of the skill. */
   readonly folder: string;
-  /** False for a dependency, which only another skill names: it gets no credential, except those for its host. */
+  /** False for a host that only another skill or a registry names: it gets no credential, except those for its host. */
   readonly isNamedByUser: boolean;
   /** Cancels the download. */
   readonly signal: AbortSignal;

@@ -39,7 +39,8 @@ export async function downloadSkill(request: SourceRequest, deps: SkillSourcesDe
   const { source, version } = request;
   const place = installSource(source, version);
   if (!place) throw new SkillError('invalid_skill_request', invalidName(source));
-  if (place.kind === 'registry') return read(await inRegistry(place, deps), request, deps);
+  const byRegistry = { ...request, isNamedByUser: false }; // a publisher has chosen the host of an entry
+  if (place.kind === 'registry') return read(await inRegistry(place, deps), byRegistry, deps);
   const direct = depsFor(place, request, deps);
   if (place.kind === 'git' || place.orElse === undefined) return read(place, request, direct);
   try {
@@ -47,7 +48,7 @@ export async function downloadSkill(request: SourceRequest, deps: SkillSourcesDe
   } catch (error) {
     const entry = error instanceof SkillError ? await find(place.orElse, deps) : undefined;
     if (!entry) throw error;
-    return read(packageOf(entry), request, deps);
+    return read(packageOf(entry), byRegistry, deps);
   }
 }
 
