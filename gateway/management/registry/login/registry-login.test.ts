@@ -50,12 +50,21 @@ async function setUp(options: Partial<RegistryOptions> = {}) {
 }
 
 /** Answers the authorization request as the provider and the browser of the user do. */
-async function answerLogin(provider: ScriptedProvider, url: string, change: Record<string, string> = {}) {
+async function answerLogin(
+  provider: ScriptedProvider,
+  url: string,
+  change: Record<string, string> = {},
+  until: Promise<unknown> = Promise.resolve(),
+) {
   const { searchParams } = new URL(url);
   const parameter = (name: string) => searchParams.get(name) ?? '';
   const nonce = parameter('nonce');
   const tokens = { access_token: 'access-1', token_type: 'Bearer', expires_in: 3_600, refresh_token: 'refresh-1' };
-  provider.answers['token'] = json({ ...tokens, id_token: provider.idToken({ nonce }) });
+  const issue = json({ ...tokens, id_token: provider.idToken({ nonce }) });
+  provider.answers['token'] = async (res, request) => {
+    await until;
+    issue(res, request);
+  };
   const redirect = new URL(parameter('redirect_uri'));
   const answer = { code: 'code-1', state: parameter('state'), ...change };
   for (const [name, value] of Object.entries(answer)) redirect.searchParams.set(name, value);
@@ -161,6 +170,19 @@ it('forgets tokens and content at the logout and when the settings change', asyn
   await service.update({});
   expect(await service.summary()).toMatchObject({ auth_status: 'none', auth_type: '', type: 'default' });
   await expect(service.logOut()).rejects.toMatchObject({ code: 'no_auth' });
+});
+
+it('drops tokens that the provider issues after the logout', async () => {
+  const { secrets, values } = makeSecrets();
+  const { provider, service, warnings } = await setUp({ secrets });
+  const pending = await service.logIn();
+  const issue = Promise.withResolvers<boolean>();
+  await answerLogin(provider, pending!.authorizationUrl, {}, issue.promise);
+  await eventually('vmcp redeems the code', () => provider.to('token').length === 1);
+  await service.logOut();
+  issue.resolve(true);
+  await eventually('the attempt ends', () => warnings.includes('the login at the registry failed'));
+  expect([values.size, await statusOf(service).catch(() => 'none')]).toEqual([0, 'none']);
 });
 
 it('keeps the settings when the stored login cannot be deleted', async () => {

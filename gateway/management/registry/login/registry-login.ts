@@ -43,6 +43,9 @@ export class RegistryLogin {
   #loaded: Promise<void> | undefined;
   #attempt: RedirectListener | undefined;
   #refreshing: Promise<void> | undefined;
+  #writing: Promise<void> | undefined;
+  /** Number of calls of `end`. Tokens that were requested before the last one are not kept. */
+  #ends = 0;
 
   constructor(options: RegistryLoginOptions) {
     const { auth, allowPrivateIp, outbound, now, log } = options;
@@ -104,7 +107,9 @@ export class RegistryLogin {
 
   /** Ends the login, and revokes its tokens if the provider allows that. Rejects if the stored login cannot be deleted. */
   async end(): Promise<void> {
+    this.#ends += 1;
     this.#attempt?.close();
+    await this.#writing;
     const login = await this.#current();
     await this.#options.store.delete();
     this.#login = undefined;
@@ -139,13 +144,14 @@ export class RegistryLogin {
 
   /** Waits for the redirect and exchanges its code. Never rejects. */
   async #finish(listener: RedirectListener, secrets: LegSecrets): Promise<void> {
+    const ends = this.#ends;
     try {
       const answer = await listener.receive(secrets.state, LOGIN_MS);
       if (!answer) return; // too late, or replaced by another attempt
       const parameter = (name: string): string | undefined => answer.get(name) ?? undefined;
       const callback = { code: parameter('code'), iss: parameter('iss'), error: parameter('error') };
       const { grant, identity } = await this.#upstream.login(callback, secrets);
-      await this.#keep({ grant, subject: identity.subject });
+      await this.#keep({ grant, subject: identity.subject }, ends);
       this.#options.log.info('vmcp is logged in at the registry');
     } catch (error) {
       const cause = error instanceof Error ? error.message : 'unknown error';
@@ -157,24 +163,31 @@ export class RegistryLogin {
   }
 
   async #refresh({ grant, subject }: Login): Promise<void> {
+    const ends = this.#ends;
     const result = await this.#upstream.refresh({ grant, subject });
     switch (result.outcome) {
       case 'refreshed':
-        await this.#keep({ grant: result.grant, subject });
+        await this.#keep({ grant: result.grant, subject }, ends);
         return;
       case 'dead':
         this.#login = undefined;
         this.#options.log.warn('the login at the registry has ended: log in again', { cause: result.reason });
         return;
       case 'unavailable':
-        if (result.rotated) await this.#keep({ grant: { ...grant, refreshToken: result.rotated }, subject });
+        if (result.rotated) await this.#keep({ grant: { ...grant, refreshToken: result.rotated }, subject }, ends);
         throw new RegistryFault('connect', 'the provider of the registry does not refresh the login: try again later');
     }
   }
 
-  async #keep(login: Login): Promise<void> {
+  /** Throws `RegistryFault`, and revokes the tokens, if the login was ended after they were requested. */
+  async #keep(login: Login, ends: number): Promise<void> {
+    if (ends !== this.#ends) {
+      void this.#upstream.revoke(login.grant);
+      throw loginRequired();
+    }
     this.#login = login;
-    await this.#options.store.write(this.#options.auth, login);
+    this.#writing = this.#options.store.write(this.#options.auth, login);
+    await this.#writing;
   }
 
   #isExpired({ grant: { expiresAt } }: Login): boolean {
