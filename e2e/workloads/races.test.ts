@@ -109,6 +109,18 @@ describe('concurrent changes', { timeout: 120_000 }, () => {
     expect((await send('POST', '/workloads', { name, url })).status).toBe(201);
   });
 
+  it('create no workload in a group that is deleted while its package is installed', async () => {
+    const scope = testScope();
+    const registry = await startSlowRegistry(scope);
+    const { send } = await start(scope, { npm_config_registry: registry.url });
+    await send('POST', '/groups', { name: 'work' });
+    const created = send('POST', '/workloads', { name: 'late', group: 'work', image: 'npx://@vmcp-example/slow' });
+    await eventually('the package is being installed', () => registry.requests() > 0);
+    expect((await send('DELETE', '/groups/work')).status).toBe(204);
+    expect(await created).toMatchObject({ status: 400, text: expect.stringContaining('no group "work"') as string });
+    expect((await send('GET', '/workloads/late')).status).toBe(404);
+  });
+
   it('do not bring a deleted workload back by an edit that was on its way', async () => {
     const scope = testScope();
     const registry = await startSlowRegistry(scope);

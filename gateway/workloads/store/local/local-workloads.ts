@@ -94,6 +94,7 @@ export class LocalWorkloads implements Workloads {
       if (config.port !== before.port || config.host !== before.host)
         await this.#validation.checkPort(config, this.#ports(name));
       await this.#validation.prepare(edited, signal);
+      await this.#validation.checkGroup(config);
       if (workload.isRemoved) throw new OperationError('workload_not_found');
       await this.#deps.secrets.keep(name, values);
       await workload.setConfig(config);
@@ -158,6 +159,7 @@ export class LocalWorkloads implements Workloads {
       const port = await this.#reservePort(name, config);
       const placed: RunConfig = { ...config, port };
       if (mode === 'strict') await this.#validation.prepareBriefly({ config: placed, values }, signal);
+      await this.#validation.checkGroup(config); // it may have been deleted meanwhile
       await this.#deps.secrets.keep(name, values);
       await this.#store(name, { run_config: placed, desired: 'running', created_at: this.#time() });
       return { name, port };

@@ -79,6 +79,12 @@ export class Validation {
     return this.#checked(withIsolation(runConfigOf(config.name ?? '', {}, config)), 'lenient');
   }
 
+  /** Throws `group_not_found`. */
+  async checkGroup({ group = 'default' }: RunConfig): Promise<void> {
+    if (await this.#deps.hasGroup(group)) return;
+    throw new OperationError('group_not_found', `group there is no group "${group}": create it first`);
+  }
+
   /** Throws `invalid_workload` for an address on which this machine cannot listen: every port of it would look busy. */
   async checkHost({ host = '' }: RunConfig): Promise<void> {
     const fault = await hostFault(host);
@@ -155,9 +161,7 @@ export class Validation {
     const serious = mode === 'strict' ? all : all.filter(({ reason }) => reason !== NOT_SUPPORTED);
     refuse(serious);
     if (all.length === 0) refuse(servingProblems(effective));
-    const group = config.group ?? 'default';
-    if (!(await this.#deps.hasGroup(group)))
-      throw new OperationError('group_not_found', `group there is no group "${group}": create it first`);
+    await this.checkGroup(config);
     if (mode === 'strict') {
       await this.#deps.secrets.resolve(effective, values);
       const read = await effectiveConfig(config);
