@@ -51,7 +51,7 @@ export function sendError(req: Request, res: Response, answer: ErrorAnswer): voi
 
 /** Returns true for a client that asks for problem details. */
 export const wantsProblem = ({ headers }: Request): boolean =>
-  (headers.accept ?? '').includes('application/problem+json');
+  (headers.accept ?? '').toLowerCase().includes('application/problem+json');
 
 function encode(req: Request, { status, code, message, isStructured }: ErrorAnswer): [type: string, text: string] {
   if (wantsProblem(req)) {

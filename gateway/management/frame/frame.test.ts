@@ -53,7 +53,7 @@ it('answers 413 for a body over 1 MiB, and reads one below', async () => {
 
 it('answers an error as problem details if the client asks for them', async () => {
   const { send } = await startManagementServer();
-  const { headers, json } = await send('GET', `${P}/groups/nobody`, undefined, { accept: 'application/problem+json' });
+  const { headers, json } = await send('GET', `${P}/groups/nobody`, undefined, { accept: 'Application/Problem+JSON' });
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect(json).toMatchObject({ status: 404, title: 'Not Found', code: 'group_not_found' });
   const wrong = await send('PUT', `${P}/groups`, {}, { accept: 'application/problem+json' });
