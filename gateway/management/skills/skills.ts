@@ -1,13 +1,14 @@
 import { lookup as systemLookup } from 'node:dns';
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Static } from 'typebox';
 import { createOutbound } from '../../outbound/fetch.ts';
 import type { OutboundPolicy } from '../../outbound/policy.ts';
 import type { UserFolders } from '../clients/config-file.ts';
 import { DEFAULT_GROUP, groupOf, type Groups } from '../groups/groups.ts';
 import { isSkillName, SKILL_NAME_RULE } from './document/skill-name.ts';
+import { isThere } from './files/read-folder.ts';
 import { targetClients } from './files/target-clients.ts';
 import { applyInstall, applyUninstall, type InstallDeps } from './install/apply-install.ts';
 import { collectSkills, type CollectedSkill, type DownloadedSkill } from './install/collect-skills.ts';
@@ -150,7 +151,7 @@ export class Skills {
   /** Removes a skill, and the dependencies that no other skill needs. Throws `skill_not_found` and `invalid_skill_request`. */
   async uninstall(name: string, choice: PlaceChoice): Promise<void> {
     checkName(name);
-    const place = await this.#place(choice);
+    const place = (await this.#vanishedPlace(choice)) ?? (await this.#place(choice));
     const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup([], [], removed);
     await this.#inTurn(() => applyUninstall({ place, name, finish }, this.#deps));
   }
@@ -165,6 +166,14 @@ export class Skills {
     for (const group of names) for (const { metadata } of added) await groups.addSkill(group, metadata.name);
     const left = new Set((await this.#store.list()).map(({ metadata }) => metadata.name));
     for (const { metadata } of removed) if (!left.has(metadata.name)) await groups.removeSkill(metadata.name);
+  }
+
+  /** Returns the place of a project that has skills and whose folder is gone: its records must be removable. */
+  async #vanishedPlace({ scope, project_root: project }: PlaceChoice): Promise<Place | undefined> {
+    if (scope !== 'project' || project === undefined || (await isThere(project))) return undefined;
+    const root = resolve(project);
+    const isKnown = (await this.#store.list()).some((record) => record.project_root === root);
+    return isKnown ? { scope, root, project_root: root } : undefined;
   }
 
   #place(choice: PlaceChoice): Promise<Place> {

@@ -113,7 +113,8 @@ async function planFor(
 
 async function applyChange(change: Change, finish: () => Promise<void>, { store, now }: InstallDeps): Promise<void> {
   const { place, before, after, write, removed } = change;
-  const lock = place.project_root === undefined ? undefined : openProjectLock(place.project_root);
+  const hasLock = place.project_root !== undefined && (await isThere(place.root));
+  const lock = hasLock ? openProjectLock(place.root) : undefined;
   const gone = new Set(removed.flatMap((record) => foldersOf(record, place)));
   for (const folder of gone) await checkRemovable(place.root, folder);
   const folders: FolderChange[] = [];

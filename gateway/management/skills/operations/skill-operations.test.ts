@@ -150,6 +150,19 @@ describe('a skill with dependencies', () => {
   });
 });
 
+it('uninstalls the skills of a project whose folder is gone', async () => {
+  const { send, install, project, groupSkills } = await start();
+  const query = `scope=project&project_root=${encodeURIComponent(project)}`;
+  for (const name of ['ocr', 'plain']) await install(oci(name), { project_root: project, allow_unsigned: true });
+  rmSync(project, { recursive: true });
+  expect((await send('DELETE', `${P}/none?${query}`)).status).toBe(404);
+  expect((await send('DELETE', `${P}/ocr?${query}`)).status).toBe(204);
+  expect([names(await send('GET', P)), existsSync(project)]).toEqual([['plain'], false]);
+  expect((await send('DELETE', `${P}/plain?${query}`)).status).toBe(204);
+  expect([names(await send('GET', P)), await groupSkills(), existsSync(project)]).toEqual([[], undefined, false]);
+  expect((await send('DELETE', `${P}/ocr?${query}`)).status).toBe(400);
+});
+
 describe('upgrading', () => {
   const outcomesOf = ({ json }: Answer) =>
     (json as { outcomes: { name: string; status: string }[] }).outcomes.map(({ name, status }) => `${name} ${status}`);
