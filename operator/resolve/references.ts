@@ -47,9 +47,11 @@ export const references = (object: Resource): Reference[] => collect(object.spec
 function collect(node: unknown, path: FieldPath): Reference[] {
   if (typeof node !== 'object' || node === null) return [];
   if (Array.isArray(node)) return node.flatMap((item, index) => collect(item, [...path, index]));
+  const isByName = isMapOfBackends(path);
   return Object.entries(node).flatMap(([member, value]) => {
-    if (FREE_FORM.has(member)) return [];
     const here = [...path, member];
+    if (isByName) return collect(value, here);
+    if (FREE_FORM.has(member)) return [];
     if (member === 'permissionProfile') return profileReference(value, here);
     const target = TARGETS.get(member) ?? (SECRET_MEMBER.test(member) ? 'Secret' : undefined);
     if (!target) return collect(value, here);
@@ -57,6 +59,10 @@ function collect(node: unknown, path: FieldPath): Reference[] {
     return reference(value, here, target);
   });
 }
+
+/** Returns true for the map whose keys are names of backends, not fields: one may be named `metadata` or `secrets`. */
+const isMapOfBackends = (path: FieldPath): boolean =>
+  path.length === 3 && pathText(path) === 'spec.outgoingAuth.backends';
 
 /** A built-in profile is no object. The operator ignores profiles. */
 const profileReference = (value: unknown, path: FieldPath): Reference[] =>
@@ -67,7 +73,6 @@ const profileReference = (value: unknown, path: FieldPath): Reference[] =>
 function reference(value: unknown, path: FieldPath, target: ReferenceTarget): Reference[] {
   if (typeof value !== 'object' || value === null) return [];
   const { name, key, optional } = value as { name?: unknown; key?: unknown; optional?: unknown };
-  if (name === undefined) return collect(value, path); // a key of a map, such as a backend `secrets`
   if (typeof name !== 'string' || name === '') return [];
   const inBundle = target === 'ConfigMap' && path.at(-2) === 'caBundleRef';
   const keyName = typeof key === 'string' && key !== '' ? key : inBundle ? DEFAULT_CA_KEY : undefined;
