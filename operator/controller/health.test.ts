@@ -98,4 +98,16 @@ describe('healthListener', () => {
     metrics.leading(false);
     expect(await series()).toEqual([]);
   });
+
+  it('serves no readiness of a resource that is scaled to 0', async () => {
+    const status = { phase: 'Pending', conditions: [condition('Ready', 'False')] };
+    const { metrics, get } = await serve([
+      { ...resource('MCPServer', 'stopped', { ...status, phase: 'Stopped' }), spec: {} },
+      { ...resource('VirtualMCPServer', 'off', status), spec: { replicas: 0 } },
+      { ...resource('VirtualMCPServer', 'on', status), spec: { replicas: 1 } },
+    ]);
+    metrics.leading(true);
+    const ready = (await get('/metrics')).text.split('\n').filter((line) => line.startsWith('vmcp_resource_ready{'));
+    expect(ready).toEqual(['vmcp_resource_ready{kind="VirtualMCPServer",namespace="team",name="on"} 0']);
+  });
 });

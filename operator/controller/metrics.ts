@@ -23,9 +23,11 @@ interface StatusOf {
   readonly conditions?: readonly { readonly type: string; readonly status: string }[];
 }
 
-/** Returns the readiness by the conditions, or undefined while there is none. */
+/** Returns the readiness by the conditions, or undefined while there is none, and for a resource without pods on purpose. */
 export function readiness(object: KubeObject): boolean | undefined {
-  const { conditions = [] } = (object['status'] ?? {}) as StatusOf;
+  const { phase, conditions = [] } = (object['status'] ?? {}) as StatusOf;
+  const { replicas } = (object['spec'] ?? {}) as { readonly replicas?: number };
+  if (replicas === 0 || phase === 'Stopped') return undefined;
   const found = READY_TYPES.flatMap((type) => conditions.filter((condition) => condition.type === type))[0];
   return found && found.status === 'True';
 }
