@@ -10,7 +10,7 @@ import type { Answer } from './answers/answer.ts';
 import { ObservedAnswer } from './answers/observed-answer.ts';
 import { sessionsElsewhere } from './backends/backend-sessions.ts';
 import { Fleet } from './backends/fleet.ts';
-import type { ConfiguredBackend } from './backends/fleet-options.ts';
+import { configuredBackends } from './backends/configured-backends.ts';
 import { applyLogLevel, notifier } from './backends/session-channels.ts';
 import { Account, type Budgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
@@ -480,6 +480,3 @@ export class VirtualServer {
     session.subscriptions.clear();
   }
 }
-
-const configuredBackends = ({ vmcp }: GatewayConfig): ConfiguredBackend[] =>
-  vmcp.backends.map((config) => ({ config, auth: vmcp.outgoing_auth?.[config.name] }));
