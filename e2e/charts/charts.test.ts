@@ -175,6 +175,7 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
       GATEWAY_IMAGE: 'registry.example/gateway:1',
       HTTPS_PROXY: 'http://proxy:3128',
       IMAGE_PULL_POLICY: 'Always',
+      LEASE_NAME: 'vmcp-operator',
       NETWORK_POLICIES: 'true',
       NODE_OPTIONS: '--max-old-space-size=768',
       POD_DISRUPTION_BUDGETS: 'false',
@@ -182,6 +183,13 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
       POD_NAMESPACE: undefined,
       POD_SERVICE_ACCOUNT: undefined,
     });
+  });
+
+  test('a release with a name of its own has its own Lease', async () => {
+    const objects = await render('vmcp', ['fullnameOverride=team-a', 'operator.leaderElectionRole.name=election']);
+    expect(environmentOf(objects)['LEASE_NAME']).toBe('team-a');
+    const role = objects.find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'election');
+    expect(role?.rules?.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual(['team-a']);
   });
 
   test('accepts null for optional values', async () => {

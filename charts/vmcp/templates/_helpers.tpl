@@ -63,6 +63,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $values := dict
   "GATEWAY_IMAGE" .Values.operator.gatewayImage
   "IMAGE_PULL_POLICY" .Values.operator.imagePullPolicy
+  "LEASE_NAME" (include "vmcp.fullname" .)
   "DEFAULT_IMAGE_PULL_SECRETS" (join "," $names)
   "DEFAULT_TRUSTED_PROXIES" (join "," .Values.operator.defaultTrustedProxies)
   "POD_DISRUPTION_BUDGETS" (toString .Values.operator.podDisruptionBudgets)

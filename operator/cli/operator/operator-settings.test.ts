@@ -23,6 +23,7 @@ describe('readOperatorSettings', () => {
         podDisruptionBudgets: false,
         networkPolicies: false,
       },
+      lease: 'vmcp-operator',
       logLevel: 'info',
     });
   });
@@ -34,6 +35,7 @@ describe('readOperatorSettings', () => {
       DEFAULT_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8',
       POD_NAMESPACE: 'vmcp-system',
       POD_NAME: 'vmcp-operator-0',
+      LEASE_NAME: 'team-a-operator',
       POD_SERVICE_ACCOUNT: 'vmcp-operator',
       POD_DISRUPTION_BUDGETS: 'true',
       NETWORK_POLICIES: 'True',
@@ -52,6 +54,7 @@ describe('readOperatorSettings', () => {
       openshift: false,
       podNamespace: 'vmcp-system',
       podName: 'vmcp-operator-0',
+      lease: 'team-a-operator',
       logLevel: 'debug',
     });
   });

@@ -1,5 +1,6 @@
 import { LOG_LEVELS, type LogLevel } from '../../../gateway/contract/logger.ts';
 import { networkFault } from '../../../gateway/contract/network.ts';
+import { REPORTER } from '../../controller/events.ts';
 import type { RenderOptions } from '../../render/index.ts';
 
 /** Settings from the environment of the operator's pod. */
@@ -11,6 +12,8 @@ export interface OperatorSettings {
   readonly openshift?: boolean;
   readonly podNamespace?: string;
   readonly podName?: string;
+  /** Name of the Lease, which the replicas of one operator share. */
+  readonly lease: string;
   readonly logLevel: LogLevel;
 }
 
@@ -44,6 +47,7 @@ export function readOperatorSettings(
     ...(openshift !== undefined && { openshift }),
     ...given('podNamespace', env['POD_NAMESPACE']),
     ...given('podName', env['POD_NAME']),
+    lease: env['LEASE_NAME'] || REPORTER,
     logLevel: oneOf('LOG_LEVEL', env, LOG_LEVELS, 'info', problems),
   };
   return problems.length > 0 ? { problems } : { settings };

@@ -24,7 +24,6 @@ export interface OperatorFlags extends LogFlags {
   readonly metricsPort: number;
 }
 
-const LEASE = 'vmcp-operator';
 /** Timeout for requests of the Lease, well below its duration. */
 const LEASE_TIMEOUT_MS = 4_000;
 /** Longest time to stop, below the kubelet's grace period. */
@@ -144,7 +143,7 @@ function createController(
     clock: CLOCK,
     log,
     identity,
-    reporter: settings.podName ?? LEASE,
+    reporter: settings.podName ?? settings.lease,
     // Deleting a namespace also deletes the operator's rights in it: a finalizer there could never be removed.
     protects: settings.namespaces === 'all',
   });
@@ -156,7 +155,7 @@ function createController(
  * a digest of version and settings follows.
  */
 function identityOf({ leaderElect }: OperatorFlags, { settings, connection }: Parts): string {
-  const lease = `${settings.podNamespace ?? connection.namespace}/${LEASE}`;
+  const lease = `${settings.podNamespace ?? connection.namespace}/${settings.lease}`;
   if (leaderElect) return lease;
   return `${lease}-${hash('sha256', JSON.stringify([VERSION, settings.render]), 'hex').slice(0, 8)}`;
 }
@@ -169,9 +168,9 @@ async function createElector(
   return new LeaderElector({
     client: leases,
     namespace,
-    name: LEASE,
+    name: settings.lease,
     owner: ownServiceAccount(await connection.authorization().catch(() => undefined), namespace),
-    identity: `${settings.podName ?? LEASE}_${randomUUID()}`,
+    identity: `${settings.podName ?? settings.lease}_${randomUUID()}`,
     clock: CLOCK,
     random: Math.random,
     log,
