@@ -4,6 +4,7 @@ import { hasOwnGateway } from '../resolve/fields/controls.ts';
 import { virtualServerOf } from '../resolve/own-gateway/virtual-server.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { serviceUrl } from '../resolve/backends/server-backend.ts';
+import { replicasOf } from '../resolve/server-replicas.ts';
 import type { MCPServer, Snapshot } from '../resolve/snapshot.ts';
 import { appliedConditions, podTemplateCondition, workloadProblems } from './applied.ts';
 import {
@@ -162,7 +163,7 @@ function conditionsFor(
           }),
         ]
       : []),
-    ...(isStdio ? [stdioCondition(server.spec.replicas ?? 1)] : []),
+    ...(isStdio ? [stdioCondition(replicasOf(server.spec) ?? 1)] : []),
     ...controlConditions(server.spec, problems, self),
     hasOwnGateway(server)
       ? sessionStorageCondition(virtualServerOf(server, snapshot).spec)
@@ -188,7 +189,7 @@ function authCondition(
 
 function stdioCondition(replicas: number): ConditionState {
   const type = 'StdioReplicaCapped';
-  if (replicas <= 1) return falseCondition(type, 'StdioReplicaCapNotActive', 'spec.replicas is at most 1');
-  const message = `a stdio server runs in one pod, not in spec.replicas (${String(replicas)}): set spec.replicas: 1`;
+  if (replicas <= 1) return falseCondition(type, 'StdioReplicaCapNotActive', 'at most one pod is configured');
+  const message = `a stdio server runs in one pod, not in ${String(replicas)}: set spec.replicas: 1`;
   return warningCondition(type, 'StdioTransportCapAt1', message);
 }

@@ -1,5 +1,6 @@
 import type { ObjectProblem } from '../resolve/problems.ts';
 import { replicasShareSessions, unsharedSessions } from '../resolve/session-storage.ts';
+import { replicasOf } from '../resolve/server-replicas.ts';
 import type { MCPServer, VirtualMCPServer } from '../resolve/snapshot.ts';
 import { falseCondition, warningCondition, type ConditionState } from './condition-state.ts';
 
@@ -20,7 +21,8 @@ export function sessionStorageCondition(spec: VirtualMCPServer['spec']): Conditi
 }
 
 /** Builds the warning for several pods of one server: each has its own sessions. */
-export function serverSessionsCondition({ replicas = 1 }: MCPServer['spec'], isStdio: boolean): ConditionState {
+export function serverSessionsCondition(spec: MCPServer['spec'], isStdio: boolean): ConditionState {
+  const replicas = replicasOf(spec) ?? 1;
   if (replicas <= 1 || isStdio) return NOT_APPLICABLE;
   const message = `each of the ${String(replicas)} pods knows only its own sessions, and a client that reaches another pod must start a new one: keep sessionAffinity: ClientIP, or set replicas: 1`;
   return warningCondition(TYPE, MISSING, message);

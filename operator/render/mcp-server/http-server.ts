@@ -1,6 +1,7 @@
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import { listeningPort } from '../../resolve/own-gateway/pod-backend.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
+import { replicasOf } from '../../resolve/server-replicas.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { GRACE_S, PUBLIC_PORT, SIDECAR_MANAGEMENT_PORT } from '../gateway/container.ts';
 import { serverContainer, serverVolumes } from './container.ts';
@@ -36,7 +37,7 @@ export function httpWorkload(
   });
   if ('problems' in patched) return { problems: [...problems, ...patched.problems] };
   if (problems.length > 0) return { problems };
-  const replicas = spec.replicas ?? spec.backendReplicas;
+  const replicas = replicasOf(spec);
   const members = {
     spec: {
       ...(replicas !== undefined && { replicas }),

@@ -1,6 +1,7 @@
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import { stdioPod } from '../../resolve/own-gateway/pod-backend.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
+import { replicasOf } from '../../resolve/server-replicas.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { GRACE_S } from '../gateway/container.ts';
 import { bridgeDocument } from '../gateway/documents.ts';
@@ -30,7 +31,7 @@ export function stdioWorkload(
     // The default policy would let a pod that never became ready block its replacement.
     podManagementPolicy: 'Parallel',
     // A second pod would be a separate server with its own state.
-    replicas: Math.min(1, server.spec.replicas ?? 1),
+    replicas: Math.min(1, replicasOf(server.spec) ?? 1),
     selector: { matchLabels: owned.selector },
     serviceName: name,
     template: patched.template,

@@ -1,3 +1,4 @@
+import { replicasOf } from '../server-replicas.ts';
 import type { MCPServer, Snapshot, VirtualMCPServer } from '../snapshot.ts';
 import { authenticatesClients } from '../fields/controls.ts';
 
@@ -50,7 +51,7 @@ const config = ({ spec: { audit, rateLimiting } }: MCPServer): NonNullable<Spec[
 /** Returns the storage and the number of pods. A stdio server has at most one. */
 function sessions({ spec }: MCPServer): Pick<Spec, 'sessionStorage' | 'replicas'> {
   const { transport = 'stdio', sessionStorage: storage } = spec;
-  const replicas = transport === 'stdio' ? 1 : (spec.replicas ?? spec.backendReplicas);
+  const replicas = transport === 'stdio' ? 1 : replicasOf(spec);
   return {
     ...(replicas !== undefined && { replicas }),
     ...(storage && { sessionStorage: storage }),

@@ -368,6 +368,10 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
     objects: [server({ replicas: 2 })],
     observed: { workload: workload(1, 2), pods: [waiting('mcp', 'ErrImagePull')], problems: [] },
   },
+  'two pods by backendReplicas': {
+    objects: [server({ backendReplicas: 2 })],
+    observed: { workload: workload(2, 2), problems: [] },
+  },
   'scaled to 0': { objects: [server({ replicas: 0 })], observed: { workload: workload(0, 0), problems: [] } },
   'being deleted': { objects: [server({}, { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } })], observed: up },
   'rejected': { objects: [server({ unknown: true })] },
@@ -386,6 +390,10 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
   'credential on stdio': { objects: [server({ ...authRef, transport: 'stdio' }), auth('config')], secrets: keys, observed: up },
   stdio: { objects: [server({ transport: 'stdio' })], observed: up },
   'stdio of two pods': { objects: [server({ transport: 'stdio', replicas: 2 })], observed: up },
+  'stdio of two pods by backendReplicas': {
+    objects: [server({ transport: 'stdio', backendReplicas: 2 })],
+    observed: up,
+  },
   'stdio with processes': { objects: [server({ transport: 'stdio', maxProcesses: 2 })], observed: up },
   'patched pods': { objects: [server({ podTemplateSpec: { spec: {} } })], observed: up },
   'invalid pod patch': {
