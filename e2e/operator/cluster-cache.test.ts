@@ -102,7 +102,7 @@ describe('cache', () => {
     const group = { kind: 'MCPGroup', namespace, name: 'g' };
     const entry = { kind: 'MCPServerEntry', namespace, name: 'e' };
     expect(cache.referrersOf(group)).toEqual([entry]);
-    expect(cache.groupsOf(entry)).toEqual(['g']);
+    expect(cache.targetsOf(entry)).toContainEqual(group);
     expect(cache.refsIn(namespace)).toEqual(expect.arrayContaining([group, entry]));
     expect(cache.raw(ownType('MCPGroup'), namespace, 'g')?.metadata).not.toHaveProperty('managedFields');
     const before = cache.snapshot(namespace);

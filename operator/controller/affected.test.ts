@@ -30,12 +30,11 @@ function lookupsOver(objects: readonly KubeObject[]): Lookups {
   return {
     referrersOf: ({ kind, name }) =>
       objects.filter((each) => named(each).some((to) => to.target === kind && to.name === name)).map(refOf),
-    groupsOf: ({ kind, name }) =>
+    targetsOf: ({ kind, name }) =>
       objects
         .filter((each) => each.kind === kind && each.metadata.name === name)
         .flatMap(named)
-        .filter(({ target }) => target === 'MCPGroup')
-        .map(({ name: group }) => group),
+        .map((to) => ({ kind: to.target, namespace: NS, name: to.name })),
     refsIn: (namespace) => (namespace === NS ? objects.map(refOf) : []),
   };
 }
@@ -51,6 +50,9 @@ const WORLD = [
   server('s2', 'g2', { secrets: [{ name: 'env-secret', key: 'k' }] }),
   entry('e1', 'g2', { caBundleRef: { configMapRef: { name: 'bundle' } } }),
   own('MCPServer', 'alone', { externalAuthConfigRef: { name: 'auth' } }),
+  own('MCPOIDCConfig', 'issuer'),
+  own('MCPExternalAuthConfig', 'logins', { type: 'embeddedAuthServer' }),
+  own('MCPServer', 'guarded', { authServerRef: { name: 'logins' }, oidcConfigRef: { name: 'issuer' } }),
 ];
 const find = (kind: string, name: string) => WORLD.find((each) => each.kind === kind && each.metadata.name === name)!;
 const keys = (change: Change): string[] =>
@@ -128,6 +130,11 @@ describe('affected', () => {
       'an external auth config: members with and without a group that refer to it, and the servers of those groups',
       { current: find('MCPExternalAuthConfig', 'auth') },
       ['MCPExternalAuthConfig/auth', 'MCPServer/alone', 'MCPServer/s1', 'VirtualMCPServer/v1'],
+    ],
+    [
+      'an authorization server: its server, and the OIDC config with its issuer',
+      { current: find('MCPExternalAuthConfig', 'logins') },
+      ['MCPExternalAuthConfig/logins', 'MCPOIDCConfig/issuer', 'MCPServer/guarded'],
     ],
     ['a Secret of a member', { current: data('Secret', 'env-secret') }, ['MCPServer/s2', 'VirtualMCPServer/v2']],
     [

@@ -1,3 +1,4 @@
+import { AUTH_SERVER } from '../../crds/kinds/mcp-external-auth-config.ts';
 import {
   isConfigKind,
   isGroupKind,
@@ -21,8 +22,8 @@ export interface Change {
 export interface Lookups {
   /** Returns the custom resources that refer to `target`. */
   referrersOf(target: ObjectRef): readonly ObjectRef[];
-  /** Returns the group that a member refers to, if any. */
-  groupsOf(member: ObjectRef): readonly string[];
+  /** Returns the objects that a custom resource refers to. */
+  targetsOf(referrer: ObjectRef): readonly ObjectRef[];
   /** Returns every custom resource in a namespace. */
   refsIn(namespace: string): readonly ObjectRef[];
 }
@@ -80,19 +81,26 @@ function relatedObjects(ref: ObjectRef, change: Change, lookups: Lookups): Objec
     ...(isMemberKind(ref.kind) ? groups.flatMap((group) => virtualServersOf(group, lookups)) : []),
     ...(isGroupKind(ref.kind) ? lookups.referrersOf(ref) : []),
     ...(isConfigKind(ref.kind) ? dependents(ref, lookups) : []),
+    ...(isAuthServer(change) ? issuersOf(ref, lookups) : []),
   ];
 }
+
+const isAuthServer = ({ previous, current }: Change): boolean =>
+  [previous, current].some((each) => (each?.['spec'] as { type?: unknown } | undefined)?.type === AUTH_SERVER);
+
+/** Returns the configs of the servers with this authorization server: one of them describes its tokens. */
+const issuersOf = (authServer: ObjectRef, lookups: Lookups): ObjectRef[] =>
+  lookups
+    .referrersOf(authServer)
+    .flatMap((server) => lookups.targetsOf(server).filter(({ kind }) => isConfigKind(kind)));
 
 /** Returns the objects that refer to `target`, directly or through a config or a member of a group. */
 function dependents(target: ObjectRef, lookups: Lookups): ObjectRef[] {
   return lookups.referrersOf(target).flatMap((referrer) => {
     if (isConfigKind(referrer.kind)) return [referrer, ...dependents(referrer, lookups)];
     if (!isMemberKind(referrer.kind)) return [referrer];
-    const groups = lookups.groupsOf(referrer);
-    return [
-      referrer,
-      ...groups.flatMap((name) => virtualServersOf({ kind: 'MCPGroup', namespace: target.namespace, name }, lookups)),
-    ];
+    const groups = lookups.targetsOf(referrer).filter(({ kind }) => isGroupKind(kind));
+    return [referrer, ...groups.flatMap((group) => virtualServersOf(group, lookups))];
   });
 }
 

@@ -36,7 +36,7 @@ async function setUp() {
       snapshot: (namespace) => newSnapshot(namespace, {}),
       problemsOf: () => [],
       referrersOf: () => [],
-      groupsOf: () => [],
+      targetsOf: () => [],
       refsIn: () => [],
       referencesReady: () => Promise.resolve(),
       namespaceIsTerminating: () => false,

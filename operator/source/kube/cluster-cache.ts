@@ -1,7 +1,8 @@
 import type { KubeClient } from '../../../gateway/kube/client.ts';
 import { RESOURCES, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
 import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
-import { newSnapshot, type Snapshot } from '../../resolve/snapshot.ts';
+import { references } from '../../resolve/references.ts';
+import { newSnapshot, type Resource, type Snapshot } from '../../resolve/snapshot.ts';
 import { KindWatch, type KindWatchOptions } from './kind-watch.ts';
 import { keptIdentity, keptNamespace, keptOwned, withoutLastApplied } from './kept.ts';
 import { NamespaceReader } from './namespace-reader.ts';
@@ -26,8 +27,8 @@ export interface ClusterCache {
   owned(type: ResourceType, namespace: string, ownerUid: string): readonly KubeObject[];
   /** Returns the custom resources that refer to `target`. */
   referrersOf(target: ObjectRef): readonly ObjectRef[];
-  /** Returns the group that a member refers to, if any. */
-  groupsOf(member: ObjectRef): readonly string[];
+  /** Returns the objects that a custom resource refers to. */
+  targetsOf(referrer: ObjectRef): readonly ObjectRef[];
   /** Returns every custom resource in a namespace. */
   refsIn(namespace: string): readonly ObjectRef[];
   /**
@@ -160,9 +161,10 @@ class WatchingCache implements ClusterCache {
     return this.#index.referrersOf(target);
   }
 
-  groupsOf({ kind, namespace, name }: ObjectRef): readonly string[] {
-    const group = groupOf(this.#watches.get(kind)?.get(namespace, name));
-    return group === undefined ? [] : [group];
+  targetsOf({ kind, namespace, name }: ObjectRef): readonly ObjectRef[] {
+    const object = this.#watches.get(kind)?.get(namespace, name);
+    const found = object ? references(object as unknown as Resource) : [];
+    return found.map((to) => ({ kind: to.target, namespace, name: to.name }));
   }
 
   refsIn(namespace: string): readonly ObjectRef[] {
@@ -241,8 +243,3 @@ class WatchingCache implements ClusterCache {
     else view?.setConfigMap(name, kept.value);
   }
 }
-
-const groupOf = (object: KubeObject | undefined): string | undefined => {
-  const name = (object?.['spec'] as { groupRef?: { name?: unknown } } | undefined)?.groupRef?.name;
-  return typeof name === 'string' ? name : undefined;
-};
