@@ -83,6 +83,40 @@ describe('a manual edit of a field of the operator is reverted', () => {
       'spec.maxUnavailable',
     ],
     [
+      'a PodDisruptionBudget of another sort',
+      'PodDisruptionBudget',
+      'vmcp-tools',
+      [
+        { op: 'remove', path: '/spec/maxUnavailable' },
+        { op: 'add', path: '/spec/minAvailable', value: 1 },
+      ],
+      'spec',
+    ],
+    [
+      'a probe of another sort',
+      'Deployment',
+      'vmcp-tools',
+      [
+        { op: 'remove', path: '/spec/template/spec/containers/0/livenessProbe/httpGet' },
+        { op: 'add', path: '/spec/template/spec/containers/0/livenessProbe/tcpSocket', value: { port: 4483 } },
+      ],
+      'spec.template.spec.containers.0.livenessProbe',
+    ],
+    [
+      'the source of a variable',
+      'Deployment',
+      'vmcp-tools',
+      [
+        { op: 'remove', path: '/spec/template/spec/containers/0/env/0/value' },
+        {
+          op: 'add',
+          path: '/spec/template/spec/containers/0/env/0/valueFrom',
+          value: { fieldRef: { fieldPath: 'metadata.name' } },
+        },
+      ],
+      'spec.template.spec.containers.0.env.0',
+    ],
+    [
       'the NetworkPolicy',
       'NetworkPolicy',
       'vmcp-tools',

@@ -65,6 +65,12 @@ describe('KubeClient', () => {
       'PATCH /apis/apps/v1/namespaces/ns/deployments/a',
       'application/merge-patch+json',
     ],
+    [
+      'mergePatch by the keys of lists',
+      (it) => it.mergePatch(RESOURCES.Deployment, 'ns', 'a', {}, { isStrategic: true }),
+      'PATCH /apis/apps/v1/namespaces/ns/deployments/a',
+      'application/strategic-merge-patch+json',
+    ],
     ['update', (it) => it.update(configMap), 'PUT /api/v1/namespaces/ns/configmaps/a', 'application/json'],
     [
       'delete',

@@ -58,6 +58,11 @@ export interface WriteOptions {
   readonly dryRun?: boolean | undefined;
 }
 
+export interface MergePatchOptions extends Omit<WriteOptions, 'dryRun'> {
+  /** Merges lists by their keys, as `kubectl patch` does. Kinds of Kubernetes only. */
+  readonly isStrategic?: boolean | undefined;
+}
+
 export interface DeleteOptions extends Pick<WriteOptions, 'signal'> {
   readonly uid?: string;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
@@ -182,10 +187,10 @@ export class KubeClient {
     namespace: string | undefined,
     name: string,
     patch: object,
-    { subresource, fieldManager, signal }: WriteOptions = {},
+    { subresource, fieldManager, signal, isStrategic = false }: MergePatchOptions = {},
   ): Promise<T> {
     const path = `${pathOf(type, { namespace, name, subresource })}${query({ fieldManager })}`;
-    const contentType = 'application/merge-patch+json';
+    const contentType = `application/${isStrategic ? 'strategic-merge' : 'merge'}-patch+json`;
     return typed(type, (await this.#http.json({ method: 'PATCH', path, body: patch, contentType, signal })) as T);
   }
 

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../../gateway/kube/client.ts';
-import { objectKey, RESOURCES, resourceOf, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
+import { objectKey, resourceOf, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
+import { repairOf, type Repair } from './conflicting-fields.ts';
 import { drift, type Difference } from './drift.ts';
 import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
 import { APPLIED_BY, OtherOperators } from './other-operators.ts';
@@ -26,7 +27,7 @@ export interface Writer {
     namespace: string,
     name: string,
     patch: object,
-    options?: { fieldManager: string },
+    options?: { fieldManager: string; isStrategic?: boolean },
   ): Promise<KubeObject>;
   delete(
     type: ResourceType,
@@ -193,23 +194,20 @@ export class Applier {
     live: KubeObject | undefined,
   ): Promise<ApplyResult> {
     if (!(error instanceof ApiError)) throw error;
-    const patch = live && error.status === 422 ? replacementOf(desired, live) : undefined;
-    if (patch && (await this.#replaceLists(desired, patch))) return this.#applyOne(owner, desired, false);
+    const repair = live && error.status === 422 ? repairOf(desired, live) : undefined;
+    if (repair && (await this.#repair(desired, repair))) return this.#applyOne(owner, desired, false);
     const problem = refusalOf(error, desired, owner);
     if (!problem) throw error;
     return { problem, ...(live && { object: live }) };
   }
 
-  /**
-   * Replaces the ports of a Service. When someone edits the key of a list item, server-side apply treats it as a foreign
-   * item and keeps it: the Service then has two ports with one name, which the API server rejects.
-   */
-  async #replaceLists(desired: KubeObject, patch: object): Promise<boolean> {
+  /** Replaces fields of others that conflict with the desired ones. Returns false when the API server rejects that, too. */
+  async #repair(desired: KubeObject, { patch, isStrategic }: Repair): Promise<boolean> {
     const type = resourceOf(desired);
     const { namespace = '', name } = desired.metadata;
     try {
       await this.#written.write(type, desired, () =>
-        this.#client.mergePatch(type, namespace, name, patch, { fieldManager: FIELD_MANAGER }),
+        this.#client.mergePatch(type, namespace, name, patch, { fieldManager: FIELD_MANAGER, isStrategic }),
       );
       return true;
     } catch (error) {
@@ -332,16 +330,6 @@ export class Applier {
     this.#written.forget(type, namespace, name);
     this.#remaining.delete(uid ?? '');
   }
-}
-
-/** Returns a merge patch that sets the desired ports of a Service; undefined when they already match. */
-function replacementOf(desired: KubeObject, live: KubeObject): object | undefined {
-  if (desired.kind !== RESOURCES.Service.kind) return undefined;
-  const { ports } = (desired['spec'] ?? {}) as { ports?: readonly unknown[] };
-  const { ports: livePorts } = (live['spec'] ?? {}) as { ports?: readonly unknown[] };
-  if (drift({ ports }, { ports: livePorts }).length === 0 && ports?.length === livePorts?.length) return undefined;
-  const { uid, resourceVersion } = live.metadata;
-  return { metadata: { uid, resourceVersion }, spec: { ports } };
 }
 
 /** Waits for all runs even when one fails, so that no write outlives its reconcile. */

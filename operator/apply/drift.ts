@@ -91,7 +91,7 @@ function compareLists(desired: readonly unknown[], live: unknown, member: string
     if (desired.some((item) => !items.includes(item))) found.push({ path, live });
     return;
   }
-  const keys = member === 'ports' ? PORT_KEYS : KEYS.get(member);
+  const keys = keysOf(member);
   if (keys) {
     for (const item of desired) {
       const match = items.find((other) => sameItem(item, other, keys));
@@ -103,8 +103,11 @@ function compareLists(desired: readonly unknown[], live: unknown, member: string
   else desired.forEach((item, i) => compare(item, items[i], '', `${path}[${String(i)}]`, found));
 }
 
+/** Returns the merge keys of a list; undefined for a list that is replaced as a whole. */
+export const keysOf = (list: string): readonly string[] | undefined => (list === 'ports' ? PORT_KEYS : KEYS.get(list));
+
 /** Compares by the keys that the desired item has, since the API server fills in `protocol`. */
-const sameItem = (desired: unknown, live: unknown, keys: readonly string[]): boolean =>
+export const sameItem = (desired: unknown, live: unknown, keys: readonly string[]): boolean =>
   isObject(desired) && isObject(live) && keys.every((key) => desired[key] === undefined || desired[key] === live[key]);
 
 const identityOf = (item: unknown, keys: readonly string[]): string =>

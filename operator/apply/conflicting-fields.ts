@@ -1,0 +1,65 @@
+import { isObject, type JsonObject } from '../../gateway/contract/json.ts';
+import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
+import { ALTERNATIVES } from '../render/pod-template/types.ts';
+import { drift, keysOf, sameItem } from './drift.ts';
+
+/** Request that removes fields of others which conflict with the desired ones. */
+export interface Repair {
+  readonly patch: object;
+  /** True for a strategic merge patch, which finds the items of lists by their keys. */
+  readonly isStrategic: boolean;
+}
+
+/** Fields of which an object may have only one. */
+const GROUPS: readonly (readonly string[])[] = [['maxUnavailable', 'minAvailable'], ...ALTERNATIVES.values()];
+
+/**
+ * Returns a patch that replaces conflicting fields of others: server-side apply keeps them beside ours, and the API
+ * server then rejects the object. Undefined when there are none.
+ */
+export function repairOf(desired: KubeObject, live: KubeObject): Repair | undefined {
+  const { uid, resourceVersion } = live.metadata;
+  const metadata = { uid, resourceVersion };
+  if (desired.kind === RESOURCES.Service.kind) {
+    const spec = replacedPorts(desired, live);
+    return spec && { patch: { metadata, spec }, isStrategic: false };
+  }
+  const spec = chosenAlternatives(desired['spec'], live['spec']);
+  return spec && { patch: { metadata, spec }, isStrategic: true };
+}
+
+/** Returns the ports of a Service. When someone edits the port of an item, the Service has two ports with one name. */
+function replacedPorts(desired: KubeObject, live: KubeObject): object | undefined {
+  const { ports } = (desired['spec'] ?? {}) as { ports?: readonly unknown[] };
+  const { ports: livePorts } = (live['spec'] ?? {}) as { ports?: readonly unknown[] };
+  const isSame = drift({ ports }, { ports: livePorts }).length === 0 && ports?.length === livePorts?.length;
+  return isSame ? undefined : { ports };
+}
+
+/** Returns the part of a patch that sets the desired alternative where the live object has another one. */
+function chosenAlternatives(desired: unknown, live: unknown): JsonObject | undefined {
+  if (!isObject(desired) || !isObject(live)) return undefined;
+  const entries = Object.entries(desired).flatMap(([member, value]) => {
+    const group = GROUPS.find((each) => each.includes(member)) ?? [];
+    const others = group.filter((other) => desired[other] === undefined && live[other] !== undefined);
+    if (others.length > 0) return [[member, value] as const, ...others.map((other) => [other, null] as const)];
+    const below = Array.isArray(value)
+      ? itemsOf(value, live[member], keysOf(member))
+      : chosenAlternatives(value, live[member]);
+    return below ? [[member, below] as const] : [];
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+/** Returns the items of a merged list that need a patch. */
+function itemsOf(desired: readonly unknown[], live: unknown, keys: readonly string[] = []): JsonObject[] | undefined {
+  if (keys.length === 0 || !Array.isArray(live)) return undefined;
+  const items = desired.flatMap((item) => {
+    const below = chosenAlternatives(
+      item,
+      live.find((other) => sameItem(item, other, keys)),
+    );
+    return below && isObject(item) ? [{ ...Object.fromEntries(keys.map((key) => [key, item[key]])), ...below }] : [];
+  });
+  return items.length > 0 ? items : undefined;
+}
