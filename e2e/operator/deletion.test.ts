@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { entry, group, secret, virtualServer } from '../harness/manifests.ts';
+import { entry, group, secret, virtualServer, type Manifest } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { at, placeOf } from './playground.ts';
 import { everySort, headerAuth, httpServer, oidcBy, oidcConfig, REMOTE } from './resources.ts';
@@ -64,6 +64,31 @@ describe('deletion of a referenced object', () => {
     });
     await here.patch('VirtualMCPServer', 'tools', { spec: { groupRef: { name: 'other' } } });
     await here.disappears('MCPGroup', 'served');
+  });
+
+  it('is reported while the finalizer of another controller holds it up', async () => {
+    const here = await playground();
+    const finalizers = ['example.com/held'];
+    const held = (manifest: Manifest): Manifest => ({
+      ...manifest,
+      metadata: Object.assign({ finalizers }, manifest.metadata),
+    });
+    await here.create(group(), held(oidcConfig('login')), held(httpServer('web')));
+    await here.create(virtualServer({}, { name: 'tools', ...oidcBy('login') }));
+    await here.appears('MCPOIDCConfig', 'login', ({ metadata }) => (metadata.finalizers ?? []).length > 1);
+    await here.remove('MCPOIDCConfig', 'login');
+    await here.becomes('MCPOIDCConfig', 'login', { type: 'DeletionBlocked', status: 'True' });
+    await here.remove('VirtualMCPServer', 'tools');
+    await here.appears('MCPOIDCConfig', 'login', (each) => !JSON.stringify(each['status']).includes('DeletionBlocked'));
+    await here.remove('MCPServer', 'web');
+    await here.appears('MCPServer', 'web', (each) => at(each, 'status.phase') === 'Terminating');
+    for (const [kind, name] of [
+      ['MCPOIDCConfig', 'login'],
+      ['MCPServer', 'web'],
+    ] as const) {
+      await here.patch(kind, name, { metadata: { finalizers: null } });
+      await here.disappears(kind, name);
+    }
   });
 
   it('deletes an unreferenced object at once', async () => {

@@ -35,7 +35,12 @@ const deployment = (owner: KubeObject, image = 'a:1'): KubeObject => ({
 /** Reconciler over one object, with a controller that the test provides. */
 function setUp(
   decide: (input: ReconcileInput) => Decision,
-  { kind = 'MCPServer', metadata = {}, protects = true }: { kind?: string; metadata?: object; protects?: boolean } = {},
+  {
+    kind = 'MCPServer',
+    metadata = {},
+    protects = true,
+    reportsDeletion = true,
+  }: { kind?: string; metadata?: object; protects?: boolean; reportsDeletion?: boolean } = {},
 ) {
   const server = new ObjectServer();
   const clock = new ManualClock();
@@ -65,7 +70,7 @@ function setUp(
     referencesReady: () => world.ready(),
     namespaceIsTerminating: () => world.terminating,
   };
-  const controller: KindController = { kind, decide };
+  const controller: KindController = { kind, decide, reportsDeletion };
   const run = createReconciler({
     controllers: [controller],
     view: seen,
@@ -227,7 +232,7 @@ describe('createReconciler', () => {
       metadata: { finalizers: ['example.com/other', IN_USE], deletionTimestamp: '2026-01-01T00:00:00Z' },
     });
     held.world.referrers = referrers;
-    expect((await held.reconcile()).writes).toEqual(['patch MCPOIDCConfig/web']);
+    expect((await held.reconcile()).writes).toEqual(['patch MCPOIDCConfig/web', 'apply MCPOIDCConfig/web']);
     const live = held.server.find('MCPOIDCConfig', 'web')!;
     expect(live.metadata.finalizers).toEqual(['example.com/other']);
     held.server.put({ ...live, metadata: { ...live.metadata, finalizers: [IN_USE] } }); // as another operator would
@@ -286,12 +291,18 @@ describe('createReconciler', () => {
     expect(await reconcile()).toEqual({ outcome: {}, writes: ['patch MCPExternalAuthConfig/web'] });
   });
 
-  it('does nothing for an object that is being deleted and that nothing blocks', async () => {
-    const { reconcile } = setUp(({ object }) => ({ objects: [deployment(object)], statusOf: says({ a: 1 }) }), {
-      metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/other'] },
-    });
-    expect(await reconcile()).toEqual({ outcome: {}, writes: [] });
-  });
+  it.each([true, false])(
+    'applies nothing for an object whose deletion others hold up; writes a status: %s',
+    async (reportsDeletion) => {
+      const { reconcile } = setUp(({ object }) => ({ objects: [deployment(object)], statusOf: says({ a: 1 }) }), {
+        metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/other'] },
+        reportsDeletion,
+      });
+      const writes = reportsDeletion ? ['apply MCPServer/web'] : [];
+      expect(await reconcile()).toEqual({ outcome: {}, writes });
+      expect(await reconcile()).toEqual({ outcome: {}, writes: [] });
+    },
+  );
 
   it('logs conflicts at debug level and other failures as warnings', async () => {
     const { reconcile, server, lines } = setUp(() => ({ statusOf: says({ a: 1 }) }));

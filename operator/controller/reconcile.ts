@@ -107,7 +107,8 @@ async function reconcile(
   const isHeldByOther = !options.protects && released.has(uid);
   const current = finalizers && !isHeldByOther ? await setFinalizers(options, object, finalizers) : object;
   if (finalizers && !options.protects) released.add(uid);
-  if (current.metadata.deletionTimestamp !== undefined && blockedBy.length === 0) return {};
+  const isGoing = current.metadata.deletionTimestamp !== undefined && blockedBy.length === 0;
+  if (isGoing && !(controller.reportsDeletion && isHeldUp(current))) return {};
   if (isTerminating) return {}; // objects cannot be created in a terminating namespace, and the status no longer matters
 
   const input: ReconcileInput = {
@@ -120,14 +121,19 @@ async function reconcile(
     now: timeOf(options.clock),
   };
   const decision = controller.decide(input);
-  const applied = await apply(options, current, decision);
+  const applied = isGoing ? NOTHING : await apply(options, current, decision);
   const other = applied.problems.find(({ reason }) => reason === 'AnotherOperator');
   if (other) return leaveToOther(options, current, other, applied);
   const workload = workloadOf(options, decision, applied, namespace);
-  const pods = workload ? await options.pods.of(workload) : {};
+  const pods = workload && !isGoing ? await options.pods.of(workload) : {};
   await writeStatus(options, current, decision.statusOf(observed(applied, workload, pods)));
   return outcomeOf(options, key, applied, pods);
 }
+
+const NOTHING: Applied = { objects: [], problems: [], waiting: false };
+
+/** Returns true while finalizers of others, such as that of a foreground deletion, keep an object. */
+const isHeldUp = ({ metadata: { finalizers = [] } }: KubeObject): boolean => finalizers.length > 0;
 
 /** Returns the time in RFC 3339 with whole seconds. */
 const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString().replace(/\.\d+Z$/u, 'Z');
@@ -151,7 +157,7 @@ const observed = ({ problems }: Applied, workload: KubeObject | undefined, { pod
 });
 
 async function apply({ target }: ReconcilerOptions, owner: KubeObject, { objects }: Decision): Promise<Applied> {
-  if (!objects) return { objects: [], problems: [], waiting: false };
+  if (!objects) return NOTHING;
   return target.apply(owner, withRestart(owner, objects));
 }
 

@@ -46,5 +46,7 @@ export interface WorkloadName {
 /** Controller of one kind. `decide` is pure; the reconciler applies its decision. */
 export interface KindController {
   readonly kind: string;
+  /** True when the status says that the object is being deleted, or what blocks its deletion. */
+  readonly reportsDeletion?: boolean;
   readonly decide: (input: ReconcileInput) => Decision;
 }

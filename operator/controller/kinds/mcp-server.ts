@@ -9,6 +9,7 @@ import type { KindController, ReconcileInput } from './kind-controller.ts';
 /** Runs the pods of an MCP server. Existing objects stay unchanged while a problem prevents new pods from running. */
 export const MCP_SERVER: KindController = {
   kind: 'MCPServer',
+  reportsDeletion: true,
   decide: (input) => {
     const { object, snapshot, problems, now } = input;
     const server = snapshot.servers.get(object.metadata.name);

@@ -7,6 +7,7 @@ export const sharedObject = (
   sharedStatus: (input: SharedObjectInput) => ObjectStatus,
 ): KindController => ({
   kind,
+  reportsDeletion: true,
   decide: ({ object, snapshot, problems, blockedBy, now }) => ({
     statusOf: () =>
       sharedStatus({
