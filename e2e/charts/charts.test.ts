@@ -233,6 +233,14 @@ describe.skipIf(helm === undefined)('chart vmcp-crds', () => {
     );
   });
 
+  test('its notes delete the resources, then the operator, then the kinds', async () => {
+    const notes = await readFile(join(chartFolder('vmcp-crds'), 'templates', 'NOTES.txt'), 'utf8');
+    const steps = ['kubectl delete mcp --all --all-namespaces', 'uninstall the operator', 'xargs kubectl delete'];
+    const places = steps.map((step) => notes.indexOf(step));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+  });
+
   test('crds.keep false removes the annotation, crds.install false removes everything', async () => {
     expect(await render('vmcp-crds', ['crds.keep=false'])).toEqual(expect.arrayContaining(await generated()));
     expect(await render('vmcp-crds', ['crds.install=false'])).toEqual([]);
