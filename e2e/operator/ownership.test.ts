@@ -394,6 +394,17 @@ describe.concurrent('podTemplateSpec', () => {
     );
     await here.becomes('VirtualMCPServer', 'tools', { type: 'PodTemplateSpecValid', status: 'True' });
   });
+
+  it('is not reported for a mistake in the rest of the spec', async () => {
+    const here = await playground();
+    const resources = { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } };
+    await here.create(
+      httpServer('web', { resources, podTemplateSpec: { spec: { securityContext: { runAsUser: 1000 } } } }),
+    );
+    const applied = { type: 'Applied', status: 'False', reason: 'ApplyInvalid' };
+    expect((await here.becomes('MCPServer', 'web', applied)).message).toContain('memory limit');
+    await here.becomes('MCPServer', 'web', { type: 'PodTemplateValid', status: 'True' });
+  });
 });
 
 it('restarts the pods of an MCPServer when its restart annotation changes', async () => {

@@ -33,15 +33,24 @@ export class ApiError extends Error {
   readonly reason: string;
   /** Pause that the server requests. */
   readonly retryAfterMs?: number;
+  /** Fields that the API server rejects, such as `spec.replicas`. */
+  readonly fields: readonly string[];
 
   constructor(
-    failure: { status: number; reason: string; message: string; retryAfterMs?: number | undefined },
+    failure: {
+      status: number;
+      reason: string;
+      message: string;
+      retryAfterMs?: number | undefined;
+      fields?: readonly string[];
+    },
     options?: ErrorOptions,
   ) {
     super(failure.message, options);
     this.name = 'ApiError';
     this.status = failure.status;
     this.reason = failure.reason;
+    this.fields = failure.fields ?? [];
     if (failure.retryAfterMs !== undefined) this.retryAfterMs = failure.retryAfterMs;
   }
 }
@@ -56,7 +65,17 @@ export function errorOfStatus(status: ApiStatus, httpStatus: number, retryAfterM
   // "Gone" and "Expired" both mean that a resourceVersion is too old.
   const reason = code === 410 ? 'Expired' : (said ?? REASONS[code] ?? 'Unknown');
   const message = typeof status.message === 'string' && status.message !== '' ? status.message : reason;
-  return new ApiError({ status: code, reason, message, retryAfterMs });
+  return new ApiError({ status: code, reason, message, retryAfterMs, fields: fieldsOf(status) });
+}
+
+/** Returns the fields in the causes of a `Status`. */
+function fieldsOf({ details }: ApiStatus): string[] {
+  const { causes } = (details ?? {}) as { readonly causes?: unknown };
+  if (!Array.isArray(causes)) return [];
+  return causes.flatMap((cause) => {
+    const { field } = (cause ?? {}) as { readonly field?: unknown };
+    return typeof field === 'string' && field !== '' ? [field] : [];
+  });
 }
 
 /** Returns the error for a reply with a status over 299 and any body. */

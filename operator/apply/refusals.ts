@@ -2,6 +2,7 @@ import type { ApiError } from '../../gateway/kube/client.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import { isWorkload } from './owned.ts';
+import { isCausedByPatch } from './patch-cause.ts';
 
 const MAX_MESSAGE = 1_000;
 
@@ -53,7 +54,9 @@ export function refusalOf(error: ApiError, object: KubeObject, owner: KubeObject
     return problemOf(owner, 'ApplyTooLarge', text);
   }
   if (status === 422 || status === 400) {
-    if (isWorkload(object) && hasPodPatch(owner)) return badPatch(message, what, owner);
+    const patch = podPatchOf(owner);
+    if (isWorkload(object) && patch !== undefined && isCausedByPatch(error, object, patch))
+      return badPatch(message, what, owner);
     return problemOf(
       owner,
       'ApplyInvalid',
@@ -67,7 +70,7 @@ export function refusalOf(error: ApiError, object: KubeObject, owner: KubeObject
 const isTooLarge = ({ message }: ApiError): boolean =>
   (message.includes('Too long: ') && message.includes(' 1048576 bytes')) || message.includes('request is too large');
 
-/** Returns the problem of a rejected workload. The operator's own template is valid, so the user's patch is the cause. */
+/** Returns the problem of a workload that is rejected because of the user's patch. */
 const badPatch = (message: string, what: string, owner: KubeObject): ObjectProblem => ({
   ...problemOf(
     owner,
@@ -77,8 +80,8 @@ const badPatch = (message: string, what: string, owner: KubeObject): ObjectProbl
   path: 'spec.podTemplateSpec',
 });
 
-const hasPodPatch = (owner: KubeObject): boolean =>
-  (owner['spec'] as { podTemplateSpec?: unknown } | undefined)?.podTemplateSpec !== undefined;
+const podPatchOf = (owner: KubeObject): unknown =>
+  (owner['spec'] as { podTemplateSpec?: unknown } | undefined)?.podTemplateSpec;
 
 function forbidden(message: string, what: string, owner: KubeObject): ObjectProblem {
   if (message.includes('exceeded quota')) {
