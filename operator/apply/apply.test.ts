@@ -267,6 +267,23 @@ describe('Applier', () => {
     expect(server.find('Service', 'mcp-web')).toMatchObject({ spec: { ports: [{ port: 80 }] } });
   });
 
+  it('deletes a RoleBinding to another Role, which cannot be changed, and creates it again', async () => {
+    const { server, writesOf } = setUp();
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'web-mcp' };
+    const binding = { ...object('RoleBinding', { roleRef }), apiVersion: 'rbac.authorization.k8s.io/v1' };
+    await writesOf([binding]);
+    server.put({ ...server.find('RoleBinding', 'mcp-web')!, roleRef: { ...roleRef, name: 'other' } });
+    server.refusals.set('RoleBinding', { status: 422, reason: 'Invalid', message: 'roleRef: cannot change roleRef' });
+    expect(await writesOf([binding])).toMatchObject({
+      problems: [],
+      waiting: true,
+      writes: ['apply RoleBinding/mcp-web', 'delete RoleBinding/mcp-web'],
+    });
+    server.refusals.clear();
+    expect((await writesOf([binding])).writes).toEqual(['apply RoleBinding/mcp-web']);
+    expect(server.find('RoleBinding', 'mcp-web')).toMatchObject({ roleRef });
+  });
+
   it('reports the pod template patch when the patched workload is rejected', async () => {
     const { server, writesOf } = setUp();
     server.refusals.set('Deployment', { status: 422, reason: 'Invalid', message: 'spec.template: bad' });

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../gateway/kube/client.ts';
 import { objectKey, resourceOf, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
-import { repairOf, type Repair } from './conflicting-fields.ts';
+import { refersToOtherRole, repairOf, type Repair } from './conflicting-fields.ts';
 import { drift, type Difference } from './drift.ts';
 import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
 import { APPLIED_BY, OtherOperators } from './other-operators.ts';
@@ -196,6 +196,10 @@ export class Applier {
     if (!(error instanceof ApiError)) throw error;
     const repair = live && error.status === 422 ? repairOf(desired, live) : undefined;
     if (repair && (await this.#repair(desired, repair))) return this.#applyOne(owner, desired, false);
+    if (live && error.status === 422 && refersToOtherRole(desired, live)) {
+      await this.#remove(live);
+      return { isWaiting: true };
+    }
     const problem = refusalOf(error, desired, owner);
     if (!problem) throw error;
     return { problem, ...(live && { object: live }) };

@@ -28,6 +28,10 @@ export function repairOf(desired: KubeObject, live: KubeObject): Repair | undefi
   return spec && { patch: { metadata, spec }, isStrategic: true };
 }
 
+/** Returns true for a RoleBinding to another Role. That field is immutable, so the object must be deleted first. */
+export const refersToOtherRole = ({ kind, roleRef }: KubeObject, live: KubeObject): boolean =>
+  kind === RESOURCES.RoleBinding.kind && drift({ roleRef }, { roleRef: live['roleRef'] }).length > 0;
+
 /** Returns the ports of a Service. When someone edits the port of an item, the Service has two ports with one name. */
 function replacedPorts(desired: KubeObject, live: KubeObject): object | undefined {
   const { ports } = (desired['spec'] ?? {}) as { ports?: readonly unknown[] };
