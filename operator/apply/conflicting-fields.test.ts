@@ -53,6 +53,16 @@ describe('repairOf', () => {
         },
       },
     ],
+    [
+      'another seccomp profile',
+      deployment({ securityContext: { seccompProfile: { type: 'RuntimeDefault' } } }),
+      deployment({ securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'x' } } }),
+      {
+        template: {
+          spec: { securityContext: { seccompProfile: { type: 'RuntimeDefault', localhostProfile: null } } },
+        },
+      },
+    ],
   ])('replaces %s', (_, desired, live, spec) => {
     expect(repairOf(desired, live)).toEqual({ patch: { metadata: versions, spec }, isStrategic: true });
   });

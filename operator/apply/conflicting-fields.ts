@@ -10,8 +10,12 @@ export interface Repair {
   readonly isStrategic: boolean;
 }
 
-/** Fields of which an object may have only one. */
-const GROUPS: readonly (readonly string[])[] = [['maxUnavailable', 'minAvailable'], ...ALTERNATIVES.values()];
+/** Fields of which an object may have only one, and a type with a field that other types must not have. */
+const GROUPS: readonly (readonly string[])[] = [
+  ['maxUnavailable', 'minAvailable'],
+  ['type', 'localhostProfile'],
+  ...ALTERNATIVES.values(),
+];
 
 /**
  * Returns a patch that replaces conflicting fields of others: server-side apply keeps them beside ours, and the API
