@@ -108,7 +108,7 @@ describe('a config kind of two files and a line in each of two registries', { ti
     const result = await evaluate(
       imports,
       `${OBJECTS}
-      const lookups = { referrersOf: ({ kind }) => (kind === 'ToyConfig' ? [refTo(server)] : []), groupsOf: () => [], keysIn: () => [] };
+      const lookups = { referrersOf: ({ kind }) => (kind === 'ToyConfig' ? [refTo(server)] : []), targetsOf: () => [], refsIn: () => [] };
       return {
         used: protectionOf(toy, [refTo(server)], true),
         unused: protectionOf(toy, [], true),
