@@ -57,7 +57,6 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: 
   const { boundary, audit } = gate;
   const app = bareApp();
   logRefusals(app, options.refusals);
-  sendAddedHeaders(app);
   app.use(
     inOrder(
       requestId(options.requestIdPrefix), // on every answer, refusals too
@@ -162,7 +161,6 @@ export function createManagementApp(
 ): Express {
   const app = bareApp();
   logRefusals(app, options.refusals);
-  sendAddedHeaders(app);
   app.use(requestId(options.requestIdPrefix));
   app.use(auditManagement(auditLogs));
   if (api) app.use(securityHeaders);
@@ -197,5 +195,6 @@ const securityHeaders: RequestHandler = (_req, res, next) => {
 function bareApp(): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
+  sendAddedHeaders(app);
   return app;
 }

@@ -1,4 +1,4 @@
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, Response } from 'express';
 import { requestIdOf } from './head/request-id.ts';
 import type { RefusalLog } from '../telemetry/refusal-log.ts';
@@ -28,7 +28,7 @@ export function markLogged(res: Response): void {
  * prototype of all responses, so that a successful answer costs one comparison.
  */
 export function logRefusals(app: Express, refusals: RefusalLog): void {
-  const { writeHead } = ServerResponse.prototype as { writeHead: (...args: unknown[]) => ServerResponse };
+  const { writeHead } = app.response as unknown as { writeHead: (...args: unknown[]) => ServerResponse };
   const hook = function (this: Response, status: number, message?: unknown, headers?: unknown): ServerResponse {
     if (status >= 400) report(this, status, refusals);
     return writeHead.call(this, status, message, headers);
