@@ -77,8 +77,9 @@ async function releaseWorkloads(
 
 /** Adds the name of the workload, and what to do, to an error that is about its settings. */
 function moveError(name: string, error: unknown): unknown {
-  const stuck = error instanceof OperationError && Object.hasOwn(STUCK, error.code) ? STUCK[error.code] : undefined;
-  if (!(error instanceof OperationError) || !stuck) return error;
+  if (!(error instanceof OperationError)) return error;
+  const stuck = STUCK[error.code];
+  if (!stuck) return error;
   const reason = error.detail ?? stuck.message;
   const message = `the workload "${name}" cannot move to the group default (${reason}): edit or delete it, then try again`;
   return new OperationError(error.code, message);
