@@ -8,6 +8,7 @@ import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
 import { DelegateClients } from './clients/delegate-clients.ts';
 import { createClientDirectory } from './clients/directory.ts';
 import type { AuthServerContext } from './context.ts';
+import type { SecretRing } from './core/opaque-token.ts';
 import { ENDPOINTS, METADATA_ENDPOINTS } from './endpoints/index.ts';
 import type { EmitEvent } from './events.ts';
 import { oauthErrors } from './http/oauth-errors.ts';
@@ -249,12 +250,13 @@ function contextOf(
   const upstreams = openUpstreams(config.upstreams ?? [], settings, common, deps.observeUpstream);
   const liveness = createLoginLiveness(store, now, deps.onLoginEnded);
   const addressOf = clientAddresses(settings.trustedProxies);
+  const ring = (): SecretRing => secrets.ring();
   return {
     settings,
     store,
     keys,
-    secrets: () => secrets.ring(),
-    clients: createClientDirectory({ settings, store, now, log, outbound, delegates }),
+    secrets: ring,
+    clients: createClientDirectory({ settings, store, now, secrets: ring, log, outbound, delegates }),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
     upstreams,
     now,

@@ -10,11 +10,14 @@ const [byDefault] = STORES;
 /** `authServerConfig.storage`. */
 export const storage = block('Storage of sessions, codes and upstream tokens.', {
   type: Type.Optional(storeType({ default: byDefault.type })),
-  maxDCRClients: whole('Maximum number of registered clients. Defaults to 10000; 0 means no limit.', {
-    minimum: 0,
-    maximum: 2147483647,
-    format: 'int32',
-  }),
+  maxDCRClients: whole(
+    'Registered clients above which the store keeps only clients with a login. Defaults to 10000; 0 means no limit.',
+    {
+      minimum: 0,
+      maximum: 2147483647,
+      format: 'int32',
+    },
+  ),
   ...variantMembers(STORES),
 });
 

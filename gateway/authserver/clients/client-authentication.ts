@@ -1,4 +1,5 @@
 import { Secret } from '../../contract/identity.ts';
+import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
 import { ASSERTION_TYPE } from '../core/token-endpoint/client-assertion.ts';
 import { readAssertion, type AssertionRefusal, type ClientAssertion } from './client-assertion.ts';
 import type { AuthMethod, Client } from '../storage/client.ts';
@@ -39,8 +40,6 @@ export interface ClientCredentials {
   /** Parameters of the body, each given once. */
   readonly params: ReadonlyMap<string, string>;
 }
-
-const MAX_CLIENT_ID_LENGTH = 2048;
 
 type Presentation = { readonly ok: true; readonly presented: PresentedClient } | ClientRefused;
 

@@ -10,6 +10,7 @@ import { METADATA_RULES } from './testdata/rules.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const HERE = '203.0.113.7';
+const secrets = () => [new Uint8Array(32).fill(7)] as const;
 const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
 const DOCUMENTS = {
   hosts: { allowedHosts: [], deniedHosts: [], allowLoopbackHttp: true },
@@ -34,7 +35,7 @@ function world({ documents = true, deniedHosts = [] as readonly string[] } = {})
   };
   const directory = (over: Partial<Store> = {}): ClientDirectory => {
     const outbound = (options: OutboundOptions) => createOutbound(options);
-    const made = createClientDirectory({ settings, store: { ...store, ...over }, now, log: silent, outbound });
+    const made = createClientDirectory({ settings, store: { ...store, ...over }, now, secrets, log: silent, outbound });
     onEnd(() => made.close());
     return made;
   };

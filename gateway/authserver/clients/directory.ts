@@ -1,4 +1,5 @@
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
+import type { SecretRing } from '../core/opaque-token.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
@@ -7,8 +8,9 @@ import { ClientDocuments } from './documents/cimd.ts';
 import { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client, ClientMetadata } from '../storage/client.ts';
 import type { DelegateClients } from './delegate-clients.ts';
+import { createSealedClients, isSealedClient } from './sealed-clients.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export type ClientLookup =
@@ -16,8 +18,18 @@ export type ClientLookup =
   /** `document`: the document at the client id is unusable; `busy`: retry after some seconds. */
   | { readonly ok: false; readonly reason: 'unknown' | 'document' | 'busy'; readonly detail: string };
 
+export type Admission =
+  | { readonly ok: true; readonly client: Client }
+  /** The table is full, and the registration is too long for a client id. */
+  | { readonly ok: false; readonly retryAfterMs: number };
+
 /** Registered clients and clients with a metadata document. Every method rejects with `StoreUnavailable`. */
 export interface ClientDirectory {
+  /**
+   * Admits a new client. While the table is full, its registration becomes part of its client id, which differs from the given
+   * one, and moves into the store when the client first uses a token: only a login of a user takes room.
+   */
+  register(client: Client): Promise<Admission>;
   /** Finds a client for an authorization request. May fetch its document, on the budget of `address`. */
   find(clientId: string, address: string | undefined): Promise<ClientLookup>;
   /** Returns the latest known copy of a client. Fetches nothing, so that token requests do not depend on its host. */
@@ -29,6 +41,8 @@ export interface ClientDirectory {
   keys(client: Client, address: string | undefined): ClientKeySource | undefined;
   /** Extends the lifetime of a client to 30 days when it uses a token. */
   renew(client: Client): Promise<void>;
+  /** Deletes a registered client. Its id stays unknown. */
+  delete(client: Client): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,6 +51,8 @@ export interface ClientDirectoryDeps {
   readonly store: Pick<Store, 'clients' | 'rates'>;
   /** ms since the epoch. */
   readonly now: () => number;
+  /** Returns the current HMAC secrets. */
+  readonly secrets: () => SecretRing;
   readonly log: Logger;
   readonly outbound: (options: OutboundOptions) => Outbound;
   /** Configured clients, which take precedence and cannot begin a login. */
@@ -44,45 +60,87 @@ export interface ClientDirectoryDeps {
 }
 
 const HOUR_MS = 3_600_000;
-/** Lifetimes of a client. `unused`: until its first token; `contested`: the same while the limit of clients is reached. */
-export const CLIENT_LIFE_MS = { unused: 24 * HOUR_MS, contested: HOUR_MS / 6, idle: 30 * 24 * HOUR_MS } as const;
+/**
+ * Lifetimes of a client. `unused`: until its first token; `contested`: the same while the limit of clients is reached, which is
+ * longer than a login attempt.
+ */
+const LIFE_MS = { unused: 24 * HOUR_MS, contested: HOUR_MS, idle: 30 * 24 * HOUR_MS } as const;
 /** Shortest time between two writes of the same fact to the store. */
 const REWRITE_AFTER_MS = HOUR_MS;
 const MAX_TOLD = 10_000;
+/** Metadata of a deleted client. */
+const NONE: ClientMetadata = {
+  redirect_uris: [],
+  token_endpoint_auth_method: 'none',
+  grant_types: [],
+  response_types: ['code'],
+  scope: '',
+};
 const UNKNOWN: ClientLookup = { ok: false, reason: 'unknown', detail: 'no client has this id' };
 
 export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirectory {
-  const { settings, store, now, delegates } = deps;
+  const { settings, delegates } = deps;
   const documents = openDocuments(deps);
-  const renewed = new ExpiringMap<true>(now);
+  const { registered, ...changes } = registeredClients(deps);
   return {
+    ...changes,
     async find(clientId, address) {
       if (documents && isClientIdUrl(clientId)) return documents.find(clientId, address);
-      const client = await store.clients.get(clientId);
-      return client && isRegistered(client) ? { ok: true, client } : UNKNOWN;
+      const client = await registered(clientId);
+      return client && client.source !== 'document' ? { ok: true, client } : UNKNOWN;
     },
     async known(clientId) {
       const delegate = delegates?.get(clientId);
       if (delegate) return delegate;
       if (isClientIdUrl(clientId)) return isAllowed(clientId, settings) ? documents?.known(clientId) : undefined;
-      return store.clients.get(clientId);
+      return registered(clientId);
     },
     keys: (client, address) => documents?.keys(client, address),
-    async renew({ client_id: clientId }) {
+    close: async () => documents?.close(),
+  };
+}
+
+type Registered = Pick<ClientDirectory, 'register' | 'renew' | 'delete'> & {
+  readonly registered: (clientId: string) => Promise<Client | undefined>;
+};
+
+/** Registered clients: in the store or, as long as they are unused, in their client id. */
+function registeredClients({ settings, store: { clients }, now, secrets }: ClientDirectoryDeps): Registered {
+  const sealed = createSealedClients({ secrets, now, lifeMs: LIFE_MS.unused });
+  const renewed = new ExpiringMap<true>(now);
+  return {
+    async registered(clientId) {
+      const stored = await clients.get(clientId);
+      if (!stored) return sealed.open(clientId);
+      return stored.source === 'deleted' ? undefined : stored;
+    },
+    async register(client) {
+      const { unused, contested } = LIFE_MS;
+      const outcome = await clients.register(client, unused, settings.clients.maxRegistered, contested);
+      if (outcome.kind === 'exists') throw new Error('a random client id exists already');
+      if (outcome.kind === 'registered') return { ok: true, client };
+      const alone = sealed.seal(client);
+      return alone ? { ok: true, client: alone } : { ok: false, retryAfterMs: outcome.retryAfterMs };
+    },
+    async renew(client) {
+      const { client_id: clientId } = client;
       if (renewed.has(clientId)) return;
-      await store.clients.renew(clientId, CLIENT_LIFE_MS.idle);
+      if (isSealedClient(clientId)) await clients.register(client, LIFE_MS.unused, 0); // changes no stored or deleted one
+      await clients.renew(clientId, LIFE_MS.idle);
       renewed.dropOldest(MAX_TOLD);
       renewed.set(clientId, true, REWRITE_AFTER_MS);
     },
-    close: async () => documents?.close(),
+    async delete({ client_id: clientId, issuedAt }) {
+      const openMs = sealed.remainingMs(clientId);
+      await clients.delete(clientId);
+      if (openMs > 0) await clients.put({ client_id: clientId, source: 'deleted', metadata: NONE, issuedAt }, openMs);
+    },
   };
 }
 
 /** Returns false for a client whose host the configuration denies, even if it has logins. */
 const isAllowed = (clientId: string, { clients: { documents } }: Pick<AuthServerSettings, 'clients'>): boolean =>
   documents !== undefined && checkClientIdUrl(clientId, documents.hosts) === undefined;
-
-const isRegistered = ({ source }: Client): boolean => source !== 'document';
 
 interface StoredDocuments {
   find(clientId: string, address: string | undefined): Promise<ClientLookup>;
@@ -105,7 +163,7 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   const copy = async (client: Client): Promise<void> => {
     const { client_id: clientId } = client;
     if (copied.get(clientId) === client) return;
-    await store.clients.put(client, CLIENT_LIFE_MS.unused); // keeps the later expiry of a client in use
+    await store.clients.put(client, LIFE_MS.unused); // keeps the later expiry of a client in use
     copied.dropOldest(MAX_TOLD);
     copied.set(clientId, client, REWRITE_AFTER_MS);
   };

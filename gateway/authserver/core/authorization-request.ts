@@ -45,7 +45,8 @@ export type AuthorizationOutcome =
   | { readonly ok: true; readonly request: AuthorizationRequest }
   | { readonly ok: false; readonly refusal: AuthorizationRefusal };
 
-const MAX_CLIENT_ID_LENGTH = 2048;
+/** Longest client id, at every endpoint. */
+export const MAX_CLIENT_ID_LENGTH = 2048;
 const MAX_STATE_BYTES = 2048;
 
 /** Reads the client id, before the client is looked up. A rejection is shown as a page. */

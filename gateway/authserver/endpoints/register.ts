@@ -2,10 +2,9 @@ import { JSON_TYPE, readBodyText } from '../../http/endpoint/body-text.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
 import { EVERYBODY } from '../../http/addresses/address-key.ts';
-import { CLIENT_LIFE_MS } from '../clients/directory.ts';
 import type { RegistrationErrorCode } from '../clients/metadata/metadata-members.ts';
 import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';
-import type { ClientMetadata } from '../storage/client.ts';
+import type { Client, ClientMetadata } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../core/metadata.ts';
 import type { RefusalReason } from '../core/refusal.ts';
@@ -24,11 +23,11 @@ export function registerEndpoint(context: AuthServerContext): readonly Operation
       handle: async (req, res) => {
         await chargeRegistration(addressOf(req), context);
         const metadata = metadataOf(await readBodyText(req, JSON_TYPE), context);
-        const registration = register(metadata, { now: now(), random });
-        await storeClient(context, registration.client);
-        emit('client_registered', { client_id: registration.client.client_id });
-        const url = registrationUrl(settings.urls, registration.client.client_id);
-        sendJson(res, 201, registrationReply(registration, url));
+        const made = register(metadata, { now: now(), random });
+        const client = await admit(context, made.client);
+        emit('client_registered', { client_id: client.client_id });
+        const url = registrationUrl(settings.urls, client.client_id);
+        sendJson(res, 201, registrationReply({ ...made, client }, url));
       },
     },
   ];
@@ -54,18 +53,8 @@ function metadataOf(body: string, { settings }: AuthServerContext): ClientMetada
   throw new Refused(REASONS[error], { description });
 }
 
-async function storeClient(
-  { store, settings }: AuthServerContext,
-  client: Parameters<typeof store.clients.register>[0],
-) {
-  const { unused, contested } = CLIENT_LIFE_MS;
-  const outcome = await store.clients.register(client, unused, settings.clients.maxRegistered, contested);
-  switch (outcome.kind) {
-    case 'registered':
-      return;
-    case 'full':
-      throw new Refused('capacity', { retryAfterSeconds: Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)) });
-    case 'exists':
-      throw new Error('a random client id exists already');
-  }
+async function admit({ clients }: AuthServerContext, client: Client): Promise<Client> {
+  const admission = await clients.register(client);
+  if (admission.ok) return admission.client;
+  throw new Refused('capacity', { retryAfterSeconds: Math.max(1, Math.ceil(admission.retryAfterMs / 1_000)) });
 }

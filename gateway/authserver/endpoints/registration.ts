@@ -10,7 +10,7 @@ import { Refused } from '../http/refused.ts';
 
 /** Lets a registered client read and delete its own registration. @see RFC 7592 §2 */
 export function registrationEndpoint(context: AuthServerContext): readonly Operation[] {
-  const { settings, store, sessions, emit } = context;
+  const { settings, clients, sessions, emit } = context;
   const paths = [`${endpointPath('register', settings.urls.issuer)}/{client_id}`];
   return [
     {
@@ -23,10 +23,11 @@ export function registrationEndpoint(context: AuthServerContext): readonly Opera
     {
       ...{ method: 'DELETE', paths, cors: true },
       handle: async (req, res) => {
-        const { client_id: clientId } = (await authorized(context, req)).client;
+        const { client } = await authorized(context, req);
+        const { client_id: clientId } = client;
         // Before the client is deleted, so that it can retry after a store failure; and after, for logins that started meanwhile.
         await sessions.endAllOf(clientId);
-        await store.clients.delete(clientId);
+        await clients.delete(client);
         await sessions.endAllOf(clientId);
         emit('client_deleted', { client_id: clientId });
         res.status(204).set(NO_STORE).end();
@@ -35,11 +36,11 @@ export function registrationEndpoint(context: AuthServerContext): readonly Opera
   ];
 }
 
-async function authorized({ store }: AuthServerContext, req: Request) {
+async function authorized({ clients }: AuthServerContext, req: Request) {
   const [authorization, second] = req.headersDistinct['authorization'] ?? [];
   if (second !== undefined) throw new Refused('authorization_doubled');
   const clientId = req.path.slice(req.path.lastIndexOf('/') + 1);
-  const access = authorizeRegistration(authorization, await store.clients.get(clientId));
+  const access = authorizeRegistration(authorization, await clients.known(clientId));
   if (access.ok) return access;
   throw new Refused('registration_token', { challenge: access.challenge, facts: { cause: access.reason } });
 }

@@ -11,7 +11,9 @@ import {
   SECRET,
   silent,
   VERIFIER,
+  settingsFor,
   type ClientServer,
+  type ServerOptions,
 } from './testdata/client-server.ts';
 
 const scope = blockScope();
@@ -20,18 +22,20 @@ beforeAll(async () => {
   redis = await startRedis(scope);
 });
 
+const JSON_POST = { method: 'POST', headers: { 'content-type': 'application/json' } };
+
 const countOf = (servers: readonly ClientServer[], event: string): number =>
   servers.flatMap(({ events }) => events).filter(([name]) => name === event).length;
 
 /** Two servers that share the store, the keys and the secrets. */
-async function twoReplicas(): Promise<readonly [ClientServer, ClientServer]> {
+async function twoReplicas(options: ServerOptions = {}): Promise<readonly [ClientServer, ClientServer]> {
   const settings = settingsOf(single(redis.port));
   const secrets = newSecrets();
   const keys = new SigningKeys({ files: [], log: silent });
   const open = async (): Promise<ClientServer> => {
     const store = await redisStore(settings, secrets);
     scope.defer(() => store.close());
-    return clientServer({ store, secrets, keys });
+    return clientServer({ store, secrets, keys, ...options });
   };
   return [await open(), await open()];
 }
@@ -56,6 +60,30 @@ describe('two replicas on one Redis', () => {
       expect(await isActive(one, won[0]?.json['access_token'])).toBe(false);
       expect((await other.refresh(won[0]?.json['refresh_token'])).status).toBe(400);
     }
+  });
+
+  it('row 114: share the clients that registered while the table was full, and their deletions', async () => {
+    const clients = { ...settingsFor().clients, maxRegistered: Object.keys(CLIENTS).length };
+    const [one, other] = await twoReplicas({ settings: { clients } });
+    const { store } = one.context;
+    const register = async () => {
+      const body = JSON.stringify({ redirect_uris: [REDIRECT] });
+      const made = await one.request('/oauth/register', { ...JSON_POST, body });
+      const { client_id: clientId, registration_access_token: token } = made.json;
+      return { clientId: String(clientId), headers: { authorization: `Bearer ${String(token)}` } };
+    };
+    const [used, unused] = [await register(), await register()];
+    expect(await store.clients.count()).toBe(clients.maxRegistered);
+    await other.login({ clientId: used.clientId });
+    expect(await store.clients.count()).toBe(clients.maxRegistered + 1);
+    expect(await store.clients.get(used.clientId)).toMatchObject({ source: 'registered' });
+    for (const { clientId, headers } of [used, unused]) {
+      expect((await other.request(`/oauth/register/${clientId}`, { headers })).status).toBe(200);
+      expect((await one.request(`/oauth/register/${clientId}`, { headers, method: 'DELETE' })).status).toBe(204);
+      const late = await other.redeem(await other.code({ clientId }), { client_id: clientId });
+      expect([late.status, late.json['error']]).toEqual([401, 'invalid_client']);
+    }
+    expect(await store.clients.count()).toBe(clients.maxRegistered);
   });
 
   it('accept the tokens of each other', async () => {

@@ -41,9 +41,9 @@ export interface Client {
   readonly client_id: string;
   /**
    * `registered`: by dynamic registration (RFC 7591). `document`: by the metadata document at its client id. `configured`: a
-   * delegate client, which is never stored.
+   * delegate client, which is never stored. `deleted`: a deleted client whose id contains its registration; treated as unknown.
    */
-  readonly source: 'registered' | 'document' | 'configured';
+  readonly source: 'registered' | 'document' | 'configured' | 'deleted';
   readonly metadata: ClientMetadata;
   /** ms since the epoch. */
   readonly issuedAt: number;

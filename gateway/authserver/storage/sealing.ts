@@ -3,9 +3,13 @@ import { randomPool } from '../keys/random-pool.ts';
 
 /** Encrypts text for storage outside of the process. Text sealed under a key name opens under that name only. */
 export interface Sealer {
-  seal(keyName: string, text: string): string;
-  /** Returns undefined for text that was sealed by an unknown secret or under another name, and for damaged text. */
+  seal(keyName: string, text: string | Uint8Array): string;
+  /**
+   * Returns undefined for text that was sealed by an unknown secret or under another name, and for text that differs in any
+   * character from what `seal` returned.
+   */
   open(keyName: string, sealed: string): string | undefined;
+  openBytes(keyName: string, sealed: string): Uint8Array | undefined;
 }
 
 const NONCE_BYTES = 12;
@@ -44,30 +48,39 @@ export function createSealer(secrets: () => readonly Uint8Array[]): Sealer {
     return keys;
   };
 
+  const openBytes = (keyName: string, sealed: string): Buffer | undefined => {
+    const dot = sealed.indexOf('.');
+    const key = current().find(({ id }) => id === sealed.slice(0, Math.max(dot, 0)));
+    if (!key) return undefined;
+    const text = sealed.slice(dot + 1);
+    const body = Buffer.from(text, 'base64url');
+    // Node accepts several spellings of the same bytes, but a sealed text may be an identifier.
+    return body.toString('base64url') === text ? decrypt(key.key, keyName, body) : undefined;
+  };
+
   return {
     seal(keyName, text) {
       const [first] = current();
       if (!first) throw new Error('there is no secret to seal with');
       const nonce = random(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', first.key, nonce).setAAD(Buffer.from(keyName));
-      const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      const body = Buffer.concat([nonce, cipher.update(bytesOf(text)), cipher.final(), cipher.getAuthTag()]);
       return `${first.id}.${body.toString('base64url')}`;
     },
-    open(keyName, sealed) {
-      const dot = sealed.indexOf('.');
-      const key = current().find(({ id }) => id === sealed.slice(0, Math.max(dot, 0)));
-      return key && decrypt(key.key, keyName, Buffer.from(sealed.slice(dot + 1), 'base64url'));
-    },
+    open: (keyName, sealed) => openBytes(keyName, sealed)?.toString('utf8'),
+    openBytes,
   };
 }
 
-function decrypt(key: KeyObject, keyName: string, body: Buffer): string | undefined {
+const bytesOf = (text: string | Uint8Array): Uint8Array => (typeof text === 'string' ? Buffer.from(text) : text);
+
+function decrypt(key: KeyObject, keyName: string, body: Buffer): Buffer | undefined {
   if (body.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(keyName))
     .setAuthTag(body.subarray(-TAG_BYTES));
   try {
-    return Buffer.concat([decipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+    return Buffer.concat([decipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
   } catch {
     return undefined;
   }

@@ -134,12 +134,13 @@ async function makeContext(issuer: string, entries: Entries, options: ServerOpti
   const settings = settingsFor(issuer, [...upstreams.keys()], options);
   const keys = new SigningKeys({ files: [], log });
   const ring = new HmacSecrets({ files: [], log });
-  const clients: ClientDirectory = createClientDirectory({ settings, store, now, log, outbound: createOutbound });
+  const secrets = (): SecretRing => options.secrets ?? ring.ring();
+  const deps = { settings, store, now, secrets, log, outbound: createOutbound };
+  const clients: ClientDirectory = createClientDirectory(deps);
   const liveness = createLoginLiveness(store, now);
   const addressOf = clientAddresses(settings.trustedProxies);
   const context: AuthServerContext = {
-    ...{ settings, store, keys, clients, upstreams, now, emit, log },
-    secrets: () => options.secrets ?? ring.ring(),
+    ...{ settings, store, keys, clients, upstreams, now, emit, log, secrets },
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
     random: randomBytes,
     trust: new TrustedIssuers({ issuers: [], outbound: createOutbound, addressOf, now, log }),

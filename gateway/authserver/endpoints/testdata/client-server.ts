@@ -180,7 +180,7 @@ async function makeContext(options: ServerOptions) {
   const context: AuthServerContext = {
     ...{ settings, store, keys, upstreams, now, emit, log, random: randomBytes },
     secrets: () => ring,
-    clients: createClientDirectory({ settings, store, now, log, outbound: createOutbound, delegates }),
+    clients: createClientDirectory({ settings, store, now, secrets: () => ring, log, outbound: createOutbound, delegates }),
     sessions: createSessions({ settings, store, upstreams, liveness, now, log, emit }),
     trust: new TrustedIssuers({ issuers, outbound: createOutbound, addressOf, now, log }),
     addressOf,
