@@ -62,9 +62,9 @@ export interface ClientDirectoryDeps {
 const HOUR_MS = 3_600_000;
 /**
  * Lifetimes of a client. `unused`: until its first token; `contested`: the same while the limit of clients is reached, which is
- * longer than a login attempt.
+ * longer than a login attempt. `document`: of a copy until the first token; another one is stored with a later attempt.
  */
-const LIFE_MS = { unused: 24 * HOUR_MS, contested: HOUR_MS, idle: 30 * 24 * HOUR_MS } as const;
+const LIFE_MS = { unused: 24 * HOUR_MS, contested: HOUR_MS, document: 2 * HOUR_MS, idle: 30 * 24 * HOUR_MS } as const;
 /** Shortest time between two writes of the same fact to the store. */
 const REWRITE_AFTER_MS = HOUR_MS;
 const MAX_TOLD = 10_000;
@@ -163,7 +163,7 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   const copy = async (client: Client): Promise<void> => {
     const { client_id: clientId } = client;
     if (copied.get(clientId) === client) return;
-    await store.clients.put(client, LIFE_MS.unused); // keeps the later expiry of a client in use
+    await store.clients.put(client, LIFE_MS.document); // keeps the later expiry of a client in use
     copied.dropOldest(MAX_TOLD);
     copied.set(clientId, client, REWRITE_AFTER_MS);
   };

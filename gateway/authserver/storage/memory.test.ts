@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import type { Client } from './client.ts';
 import { memoryStore } from './memory.ts';
 import { StoreUnavailable } from './store.ts';
-import { family, HOUR_MS, SPANS, attempt, unique } from './testdata/samples.ts';
+import { attempt, client, family, HOUR_MS, SPANS, unique } from './testdata/samples.ts';
 import { storeConformance } from './testdata/store-conformance.ts';
 
 const START = 1_700_000_000_000;
@@ -82,4 +83,52 @@ it('keeps 1,000 login attempts of one address, and counts neither taken nor expi
   expect([await put('a', '203.0.113.9'), await put('b', '203.0.113.9')]).toEqual([true, false]);
   now += 2_000;
   expect([await put('c', '203.0.113.9'), await put('d', '203.0.113.9')]).toEqual([true, false]);
+});
+
+/** A client whose record has more than this number of bytes. */
+const longClient = (bytes: number, over: Partial<Client> = {}): Client => {
+  const made = client(over);
+  return { ...made, metadata: { ...made.metadata, logo_uri: `https://client.example/${'x'.repeat(bytes)}` } };
+};
+
+it('row 116: limits unused registered clients by their bytes, and used ones not', async () => {
+  let now = START;
+  const { clients } = memoryStore(() => now, { maxUnusedBytes: 40_000 });
+  const register = (one = longClient(10_000), max = 1_000) => clients.register(one, HOUR_MS, max, 60_000);
+  const used = longClient(30_000);
+  await register(used);
+  await clients.renew(used.client_id, 24 * HOUR_MS);
+  const oldest = longClient(10_000);
+  expect([await register(oldest), await register(), await register(), await register()]).toEqual(
+    Array(4).fill({ kind: 'registered' }),
+  );
+  expect(await register()).toEqual({ kind: 'full', retryAfterMs: 60_000 });
+  expect(await register(longClient(10), 0)).toEqual({ kind: 'registered' });
+  now += 60_000;
+  expect(await register()).toEqual({ kind: 'registered' });
+  expect([await clients.get(oldest.client_id), await clients.get(used.client_id)]).toEqual([undefined, used]);
+  now += HOUR_MS;
+  for (let count = 0; count < 4; count += 1) expect(await register()).toEqual({ kind: 'registered' });
+  expect((await register()).kind).toBe('full');
+  expect(await clients.count()).toBe(5);
+});
+
+it('row 116: drops the oldest unused copies of documents above a limit of bytes', async () => {
+  const { clients } = memoryStore(() => START, { maxUnusedBytes: 40_000 });
+  const ids = Array.from({ length: 20 }, (_, index) => `https://client.example/${String(index)}`);
+  const copy = (client_id: string) => clients.put(longClient(9_000, { client_id, source: 'document' }), HOUR_MS);
+  const [used = '', early = '', ...others] = ids;
+  await copy(used);
+  await clients.renew(used, HOUR_MS);
+  for (const id of [early, ...others]) {
+    await copy(id);
+    await copy(used);
+  }
+  const left = await Promise.all(ids.map((id) => clients.get(id)));
+  expect(left.filter(Boolean).map((one) => one?.client_id)).toEqual([used, ...ids.slice(-4)]);
+  await copy(early); // a copy that is stored again counts once
+  await copy(early);
+  expect(await clients.get(early)).toBeDefined();
+  expect(await clients.get(ids.at(-1) ?? '')).toBeDefined();
+  expect(await clients.count()).toBe(0);
 });

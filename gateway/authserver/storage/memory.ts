@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Closed } from '../../contract/fields.ts';
-import type { Client } from './client.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { LOGIN_ATTEMPT_LIMITS, memoryLoginAttempts, type LoginAttemptLimits } from './memory-login-attempts.ts';
+import { memoryClients } from './memory-clients.ts';
 import { memoryFamilies } from './memory-families.ts';
 import type { CodeGrant, FamilyRef, UpstreamRow, User } from './records.ts';
-import type { Clients, Codes, Locks, Rates, Registrations, Store, UpstreamRows, Users } from './store.ts';
+import type { Codes, Locks, Rates, Registrations, Store, UpstreamRows, Users } from './store.ts';
 import { msPerUse, upstreamLock } from './store.ts';
 import { defineStore } from './variant.ts';
 
@@ -27,22 +27,29 @@ export const memory = defineStore({
 export interface MemoryLimits {
   readonly loginAttempts: LoginAttemptLimits;
   readonly maxFamilies: number;
+  /** Most bytes of unused registered clients, and of unused copies of documents. */
+  readonly maxUnusedBytes: number;
   readonly maxRateKeys: number;
 }
 
 /** Logins remembered per user. */
 const LOGINS_KEPT = 256;
-const LIMITS: MemoryLimits = { loginAttempts: LOGIN_ATTEMPT_LIMITS, maxFamilies: 100_000, maxRateKeys: 100_000 };
+const LIMITS: MemoryLimits = {
+  loginAttempts: LOGIN_ATTEMPT_LIMITS,
+  maxFamilies: 100_000,
+  maxUnusedBytes: 32 * 1024 * 1024,
+  maxRateKeys: 100_000,
+};
 
 /** Returns a store in the memory of this process. @param now ms since the epoch. */
 export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {}): Store {
-  const { loginAttempts, maxFamilies, maxRateKeys } = { ...LIMITS, ...limits };
+  const { loginAttempts, maxFamilies, maxUnusedBytes, maxRateKeys } = { ...LIMITS, ...limits };
   const locks = memoryLocks(now);
   return {
     loginAttempts: memoryLoginAttempts(now, loginAttempts),
     codes: memoryCodes(now),
     ...memoryFamilies(now, maxFamilies),
-    clients: memoryClients(now),
+    clients: memoryClients(now, maxUnusedBytes),
     users: memoryUsers(),
     upstreamTokens: memoryUpstreamTokens(now, locks.held),
     registrations: memoryRegistrations(),
@@ -71,46 +78,6 @@ function memoryCodes(now: () => number): Codes {
       const family = used.get(code);
       return family ? { kind: 'used', family } : { kind: 'unknown' };
     },
-  };
-}
-
-function memoryClients(now: () => number): Clients {
-  const registered = new ExpiringMap<Client>(now);
-  /** Registration times of clients that were never renewed, oldest first. */
-  const unused = new ExpiringMap<number>(now);
-  const documents = new ExpiringMap<Client>(now);
-  const mapOf = (clientId: string): ExpiringMap<Client> => (registered.has(clientId) ? registered : documents);
-  return {
-    async register(client, ttlMs, max, keepMs = ttlMs) {
-      if (registered.has(client.client_id) || documents.has(client.client_id)) return { kind: 'exists' };
-      const { size, nextMs } = max > 0 && registered.size >= max ? registered.census() : { size: 0, nextMs: 0 };
-      if (max > 0 && size >= max) {
-        const [oldest, at] = unused.oldest() ?? ['', Infinity];
-        if (at + keepMs > now()) return { kind: 'full', retryAfterMs: Math.min(nextMs, at + keepMs - now()) };
-        registered.delete(oldest);
-        unused.delete(oldest);
-      }
-      registered.set(client.client_id, client, ttlMs);
-      unused.set(client.client_id, now(), ttlMs);
-      return { kind: 'registered' };
-    },
-    async put(client, ttlMs) {
-      const map = mapOf(client.client_id);
-      map.set(client.client_id, client, Math.max(ttlMs, map.remainingMs(client.client_id)));
-    },
-    get: async (clientId) => mapOf(clientId).get(clientId),
-    async renew(clientId, ttlMs) {
-      const map = mapOf(clientId);
-      const client = map.get(clientId);
-      if (client) map.set(clientId, client, ttlMs);
-      unused.delete(clientId);
-      return client !== undefined;
-    },
-    async delete(clientId) {
-      unused.delete(clientId);
-      return mapOf(clientId).delete(clientId);
-    },
-    count: async () => registered.census().size,
   };
 }
 

@@ -257,6 +257,16 @@ describe('many client ids at once', () => {
     expect((await again).ok).toBe(true);
   });
 
+  it('row 116: of 30 hosts that never answer leave room for others', () => {
+    const outbound = (options: OutboundOptions) => createOutbound(options);
+    const hosts = new ClientHosts({ hosts: HOSTS, outbound });
+    onEnd(() => hosts.close());
+    for (let host = 0; host < 30; host += 1)
+      for (const path of ['a', 'b']) expect(hosts.slot(`https://slow-${String(host)}.example/${path}`)).toBeDefined();
+    expect(hosts.slot('https://slow-1.example/c')).toBeUndefined();
+    expect(hosts.slot('https://client.example/client.json')).toBeDefined();
+  });
+
   it('share ten slots over all hosts', () => {
     const slots = new FetchSlots({ overall: 10, perHost: 2 });
     const taken = Array.from({ length: 30 }, (_, index) => slots.take(`h${String(index % 15)}`));

@@ -14,7 +14,8 @@ export type JsonText =
   | { readonly ok: false; readonly reason: string };
 
 const TIMEOUT_MS = 5_000;
-const SLOTS = { overall: 10, perHost: 2 };
+/** So many that slow hosts of a few addresses, each with its own budget of fetches, cannot take them all. */
+const SLOTS = { overall: 100, perHost: 2 };
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/u;
 
 /** Requests to URLs that clients name. Documents and keys share the limit of running requests. */
