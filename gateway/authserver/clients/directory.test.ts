@@ -25,7 +25,8 @@ function world({ documents = true, deniedHosts = [] as readonly string[] } = {})
   const store = memoryStore(now);
   const published = { ...DOCUMENTS, hosts: { ...DOCUMENTS.hosts, deniedHosts } };
   const limit = { capacity: 10, perSecond: 10 / 60 };
-  const settings: Pick<AuthServerSettings, 'clients' | 'limits'> = {
+  const settings: Pick<AuthServerSettings, 'clients' | 'limits' | 'urls'> = {
+    urls: { issuer: 'https://gateway.example' },
     clients: { metadata: METADATA_RULES, maxRegistered: 0, ...(documents && { documents: published }) },
     limits: {
       ...{ authorizationsPerAddress: limit, registrationsPerAddress: limit, registrations: limit },

@@ -47,7 +47,7 @@ export interface ClientDirectory {
 }
 
 export interface ClientDirectoryDeps {
-  readonly settings: Pick<AuthServerSettings, 'clients' | 'limits'>;
+  readonly settings: Pick<AuthServerSettings, 'clients' | 'limits' | 'urls'>;
   readonly store: Pick<Store, 'clients' | 'rates'>;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -106,7 +106,7 @@ type Registered = Pick<ClientDirectory, 'register' | 'renew' | 'delete'> & {
 
 /** Registered clients: in the store or, as long as they are unused, in their client id. */
 function registeredClients({ settings, store: { clients }, now, secrets }: ClientDirectoryDeps): Registered {
-  const sealed = createSealedClients({ secrets, now, lifeMs: LIFE_MS.unused });
+  const sealed = createSealedClients({ urls: settings.urls, secrets, now, lifeMs: LIFE_MS.unused });
   const renewed = new ExpiringMap<true>(now);
   return {
     async registered(clientId) {

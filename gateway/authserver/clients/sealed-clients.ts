@@ -1,5 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
+import type { ServerUrls } from '../core/metadata.ts';
 import type { SecretRing } from '../core/opaque-token.ts';
 import type { Client } from '../storage/client.ts';
 import { createSealer } from '../storage/sealing.ts';
@@ -15,6 +16,8 @@ export interface SealedClients {
 }
 
 export interface SealedClientsDeps {
+  /** Servers with other issuers may share the secrets, but no clients. */
+  readonly urls: Pick<ServerUrls, 'issuer'>;
   /** Returns the current HMAC secrets. */
   readonly secrets: () => SecretRing;
   /** ms since the epoch. */
@@ -26,10 +29,8 @@ export interface SealedClientsDeps {
 const PREFIX = 'vcl_';
 /** Separates the key of the seal from the rest. No stored client has one in its id. */
 const MARK = '.';
-/** Purpose of the seal. */
-const NAME = 'client';
-/** More than the body of a registration can contain. */
-const MAX_TEXT_BYTES = 65_536;
+/** Twice the longest body of a registration. */
+const MAX_TEXT_BYTES = 131_072;
 
 /**
  * Usual parts of registrations, the most usual ones last. They halve the length of the ids. Another text here makes the
@@ -48,13 +49,14 @@ const DICTIONARY = Buffer.from(
 /** Returns true for a client id that was made to contain its client. */
 export const isSealedClient = (clientId: string): boolean => clientId.startsWith(PREFIX) && clientId.includes(MARK);
 
-export function createSealedClients({ secrets, now, lifeMs }: SealedClientsDeps): SealedClients {
+export function createSealedClients({ urls, secrets, now, lifeMs }: SealedClientsDeps): SealedClients {
   const sealer = createSealer(secrets);
+  const purpose = (): string => `client ${urls.issuer}`;
   const leftMs = ({ issuedAt }: Client): number => issuedAt + lifeMs - now();
 
   const open = (clientId: string): Client | undefined => {
     if (!isSealedClient(clientId) || clientId.length > MAX_CLIENT_ID_LENGTH) return undefined;
-    const packed = sealer.openBytes(NAME, clientId.slice(PREFIX.length));
+    const packed = sealer.openBytes(purpose(), clientId.slice(PREFIX.length));
     const client = packed && unpacked(packed, clientId);
     return client && leftMs(client) > 0 ? client : undefined;
   };
@@ -62,7 +64,7 @@ export function createSealedClients({ secrets, now, lifeMs }: SealedClientsDeps)
   return {
     open,
     seal(client) {
-      const id = `${PREFIX}${sealer.seal(NAME, pack(client))}`;
+      const id = `${PREFIX}${sealer.seal(purpose(), pack(client))}`;
       return id.length <= MAX_CLIENT_ID_LENGTH ? { ...client, client_id: id } : undefined;
     },
     remainingMs(clientId) {

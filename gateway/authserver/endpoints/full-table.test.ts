@@ -178,14 +178,16 @@ describe('row 115: a client id that contains its registration', () => {
     expect([reply.status, reply.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"']);
   });
 
-  it('works at a replica with the same secrets, and while an older secret of them is kept', async () => {
+  it('works at a replica with the same secrets while they are kept, and at no other server', async () => {
     const old = newSecrets();
     const made = await register(await fullServer({ secrets: old }));
     const [fresh] = newSecrets();
     const rings: readonly SecretRing[] = [old, [fresh, ...old], [fresh]];
     const servers = await Promise.all(rings.map((secrets) => clientServer({ settings: SMALL, secrets })));
+    const neighbour = { ...SMALL, urls: { issuer: 'https://other.example/team' } };
+    servers.push(await clientServer({ settings: neighbour, secrets: old }));
     const statuses = servers.map(async (server) => (await managed(server, made, 'GET')).status);
-    expect(await Promise.all(statuses)).toEqual([200, 200, 401]);
+    expect(await Promise.all(statuses)).toEqual([200, 200, 401, 401]);
   });
 
   it('stays valid after its first login, even without the secret that sealed it', async () => {
