@@ -12,8 +12,11 @@ const NAME_LENGTH = 16;
 const MARK = '~';
 /** Login attempts that one browser may have at once. */
 const MAX_FLOWS = 16;
-/** Limit for all values together: browsers send them with every request, and proxies reject header lines above 8 KiB. */
-const MAX_BYTES = 4_096;
+/**
+ * Limit for all cookies together: browsers send them with every request, beside up to 30 remembered consents of 143 bytes, and
+ * proxies reject header lines above 8 KiB.
+ */
+const MAX_BYTES = 3_800;
 /** Browsers drop cookies above 4 KiB, including name and attributes. */
 const MAX_SEALED = 3_600;
 /** Cookies that one response removes: each takes a header line. */
@@ -66,14 +69,17 @@ function setFlowCookie(
 function makeRoom(req: Request, res: Response, kept: string, value: string, rules: CookieRules): void {
   const others = cookiesLike(req, cookieName(NAME, rules)).filter(([name]) => name !== kept && /^[\w-]+$/u.test(name));
   let count = others.length + 1;
-  let bytes = others.reduce((sum, [, other]) => sum + other.length, value.length);
+  let bytes = others.reduce((sum, [name, other]) => sum + bytesOf(name, other), bytesOf(kept, value));
   for (const [name, other] of others.slice(0, MAX_DROPPED)) {
     if (count <= MAX_FLOWS && bytes <= MAX_BYTES) return;
     setCookie(res, name, '', { ...rules, maxAgeSeconds: 0 });
     count -= 1;
-    bytes -= other.length;
+    bytes -= bytesOf(name, other);
   }
 }
+
+/** Returns the length of a cookie in the header, with its separators. */
+const bytesOf = (name: string, value: string): number => name.length + value.length + '=; '.length;
 
 /** Returns the cookie of this login attempt, or undefined if the browser does not have it. */
 export function flowCookieOf(
