@@ -54,6 +54,8 @@ describe('a document of a client with keys', () => {
   it.each<[string, object]>([
     ['no key', {}],
     ['keys in two places', { jwks: { keys: [jwk] }, jwks_uri: KEYS_URL }],
+    ['an RSA key of 8,256 bits', { jwks: { keys: [jwk, { ...signing.jwk, n: 'x'.repeat(1_376) }] } }],
+    ['an RSA key with an exponent of 72 bits', { jwks: { keys: [{ ...signing.jwk, e: 'AQAAAAAAAAAB' }] } }],
     ['a key instead of a set', { jwks: jwk }],
     ['a list instead of a set', { jwks: [jwk] }],
     ['an empty set', { jwks: { keys: [] } }],

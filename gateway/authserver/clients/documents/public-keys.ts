@@ -16,6 +16,12 @@ const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 /** Members of public keys (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). */
 const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'use', 'key_ops', 'crv', 'x', 'y', 'n', 'e'];
 
+/** Characters of a modulus of 8,192 bits and of an exponent of 48 bits. Each check of a signature costs more with longer ones. */
+const MAX_RSA = { n: 1_368, e: 8 };
+
+const isHuge = ({ n, e }: JsonObject): boolean =>
+  (typeof n === 'string' && n.length > MAX_RSA.n) || (typeof e === 'string' && e.length > MAX_RSA.e);
+
 /** Reads the keys that a client has published. Rejects a set with a secret key, since it is compromised. */
 export async function readPublicKeys(document: unknown): Promise<Reading<PublicKeys>> {
   const keys: unknown = isObject(document) ? document['keys'] : undefined;
@@ -24,6 +30,7 @@ export async function readPublicKeys(document: unknown): Promise<Reading<PublicK
   if (!keys.every(isObject)) return { ok: false, reason: 'has an entry that is not a key' };
   if (keys.some((key) => SECRET_MEMBERS.some((name) => Object.hasOwn(key, name))))
     return { ok: false, reason: 'has a secret key: create new keys' };
+  if (keys.some(isHuge)) return { ok: false, reason: 'has an RSA key of more than 8192 bits, or with a long exponent' };
   const jwks: ClientKeySet = { keys: keys.map(publicPart) };
   try {
     return { ok: true, value: { jwks, set: await keySetOf(jwks) } };
