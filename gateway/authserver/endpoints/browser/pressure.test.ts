@@ -161,7 +161,7 @@ describe('cookies of login attempts', () => {
         await browser.visit(server.authorizeUrl());
         longest = Math.max(longest, headerLength());
       }
-      atCorp = await server.toProvider(browser, { scope: 'openid tools' });
+      await server.toProvider(browser, { scope: 'openid tools' });
       atCorp = await server.toProvider(browser, { scope: 'openid tools', state: 's'.repeat(carried * 200) });
     }
     expect(longest).toBeGreaterThan(7_000);
