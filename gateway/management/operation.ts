@@ -12,6 +12,8 @@ export const TAGS = ['clients', 'groups', 'registry', 'secrets', 'skills', 'work
 export interface ManagementError extends DeclaredError {
   /** Sent as `{"code", "message"}` instead of plain text. */
   readonly isStructured?: boolean;
+  /** Further members of the structured answer. */
+  readonly members?: Readonly<Record<string, TSchema>>;
 }
 
 /** Successful answer. */

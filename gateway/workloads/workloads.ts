@@ -1,4 +1,5 @@
 import type { RunConfig } from '../contract/run-config/run-config.ts';
+import type { FromRegistry } from './definition/registry-entry.ts';
 import type { NewWorkload, WorkloadSettings } from './definition/settings.ts';
 
 /** States of a workload, as the API writes them. */
@@ -54,13 +55,23 @@ export interface LogOptions {
 export interface Placed {
   readonly name: string;
   readonly port: number;
+  /** Settings that the workload has from a registry entry; absent without one. */
+  readonly from_registry?: FromRegistry;
+}
+
+/** New settings, and those of them that come from a registry entry. */
+export interface DerivedSettings {
+  readonly settings: WorkloadSettings;
+  readonly from?: FromRegistry;
 }
 
 /** New settings, or a function that derives them from the stored ones: no other edit comes between. */
-export type Edit = WorkloadSettings | ((stored: RunConfig) => WorkloadSettings);
+export type Edit = WorkloadSettings | ((stored: RunConfig) => DerivedSettings);
 
-export const settingsOf = (edit: Edit, stored: RunConfig): WorkloadSettings =>
-  typeof edit === 'function' ? edit(stored) : edit;
+export const derivedSettings = (edit: Edit, stored: RunConfig): DerivedSettings =>
+  typeof edit === 'function' ? edit(stored) : { settings: edit };
+
+export const settingsOf = (edit: Edit, stored: RunConfig): WorkloadSettings => derivedSettings(edit, stored).settings;
 
 /**
  * Workloads that the management API manages: on this machine, or as MCPServers of a cluster. Methods reject with

@@ -13,14 +13,19 @@ import { startManagement, type Management } from './management-process.ts';
 const IMAGE = 'registry.example.com/time:1';
 const shared = sharedOperator();
 
-/** Writes a registry of one remote server that reads a header. */
+/** Writes a registry of a remote server that reads a header, and of an image that its publisher gives all hosts and a variable. */
 async function registryFile(scope: Scope): Promise<string> {
   const header = { name: 'X-Key', description: 'Key of the team.', isRequired: true };
   const remotes = [{ type: 'streamable-http', url: 'https://mcp.example.com/mcp', headers: [header] }];
   const server = { name: 'com.example/described', description: 'Example.', version: '1.0.0', remotes };
+  const environmentVariables = [{ name: 'NODE_OPTIONS', default: '--require=/none.cjs' }];
+  const packages = [{ registryType: 'oci', identifier: IMAGE, transport: { type: 'stdio' }, environmentVariables }];
+  const permissions = { network: { outbound: { insecure_allow_all: true } } };
+  const _meta = { 'io.modelcontextprotocol.registry/publisher-provided': { vendor: { [IMAGE]: { permissions } } } };
+  const wide = { name: 'com.example/wide', description: 'Example.', version: '1.0.0', packages, _meta };
   const path = join(await temporaryFolder(scope), 'registry.json');
   const meta = { last_updated: '2026-01-01T00:00:00Z' };
-  await writeFile(path, JSON.stringify({ version: '1.0.0', meta, data: { servers: [server] } }));
+  await writeFile(path, JSON.stringify({ version: '1.0.0', meta, data: { servers: [server, wide] } }));
   return path;
 }
 
@@ -195,6 +200,20 @@ describe('workloads of a cluster', () => {
       'example.org/owner': 'me',
       'management.vmcp.dev/registry-server-name': registry_server_name,
     });
+  });
+
+  it('row 101: get no access from a registry entry that the request does not repeat', async () => {
+    expect((await send('PUT', '/registry/default', { local_path: await registryFile(scope) })).status).toBe(200);
+    const body = { name: 'wide', registry: 'default', server: 'com.example/wide' };
+    const { status, json } = await send('POST', '/workloads', body);
+    const permission_profile = { network: { outbound: { insecure_allow_all: true } } };
+    const confirm = { permission_profile, env_vars: { NODE_OPTIONS: '--require=/none.cjs' } };
+    expect([status, json]).toMatchObject([422, { code: 'confirmation_required', confirm }]);
+    expect((await send('GET', '/workloads/wide')).status).toBe(404);
+    const created = await send('POST', '/workloads', { ...body, permission_profile, env_vars: { NODE_OPTIONS: '' } });
+    const settings = { image: IMAGE, transport: 'stdio' };
+    expect([created.status, created.json['from_registry']]).toEqual([201, { server: body.server, settings }]);
+    expect((await send('DELETE', '/workloads/wide')).status).toBe(202);
   });
 
   it.each([

@@ -30,11 +30,14 @@ export class OperationError extends Error {
   readonly code: string;
   /** Replaces the declared message. The client reads it. */
   readonly detail: string | undefined;
+  /** Further members of a structured answer, which the operation declares. */
+  readonly members: Readonly<Record<string, unknown>>;
 
-  constructor(code: string, detail?: string) {
+  constructor(code: string, detail?: string, members: Readonly<Record<string, unknown>> = {}) {
     super(detail ?? code);
     this.name = 'OperationError';
     this.code = code;
     this.detail = detail;
+    this.members = members;
   }
 }

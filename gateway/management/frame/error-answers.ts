@@ -16,6 +16,8 @@ export interface ErrorAnswer {
   readonly message: string;
   /** Sent as `{"code", "message"}` instead of plain text. */
   readonly isStructured: boolean;
+  /** Further members of a structured answer. */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /** Error of an operation that would open one stream too many. */
@@ -53,12 +55,22 @@ export function sendError(req: Request, res: Response, answer: ErrorAnswer): voi
 export const wantsProblem = ({ headers }: Request): boolean =>
   (headers.accept ?? '').toLowerCase().includes('application/problem+json');
 
-function encode(req: Request, { status, code, message, isStructured }: ErrorAnswer): [type: string, text: string] {
+function encode(
+  req: Request,
+  { status, code, message, isStructured, members }: ErrorAnswer,
+): [type: string, text: string] {
   if (wantsProblem(req)) {
-    const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? '', status, detail: message, code };
+    const problem = {
+      type: 'about:blank',
+      title: STATUS_CODES[status] ?? '',
+      status,
+      detail: message,
+      code,
+      ...members,
+    };
     return ['application/problem+json', `${JSON.stringify(problem)}\n`];
   }
-  if (isStructured) return ['application/json', `${JSON.stringify({ code, message })}\n`];
+  if (isStructured) return ['application/json', `${JSON.stringify({ code, message, ...members })}\n`];
   if (status === 504 && message === '') return ['text/plain; charset=utf-8', ''];
   return ['text/plain; charset=utf-8', `${message}\n`];
 }
@@ -69,11 +81,14 @@ function declaredAnswer(operation: ManagementOperation, thrown: unknown): ErrorA
   return thrown instanceof OperationError ? operationAnswer(operation, thrown) : undefined;
 }
 
-function operationAnswer(operation: ManagementOperation, { code, detail }: OperationError): ErrorAnswer | undefined {
+function operationAnswer(
+  operation: ManagementOperation,
+  { code, detail, members }: OperationError,
+): ErrorAnswer | undefined {
   const declared = Object.hasOwn(operation.errors, code) ? operation.errors[code] : undefined;
   if (!declared) return undefined;
   const isStructured = operation.hasStructuredErrors === true || declared.isStructured === true;
-  return { status: declared.status, code, message: detail ?? declared.message, isStructured };
+  return { status: declared.status, code, message: detail ?? declared.message, isStructured, members };
 }
 
 function requestAnswer(operation: ManagementOperation, { fault }: RequestError): ErrorAnswer {

@@ -180,16 +180,23 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
 function errorResponse({ hasStructuredErrors = false }: ManagementOperation, errors: readonly CodedError[]): Json {
   const own = errors.filter((error) => !REFUSALS.includes(error));
   const isText = !hasStructuredErrors && own.some(({ isStructured = false }) => !isStructured);
+  const added = Object.fromEntries(own.flatMap(({ members = {} }) => Object.entries(members)));
   const json = [
-    ...(own.some(({ isStructured = hasStructuredErrors }) => isStructured) ? ['Error'] : []),
-    ...(own.length < errors.length ? ['Refusal'] : []),
-  ].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+    ...(own.some(({ isStructured = hasStructuredErrors }) => isStructured) ? [withMembers('Error', added)] : []),
+    ...(own.length < errors.length ? [withMembers('Refusal')] : []),
+  ];
   return {
     description: errors.map(({ code, message }) => `\`${code}\`: ${message}.`).join(' '),
     content: {
       ...(isText && { 'text/plain': { schema: { type: 'string' } } }),
       ...(json.length > 0 && { 'application/json': { schema: json.length === 1 ? json[0] : { anyOf: json } } }),
-      ...(own.length > 0 && { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }),
+      ...(own.length > 0 && { 'application/problem+json': { schema: withMembers('Problem', added) } }),
     },
   };
+}
+
+/** Returns a schema by its name, with further members. */
+function withMembers(name: string, properties: Json = {}): Json {
+  const named = { $ref: `#/components/schemas/${name}` };
+  return Object.keys(properties).length === 0 ? named : { allOf: [named, { type: 'object', properties }] };
 }

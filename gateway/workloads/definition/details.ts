@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { text } from '../../contract/optional.ts';
 import { PermissionProfile } from '../../contract/permission-profile.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { readReference } from './run-config-of.ts';
@@ -29,6 +30,7 @@ export const WorkloadDetails = Type.Object(
       ]),
     ).properties,
     authz_config: Type.String({ description: 'Always empty.' }),
+    registry_server: text('Registry entry that gave the settings which the request left out.'),
     permission_profile: Type.Unsafe<PermissionProfile | null>({ ...PermissionProfile, type: ['object', 'null'] }),
     ...Type.Pick(WorkloadSettings, [
       'url',
@@ -72,6 +74,7 @@ export function detailsOf(config: RunConfig): WorkloadDetails {
     permission_profile: config.permission_profile ?? null,
     ...(config.remote_url && { url: config.remote_url }),
     ...(config.group && { group: config.group }),
+    ...(config.registry_server_name && { registry_server: config.registry_server_name }),
     ...(headers.length > 0 && { headers: headers.map((header) => ({ ...header, name: header.name ?? '' })) }),
     ...(forward && { header_forward: forward }),
     ...(config.allow_container_gateway && { allow_container_gateway: true }),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withEntry, type RegistryEntry } from './registry-entry.ts';
+import { takenFrom, withEntry, type RegistryEntry } from './registry-entry.ts';
 import type { WorkloadSettings } from './settings.ts';
 
 const entry: RegistryEntry = {
@@ -32,4 +32,26 @@ it.each<[string, WorkloadSettings, RegistryEntry, WorkloadSettings]>([
   ],
 ])('fills in an entry beside %s', (_, settings, from, expected) => {
   expect(withEntry(settings, from)).toEqual(expected);
+});
+
+it('names the settings that it takes from the entry, without those of the request', () => {
+  expect(takenFrom({ transport: 'stdio', env_vars: { OWN: '1' } }, entry)).toEqual({
+    ...{ image: 'a:1', target_port: 80, cmd_arguments: ['-v'], env_vars: { LEVEL: 'info' } },
+  });
+  expect(takenFrom({ env_vars: { LEVEL: '' } }, entry)).not.toHaveProperty('env_vars');
+});
+
+it('row 102: takes no member that the settings of an entry do not have', () => {
+  const reference = { name: 'github-token', target: 'bearer_token' };
+  const login = { issuer: 'https://i', bearer_token: reference, client_secret: reference, skip_browser: true };
+  const files = { bearer_token_file: '/home/me/.ssh/id', client_secret_file: '/a', cached_refresh_token_ref: 'a' };
+  const given = {
+    ...{ name: 'r', url: 'https://r.example', oauth_config: { ...login, ...files } },
+    ...{ permissions: { read: ['/a'], other: true }, headers: [{ name: 'X-A', other: 1 }] },
+  };
+  expect(takenFrom({}, given)).toEqual({
+    ...{ url: 'https://r.example', oauth_config: { issuer: 'https://i' } },
+    ...{ permission_profile: { read: ['/a'] }, headers: [{ name: 'X-A' }] },
+  });
+  expect(given.oauth_config).toHaveProperty('bearer_token_file');
 });

@@ -1,5 +1,7 @@
+import { Value } from 'typebox/value';
+import { Type, type Static, type TSchema } from 'typebox';
 import type { PermissionProfile } from '../../contract/permission-profile.ts';
-import type { WorkloadSettings } from './settings.ts';
+import { EntryLogin, WorkloadSettings } from './settings.ts';
 
 /** Server of a registry, as far as it gives defaults to a workload. Either `image` or `url` is set. */
 export interface RegistryEntry {
@@ -18,27 +20,64 @@ export interface RegistryEntry {
     readonly default?: string;
   }[];
   readonly headers?: WorkloadSettings['headers'];
-  readonly oauth_config?: WorkloadSettings['oauth_config'];
+  readonly oauth_config?: EntryLogin;
 }
+
+/** Settings that a workload has from its registry entry. */
+export const FromRegistry = Type.Object(
+  {
+    server: Type.String({ description: 'Name of the registry entry.' }),
+    settings: Type.Object(
+      {
+        ...Type.Pick(WorkloadSettings, [
+          ...(['image', 'url', 'transport', 'target_port', 'cmd_arguments', 'env_vars'] as const),
+          ...(['permission_profile', 'headers'] as const),
+        ]).properties,
+        oauth_config: Type.Optional(EntryLogin),
+      },
+      { description: 'Settings that the entry has chosen, with their values.' },
+    ),
+  },
+  { description: 'Settings that came from a registry entry and not from a request.' },
+);
+export type FromRegistry = Static<typeof FromRegistry>;
 
 /** Fills in what the settings leave out. Variables of the settings replace the defaults of the same name. */
 export function withEntry(settings: WorkloadSettings, entry: RegistryEntry): WorkloadSettings {
-  const { image, url, transport, args, target_port, permissions, headers, oauth_config } = entry;
-  const variables = (entry.env_vars ?? []).flatMap((variable) =>
-    variable.default === undefined ? [] : [[variable.name, variable.default] as const],
-  );
+  const { env_vars: variables, ...taken } = takenFrom(settings, entry);
+  return { ...settings, ...taken, env_vars: { ...variables, ...settings.env_vars } };
+}
+
+/** Returns the settings that a workload takes from its entry: those that the request leaves out, and the image or URL. Pure. */
+export function takenFrom(settings: WorkloadSettings, entry: RegistryEntry): WorkloadSettings {
+  const { image, url, transport, args, target_port } = entry;
+  const variables = defaultsOf(entry).filter(([name]) => !Object.hasOwn(settings.env_vars ?? {}, name));
   const defaults: WorkloadSettings = {
     ...(transport !== undefined && { transport }),
     ...(args && { cmd_arguments: [...args] }),
     ...(target_port !== undefined && { target_port }),
-    ...(permissions && { permission_profile: permissions }),
-    ...(headers && { headers }),
-    ...(oauth_config && { oauth_config }),
+    ...(entry.permissions && { permission_profile: profileOf(entry) }),
+    ...(entry.headers && { headers: declared(WorkloadSettings.properties.headers, entry.headers) }),
+    ...(entry.oauth_config && { oauth_config: declared(EntryLogin, entry.oauth_config) }),
   };
+  const missing = Object.entries(defaults).filter(([name]) => settings[name as keyof WorkloadSettings] === undefined);
   return {
-    ...defaults,
-    ...settings,
+    ...Object.fromEntries(missing),
     ...(image === undefined ? { url: url ?? '' } : { image }),
-    env_vars: { ...Object.fromEntries(variables), ...settings.env_vars },
+    ...(variables.length > 0 && { env_vars: Object.fromEntries(variables) }),
   };
 }
+
+/** Lists the variables for which the entry has a value. */
+export const defaultsOf = ({ env_vars: variables = [] }: Pick<RegistryEntry, 'env_vars'>): [string, string][] =>
+  variables.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]]));
+
+/** Returns the profile of an entry; empty without one. */
+export const profileOf = ({ permissions = {} }: Pick<RegistryEntry, 'permissions'>): PermissionProfile =>
+  declared(WorkloadSettings.properties.permission_profile, permissions);
+
+/**
+ * Removes the members that the schema does not have. A publisher chooses all members of an entry: a run configuration has more,
+ * such as files and secrets of the user that a login sends.
+ */
+const declared = <Shape>(schema: TSchema, value: Shape): Shape => Value.Clean(schema, structuredClone(value)) as Shape;

@@ -36,6 +36,10 @@ const RemoteLogin = Type.Object(
   { description: 'Login at a remote server.' },
 );
 
+/** Login that a registry entry describes: without secrets of the user, and without decisions about their browser. */
+export const EntryLogin = Type.Omit(RemoteLogin, ['client_secret', 'bearer_token', 'skip_browser']);
+export type EntryLogin = Static<typeof EntryLogin>;
+
 const Oidc = Type.Object(
   {
     issuer: text('Issuer of the tokens.'),

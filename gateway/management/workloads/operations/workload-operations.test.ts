@@ -119,6 +119,17 @@ describe('errors of the store', () => {
     },
   );
 
+  it('row 101: answers 422 with the settings of an entry that the request must repeat', async () => {
+    const { workloads, send } = await start();
+    const confirm = { permission_profile: { write: ['/etc'] } };
+    const body = { name: 'echo', registry: 'default', server: 'echo' };
+    workloads.failure = new OperationError('confirmation_required', 'because', { confirm });
+    const { json } = await send('POST', '/workloads', body);
+    expect(json).toMatchObject({ status: 422, code: 'confirmation_required', detail: 'because', confirm });
+    const { errors } = OPERATIONS.find(({ id }) => id === 'createWorkload')!;
+    expect(Value.Errors(errors['confirmation_required']!.members!['confirm']!, confirm)).toEqual([]);
+  });
+
   const ofEdit = codes.filter(([code]) => !['workload_exists', 'server_not_found'].includes(code));
   it.each(ofEdit)('answers %s of an edit', async (code, { status }) => {
     const { workloads, send } = await start();

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
+import { FromRegistry } from '../../../workloads/definition/registry-entry.ts';
 import { WORKLOAD_NAME } from '../../../workloads/definition/settings.ts';
+import { CONFIRMATION_ERRORS } from '../../../workloads/definition/confirmation/confirmation.ts';
 import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
 import { READING_ERRORS } from '../../registry/registry-errors.ts';
 
@@ -39,10 +41,16 @@ export const SETTINGS_ERRORS = {
 };
 
 /** Errors of settings that name an entry of the registry. */
-export const REGISTRY_ERRORS = { server_not_found, ...READING_ERRORS };
+export const REGISTRY_ERRORS = { server_not_found, ...CONFIRMATION_ERRORS, ...READING_ERRORS };
 
 /** Port of a workload that was created or changed. */
 export const PlacedAnswer = Type.Object({
   name: Type.String({ description: 'Name of the workload.' }),
   port: Type.Integer({ description: 'Port on which clients reach it; 0 before one is chosen.' }),
+});
+
+/** As `PlacedAnswer`, with the settings that a registry entry has chosen. */
+export const PlacedFromRegistry = Type.Object({
+  ...PlacedAnswer.properties,
+  from_registry: Type.Optional(FromRegistry),
 });

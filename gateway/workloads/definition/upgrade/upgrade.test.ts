@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import type { RegistryEntry } from '../registry-entry.ts';
-import { missingVariables, upgradeCheckOf, upgradeSettings } from './upgrade.ts';
+import { missingVariables, upgradeCheckOf, upgradeSettings, upgradeToConfirm } from './upgrade.ts';
 
 const config = (members: Partial<RunConfig> = {}): RunConfig => ({
   schema_version: 'v0.1.0',
@@ -69,6 +69,7 @@ describe('upgradeCheckOf', () => {
     ['not-registry-sourced', config({ registry_server_name: '' }), entry()],
     ['server-not-found', config(), undefined],
     ['unknown', config(), entry({ url: 'https://a.example/mcp', image: undefined as never })],
+    ['unknown', config(), entry({ image: 'npx://time' })],
   ])('has the status %s and a reason', (status, given, found) => {
     const { reason = '', ...check } = upgradeCheckOf(given, found);
     expect([check.status, reason.length > 20, check.candidate_image]).toEqual([status, true, undefined]);
@@ -98,6 +99,61 @@ describe('upgradeSettings', () => {
     expect(upgradeSettings(config({ remote_url: 'https://a.example/mcp' }), now, {})).toEqual({
       url: 'https://b.example/mcp',
     });
+  });
+});
+
+describe('row 103: upgradeToConfirm', () => {
+  const profile = { write: ['/data'] };
+  const wide = entry({ permissions: profile, env_vars: [{ name: 'NODE_OPTIONS', default: '--x' }, ...VARIABLES] });
+
+  it('lists the access and the variables that the workload has not, with those of the request', () => {
+    expect(upgradeToConfirm(config(), wide, { env: { KEY: 'k' } })).toEqual({
+      paths: ['permission_profile.write', 'env.NODE_OPTIONS'],
+      settings: { permission_profile: profile, env: { KEY: 'k', NODE_OPTIONS: '--x' } },
+    });
+    expect(upgradeCheckOf(config(), wide).confirm).toEqual({
+      permission_profile: profile,
+      env: { NODE_OPTIONS: '--x' },
+    });
+  });
+
+  it.each<[string, Partial<RunConfig>, object]>([
+    ['the request sets', {}, { permission_profile: {}, env: { NODE_OPTIONS: '' } }],
+    ['the workload has', { permission_profile: profile, env_vars: { NODE_OPTIONS: '' } }, {}],
+    ['a secret sets', { permission_profile: profile, secrets: ['a,target=NODE_OPTIONS'] }, {}],
+  ])('lists nothing that %s', (_who, present, request) => {
+    expect(upgradeToConfirm(config(present), wide, request)).toBeUndefined();
+    expect(upgradeSettings(config(present), wide, request).permission_profile).toEqual(
+      'permission_profile' in request ? {} : undefined,
+    );
+  });
+
+  it('lists the URL of another server that would get a credential of the user', () => {
+    const present = {
+      image: '',
+      remote_url: 'https://a.example/mcp',
+      header_forward: { add_plaintext_headers: { A: 'b' } },
+    };
+    const { image: _image, ...moved } = entry({ url: 'https://b.example/mcp' });
+    const expected = { paths: ['url'], settings: { url: 'https://b.example/mcp' } };
+    expect(upgradeToConfirm(config(present), moved, {})).toEqual(expected);
+    const bearer = {
+      ...present,
+      header_forward: undefined as never,
+      remote_auth_config: { bearer_token: 'a,target=b' },
+    };
+    expect(upgradeToConfirm(config(bearer), moved, {})).toEqual(expected);
+    expect(upgradeToConfirm(config(present), moved, { url: 'https://b.example/mcp' })).toBeUndefined();
+    expect(upgradeToConfirm(config(present), { ...moved, url: 'https://a.example/v2' }, {})).toBeUndefined();
+    expect(upgradeToConfirm(config({ image: '', remote_url: present.remote_url }), moved, {})).toBeUndefined();
+  });
+
+  it('compares with the built-in profile of the workload', () => {
+    const some = entry({ permissions: { network: { outbound: { allow_host: ['a'] } } } });
+    expect(upgradeToConfirm(config(), some, {})).toBeUndefined();
+    const none = config({ permission_profile_name_or_path: 'none' });
+    expect(upgradeToConfirm(none, some, {})?.paths[0]).toBe('permission_profile.network.outbound.allow_host');
+    expect(upgradeToConfirm(none, entry(), {})).toBeUndefined();
   });
 });
 

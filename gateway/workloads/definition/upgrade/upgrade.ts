@@ -1,6 +1,9 @@
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import { readReference } from '../run-config-of.ts';
-import type { RegistryEntry } from '../registry-entry.ts';
+import type { PermissionProfile } from '../../../contract/permission-profile.ts';
+import type { ToConfirm } from '../confirmation/confirmation.ts';
+import { isObeyed, widenedMembers } from '../confirmation/entry-access.ts';
+import { isPackage, readReference } from '../run-config-of.ts';
+import { defaultsOf, profileOf, type RegistryEntry } from '../registry-entry.ts';
 import type { WorkloadSettings } from '../settings.ts';
 
 export const UPGRADE_STATES = [
@@ -37,10 +40,15 @@ export interface UpgradeCheck {
   readonly reason?: string;
   readonly env_var_drift?: readonly MissingVariable[];
   readonly config_drift?: readonly ConfigDrift[];
+  /** Members that the request of an upgrade must have. */
+  readonly confirm?: ToConfirm['settings'];
 }
 
-/** Values for variables of the new version. */
+/** Values for variables of the new version, and the access of the workload after the upgrade. */
 export interface UpgradeRequest {
+  readonly permission_profile?: PermissionProfile;
+  /** URL of the entry, where credentials would go to another server. */
+  readonly url?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly secrets?: readonly { readonly name: string; readonly target: string }[];
 }
@@ -48,6 +56,8 @@ export interface UpgradeRequest {
 const NOT_SOURCED = 'the workload was not created from a registry entry: edit its image instead';
 const NOT_FOUND = 'the registry no longer has the server: edit the workload, or add the server to the registry';
 const OTHER_KIND = 'the registry entry has changed between an image and a remote server: create the workload again';
+const NO_CONTAINER =
+  'the registry entry has changed from a container image to a package, which runs as a process of your user: create the workload again';
 
 /** Compares a workload with its registry entry; undefined when the registry has none. */
 export function upgradeCheckOf(config: RunConfig, entry: RegistryEntry | undefined): UpgradeCheck {
@@ -57,16 +67,68 @@ export function upgradeCheckOf(config: RunConfig, entry: RegistryEntry | undefin
   if (server === '') return { ...current, status: 'not-registry-sourced', reason: NOT_SOURCED };
   if (!entry) return { ...current, status: 'server-not-found', reason: NOT_FOUND };
   if ((entry.image === undefined) !== (url !== '')) return { ...current, status: 'unknown', reason: OTHER_KIND };
+  if (entry.image !== undefined && isPackage(entry.image) && !isPackage(image))
+    return { ...current, status: 'unknown', reason: NO_CONTAINER };
   const isSame = entry.image === undefined ? entry.url === url : entry.image === image;
   const variables = missingFrom(config, entry);
   const drift = driftOf(config, entry);
+  const toConfirm = upgradeToConfirm(config, entry, {});
   return {
     ...current,
     status: isSame ? 'up-to-date' : 'upgrade-available',
     ...(entry.image !== undefined && { candidate_image: entry.image }),
     ...(variables.length > 0 && { env_var_drift: variables }),
     ...(drift.length > 0 && { config_drift: drift }),
+    ...(toConfirm && { confirm: toConfirm.settings }),
   };
+}
+
+/** Returns what the entry gives to the workload beyond its present access, unless the request repeats it. Pure. */
+export function upgradeToConfirm(
+  config: RunConfig,
+  entry: RegistryEntry,
+  request: UpgradeRequest,
+): ToConfirm | undefined {
+  const { env = {}, permission_profile: requested } = request;
+  const asked = profileOf(entry);
+  const members = requested === undefined ? widenedMembers(asked, presentProfile(config)) : [];
+  const variables = newDefaults(config, entry, request).filter(([name]) => isObeyed(name));
+  const { url = '' } = entry;
+  const isElsewhere = url !== request.url && sendsCredential(config) && !isSameOrigin(url, config.remote_url);
+  if (members.length + variables.length === 0 && !isElsewhere) return undefined;
+  return {
+    paths: [
+      ...members.map((member) => `permission_profile.${member}`),
+      ...variables.map(([name]) => `env.${name}`),
+      ...(isElsewhere ? ['url'] : []),
+    ],
+    settings: {
+      ...(members.length > 0 && { permission_profile: asked }),
+      ...(variables.length > 0 && { env: { ...env, ...Object.fromEntries(variables) } }),
+      ...(isElsewhere && { url }),
+    },
+  };
+}
+
+/** Returns true for a workload that sends headers or tokens of the user to a remote server, other than those of a login there. */
+const sendsCredential = ({ remote_url: url = '', remote_auth_config: login = {}, ...config }: RunConfig): boolean =>
+  url !== '' &&
+  [
+    ...[config.header_forward, login.bearer_token, login.bearer_token_file],
+    ...[config.token_exchange_config, config.upstream_swap_config, config.cloud_sts_config],
+  ].some((credential) => credential !== undefined);
+
+const isSameOrigin = (one: string, other = ''): boolean => URL.parse(one)?.origin === URL.parse(other)?.origin;
+
+/** Returns undefined for the default profile. */
+const presentProfile = ({ permission_profile: profile, permission_profile_name_or_path: name }: RunConfig) =>
+  profile ?? (name === 'none' ? { name } : undefined);
+
+/** Lists the defaults of the entry for variables that neither the workload nor the request sets. */
+export function newDefaults(config: RunConfig, entry: RegistryEntry, request: UpgradeRequest): [string, string][] {
+  const { env = {}, secrets = [] } = request;
+  const set = new Set([...variablesOf(config), ...Object.keys(env), ...secrets.map(({ target }) => target)]);
+  return defaultsOf(entry).filter(([name]) => !set.has(name));
 }
 
 /** Returns the check of a workload whose registry cannot be read. */
@@ -77,22 +139,17 @@ export const unknownCheck = (config: RunConfig, reason: string): UpgradeCheck =>
     : { ...check, status: 'unknown', reason };
 };
 
-/** Returns the edit that upgrades a workload: image or URL, and variables. All other settings stay. */
-export function upgradeSettings(
-  config: RunConfig,
-  entry: RegistryEntry,
-  { env = {}, secrets = [] }: UpgradeRequest,
-): WorkloadSettings {
-  const set = new Set([...variablesOf(config), ...secrets.map(({ target }) => target)]);
-  const defaults = (entry.env_vars ?? []).flatMap(({ name, default: value }) =>
-    value === undefined || set.has(name) ? [] : [[name, value] as const],
-  );
+/** Returns the edit that upgrades a workload: image or URL, variables, and the profile of the request. All other settings stay. */
+export function upgradeSettings(config: RunConfig, entry: RegistryEntry, request: UpgradeRequest): WorkloadSettings {
+  const { env = {}, secrets = [], permission_profile: profile } = request;
+  const defaults = newDefaults(config, entry, request);
   const added = { ...Object.fromEntries(defaults), ...config.env_vars, ...env };
   const given = new Set(secrets.map(({ target }) => target));
   const kept = (config.secrets ?? []).flatMap((text) => readReference(text) ?? []);
   return {
     ...(entry.image === undefined ? { url: entry.url ?? '' } : { image: entry.image }),
     ...((defaults.length > 0 || Object.keys(env).length > 0) && { env_vars: added }),
+    ...(profile && { permission_profile: profile }),
     ...(secrets.length > 0 && { secrets: [...kept.filter(({ target }) => !given.has(target)), ...secrets] }),
   };
 }

@@ -3,16 +3,23 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import { ownType } from '../../../kube/resource.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
+import type { FromRegistry } from '../../definition/registry-entry.ts';
 import { runConfigOf } from '../../definition/run-config-of.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
-import type { WorkloadServices } from '../../services.ts';
-import { settingsOf, type Edit, type LogOptions, type Placed, type Workload, type Workloads } from '../../workloads.ts';
+import {
+  derivedSettings,
+  type Edit,
+  type LogOptions,
+  type Placed,
+  type Workload,
+  type Workloads,
+} from '../../workloads.ts';
+import { logTaken, withRegistryDefaults, type RegistryDefaultsDeps } from '../registry-defaults.ts';
 import { asOperation, refusalOf } from './api-failure.ts';
 import { checkName, desiredWorkload, withDefaults } from './desired-workload.ts';
 import { editObject } from './edit-object.ts';
 import { ObjectCache, type ObjectCacheOptions } from './object-cache.ts';
 import { PodLogs } from './pod-logs.ts';
-import { withRegistryDefaults } from './registry-defaults.ts';
 import { restartPatch, startPatch, stopPatch } from './scaling.ts';
 import { workloadOf } from './state-of-object.ts';
 import { Surroundings } from './surroundings.ts';
@@ -25,10 +32,9 @@ import {
   type WorkloadObject,
 } from './workload-object.ts';
 
-export interface ClusterWorkloadsOptions extends ObjectCacheOptions {
+export interface ClusterWorkloadsOptions extends ObjectCacheOptions, Pick<RegistryDefaultsDeps, 'findServer'> {
   /** Namespaces that are served. New workloads live in the first one. */
   readonly namespaces: readonly [string, ...string[]];
-  readonly findServer: WorkloadServices['findServer'];
   /** ms since the epoch. */
   readonly now: () => number;
 }
@@ -37,7 +43,7 @@ export interface ClusterWorkloadsOptions extends ObjectCacheOptions {
 export class ClusterWorkloads implements Workloads {
   readonly #client: KubeClient;
   readonly #home: string;
-  readonly #findServer: WorkloadServices['findServer'];
+  readonly #registry: RegistryDefaultsDeps;
   readonly #now: () => number;
   readonly #cache: ObjectCache;
   readonly #logs: PodLogs;
@@ -49,7 +55,7 @@ export class ClusterWorkloads implements Workloads {
   constructor(options: ClusterWorkloadsOptions) {
     this.#client = options.client;
     this.#home = options.namespaces[0];
-    this.#findServer = options.findServer;
+    this.#registry = options;
     this.#now = options.now;
     this.#cache = new ObjectCache(options);
     this.#logs = new PodLogs(options.client);
@@ -66,12 +72,13 @@ export class ClusterWorkloads implements Workloads {
   }
 
   async create(request: NewWorkload, signal: AbortSignal): Promise<Placed> {
-    const { settings, entry } = await withRegistryDefaults(request, this.#findServer);
+    const { settings, from } = await withRegistryDefaults(request, this.#registry);
     const { isolate_network: _default, ...config } = runConfigOf(request.name, settings);
     // Isolation is the default of containers on one machine only.
     const isIsolated = settings.network_isolation === true;
-    const named = { ...config, ...(entry && { registry_server_name: entry.name }) };
-    return this.import({ ...named, ...(isIsolated && { isolate_network: true }) }, signal);
+    const named = from && { registry_server_name: from.server };
+    const placed = await this.import({ ...config, ...named, ...(isIsolated && { isolate_network: true }) }, signal);
+    return { ...placed, ...(from && { from_registry: from }) };
   }
 
   async import(given: RunConfig, signal: AbortSignal): Promise<Placed> {
@@ -95,14 +102,20 @@ export class ClusterWorkloads implements Workloads {
 
   async edit(name: string, edit: Edit, signal: AbortSignal): Promise<Placed> {
     return this.#inTurn(name, async () => {
+      let from: FromRegistry | undefined;
       const written = await editObject(await this.#fresh(name), {
-        change: (stored) => editedConfig(stored, settingsOf(edit, stored)),
+        change: (stored) => {
+          const derived = derivedSettings(edit, stored);
+          ({ from } = derived);
+          if (from) logTaken(this.#registry.log, name, from);
+          return editedConfig(stored, derived.settings);
+        },
         client: this.#client,
         surroundings: this.#surroundings,
         signal,
       });
       await this.#cache.shows(written);
-      return this.#placed(written);
+      return { ...this.#placed(written), ...(from && { from_registry: from }) };
     });
   }
 

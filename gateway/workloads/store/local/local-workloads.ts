@@ -5,7 +5,7 @@ import type { Extracted } from '../../definition/kept-secrets.ts';
 import type { NewWorkload } from '../../definition/settings.ts';
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
 import {
-  settingsOf,
+  derivedSettings,
   type Edit,
   type FileWorkload,
   type LogOptions,
@@ -13,6 +13,7 @@ import {
   type Workload,
   type Workloads,
 } from '../../workloads.ts';
+import { logTaken } from '../registry-defaults.ts';
 import { LocalWorkload } from './local-workload.ts';
 import type { OutputLog } from './output-log.ts';
 import { Records, type WorkloadRecord } from './records.ts';
@@ -73,7 +74,9 @@ export class LocalWorkloads implements Workloads {
     await this.#loaded;
     await this.#workloads.get(request.name)?.removal();
     this.#free(request.name);
-    return this.#add(await this.#validation.newConfig(request), signal, 'strict');
+    const { extracted, from } = await this.#validation.newConfig(request);
+    const placed = await this.#add(extracted, signal, 'strict');
+    return { ...placed, ...(from && { from_registry: from }) };
   }
 
   async import(config: RunConfig, signal: AbortSignal): Promise<Placed> {
@@ -87,7 +90,8 @@ export class LocalWorkloads implements Workloads {
     const workload = await this.#find(name);
     return workload.exclusively(async () => {
       const before = workload.config;
-      const settings = settingsOf(edit, before);
+      const { settings, from } = derivedSettings(edit, before);
+      if (from) logTaken(this.#deps.log, name, from);
       const edited = await this.#validation.edited(name, settings, before, workload.storedConfigs);
       const { config, values } = edited;
       if (config.host !== before.host) await this.#validation.checkHost(config);
@@ -98,7 +102,7 @@ export class LocalWorkloads implements Workloads {
       if (workload.isRemoved) throw new OperationError('workload_not_found');
       await this.#deps.secrets.keep(name, values);
       await workload.setConfig(config);
-      return { name, port: workload.config.port ?? 0 };
+      return { name, port: workload.config.port ?? 0, ...(from && { from_registry: from }) };
     });
   }
 

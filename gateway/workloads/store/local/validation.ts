@@ -6,9 +6,9 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { checkGatewayConfig } from '../../../read-gateway-config.ts';
 import { containerOptionsOf } from '../../container/options.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
+import type { FromRegistry } from '../../definition/registry-entry.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts';
-import { withEntry, type RegistryEntry } from '../../definition/registry-entry.ts';
 import { runConfigOf, withIsolation } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
 import { inlineKeyProblems } from '../../definition/webhook-secrets.ts';
@@ -16,18 +16,17 @@ import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts
 import { checkImage } from '../../runner/launcher.ts';
 import { hostFault, isPortFree } from '../../runner/ports.ts';
 import { LaunchError, type Launcher, type LaunchReason } from '../../runner/runner.ts';
+import { withRegistryDefaults, type RegistryDefaultsDeps } from '../registry-defaults.ts';
 import { processOf } from './running-workload.ts';
 import { effectiveConfig } from './effective-config.ts';
 import type { SecretValues } from './secret-values.ts';
 
-export interface ValidationDeps {
+export interface ValidationDeps extends RegistryDefaultsDeps {
   readonly launcher: Launcher;
   readonly secrets: SecretValues;
   /** Random number from 0 to 1, so that two processes rarely choose the same port. */
   readonly random: () => number;
   readonly hasGroup: (name: string) => Promise<boolean>;
-  /** Finds a server in a registry. Returns undefined when it has no such server. */
-  readonly findServer: (registry: string, name: string) => Promise<RegistryEntry | undefined>;
 }
 
 /** Time that `create` waits for an image that cannot be found: the failure is then its answer. */
@@ -58,15 +57,12 @@ export class Validation {
     this.#deps = deps;
   }
 
-  /** Returns the run configuration of a new workload. */
-  async newConfig(request: NewWorkload): Promise<Extracted> {
-    const { name, registry, server, ...settings } = request;
-    if ((registry === undefined) !== (server === undefined))
-      throw new OperationError('invalid_workload', 'registry and server belong together: set both or none');
-    const entry = await this.#entryOf(registry, server, settings.image);
-    const config = runConfigOf(name, entry ? withEntry(settings, entry) : settings);
-    const named: RunConfig = entry ? { ...config, registry_server_name: entry.name } : config;
-    return this.#checked(named, 'strict');
+  /** Returns the run configuration of a new workload, and the settings that it has from a registry entry. */
+  async newConfig(request: NewWorkload): Promise<{ readonly extracted: Extracted; readonly from?: FromRegistry }> {
+    const { settings, from } = await withRegistryDefaults(request, this.#deps);
+    const config = runConfigOf(request.name, settings);
+    if (!from) return { extracted: await this.#checked(config, 'strict') };
+    return { extracted: await this.#checked({ ...config, registry_server_name: from.server }, 'strict'), from };
   }
 
   /** Returns the run configuration after an edit. `inUse` are the settings whose kept secrets stay. */
@@ -132,17 +128,6 @@ export class Validation {
     } finally {
       end.abort();
     }
-  }
-
-  async #entryOf(registry: string | undefined, server: string | undefined, image: string | undefined) {
-    if (registry !== undefined && server !== undefined) {
-      const entry = await this.#deps.findServer(registry, server);
-      if (!entry) throw new OperationError('server_not_found');
-      return entry;
-    }
-    // a word without a scheme, a tag and a host may be the name of a registry entry
-    if (image === undefined || !/^[\w.-]+(?:\/[\w.-]+)?$/u.test(image)) return undefined;
-    return this.#deps.findServer('default', image).catch(() => undefined);
   }
 
   /** Checks everything but the port. Members that vmcp cannot apply yet are accepted in `lenient` mode. */

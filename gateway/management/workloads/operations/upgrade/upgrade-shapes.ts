@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
-import { flag, text } from '../../../../contract/optional.ts';
+import { flag, text, textMap } from '../../../../contract/optional.ts';
 import type { RunConfig } from '../../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../../http/endpoint/request-error.ts';
 import type { RegistryEntry } from '../../../../workloads/definition/registry-entry.ts';
+import { WorkloadSettings } from '../../../../workloads/definition/settings.ts';
 import {
   unknownCheck,
   UPGRADE_STATES,
@@ -27,6 +28,16 @@ const ConfigDrift = Type.Object({
   candidate: Type.String({ description: 'Value of the registry entry.' }),
 });
 
+/** Members of an upgrade that confirm what the entry gives beyond the access of the workload. */
+export const Confirmed = Type.Object(
+  {
+    permission_profile: WorkloadSettings.properties.permission_profile,
+    env: textMap('Environment variables to add or to replace.'),
+    url: text('URL of the entry, where another server would get the credentials of the workload.'),
+  },
+  { description: 'Access that the entry gives beyond that of the workload. An upgrade must repeat these members.' },
+);
+
 /** Comparison of a workload with its registry entry. */
 export const UpgradeCheckBody = Type.Object(
   {
@@ -42,6 +53,7 @@ export const UpgradeCheckBody = Type.Object(
     config_drift: Type.Optional(
       Type.Array(ConfigDrift, { description: 'Other settings that differ. An upgrade changes only `url` of these.' }),
     ),
+    confirm: Type.Optional(Confirmed),
   },
   { description: 'Comparison of a workload with its registry entry.' },
 );

@@ -1,0 +1,57 @@
+import type { Logger } from '../../contract/logger.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import { confirmationRequired } from '../definition/confirmation/confirmation.ts';
+import { wideningOf } from '../definition/confirmation/entry-access.ts';
+import { takenFrom, withEntry, type FromRegistry, type RegistryEntry } from '../definition/registry-entry.ts';
+import type { NewWorkload, WorkloadSettings } from '../definition/settings.ts';
+import type { WorkloadServices } from '../services.ts';
+
+export interface RegistryDefaultsDeps extends Pick<WorkloadServices, 'findServer'> {
+  readonly log: Pick<Logger, 'info'>;
+}
+
+/** Name of a registry entry; an image with a tag or a host is none. */
+const ENTRY_NAME = /^[\w.-]+(?:\/[\w.-]+)?$/u;
+
+/** Longest text of settings in a line of the log; the names of longer ones remain. */
+const MAX_LOGGED = 4_096;
+
+/**
+ * Returns the settings of a new workload with the defaults of its registry entry, and logs them before anything runs. Throws
+ * `server_not_found`, and `confirmation_required` for access that the request does not repeat.
+ */
+export async function withRegistryDefaults(
+  { name, ...request }: NewWorkload,
+  { findServer, log }: RegistryDefaultsDeps,
+): Promise<{ readonly settings: WorkloadSettings; readonly from?: FromRegistry }> {
+  const { registry: _registry, server: _server, ...settings } = request;
+  const entry = await entryOf(request, findServer);
+  if (!entry) return { settings };
+  const taken = takenFrom(settings, entry);
+  const widening = wideningOf(settings, taken);
+  if (widening) throw confirmationRequired(widening);
+  const from = { server: entry.name, settings: taken };
+  logTaken(log, name, from);
+  return { settings: withEntry(settings, entry), from };
+}
+
+async function entryOf(
+  { registry, server, image = '' }: Omit<NewWorkload, 'name'>,
+  findServer: WorkloadServices['findServer'],
+): Promise<RegistryEntry | undefined> {
+  if ((registry === undefined) !== (server === undefined))
+    throw new OperationError('invalid_workload', 'registry and server belong together: set both or none');
+  if (registry === undefined || server === undefined)
+    return ENTRY_NAME.test(image) ? findServer('default', image).catch(() => undefined) : undefined;
+  const entry = await findServer(registry, server);
+  if (!entry) throw new OperationError('server_not_found');
+  return entry;
+}
+
+/** Logs the settings that a workload takes from its entry, before its server runs with them. */
+export function logTaken(log: Pick<Logger, 'info'>, workload: string, { server, settings }: FromRegistry): void {
+  const isShort = JSON.stringify(settings).length <= MAX_LOGGED;
+  log.info('workload takes settings from a registry entry', {
+    ...{ workload, entry: server, settings: isShort ? settings : Object.keys(settings) },
+  });
+}
