@@ -24,9 +24,9 @@ const REFERENCE = new RegExp(
 export const container: Scheme = {
   prefix: '',
   check: checkReference,
-  async prepare(process, request, tools) {
-    checkReference(process.image);
-    checkMounts(process, tools);
+  async prepare(given, request, tools) {
+    checkReference(given.image);
+    const process = checkMounts(given, tools);
     const engine = await findEngine(request.name, tools);
     await pullImage(engine, process.image, request.name, tools);
     const command = containerCommand(engine, process, request, tools);

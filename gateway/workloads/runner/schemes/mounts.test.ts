@@ -20,7 +20,12 @@ beforeAll(async () => {
     [at('home/state')]: 'to-state',
     [at('data')]: 'to-data',
     [at('run/engine')]: 'to-engine',
+    '/etc': 'to-etc',
+    '/proc/self': 'to-self',
+    [at('none')]: 'to-nothing',
+    [at('with:colon')]: 'to-colon',
   };
+  mkdirSync(at('with:colon'));
   for (const [target, name] of Object.entries(links)) symlinkSync(target, at(name));
   socket = createServer().listen(at('run/engine/docker.sock'));
   await new Promise((resolve) => socket.once('listening', resolve));
@@ -30,8 +35,12 @@ afterAll(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+const processOf = (path: string, privileged = false) => ({
+  ...{ image: 'a', container: { volumes: [`${path}:/mnt:ro`], ...(privileged && { privileged }) } },
+});
+
 function faultOf(path: string, privileged = false): string | undefined {
-  const process = { image: 'a', container: { volumes: [`${path}:/mnt:ro`], ...(privileged && { privileged }) } };
+  const process = processOf(path, privileged);
   try {
     checkMounts(process, machine);
     return undefined;
@@ -68,6 +77,27 @@ describe('a mount', () => {
     ['a link to the folder of the socket', at('to-engine'), 'MountRefused', 'container engine'],
   ])('cannot be %s', (_, path, reason, text = 'does not exist') => {
     expect(faultOf(path)).toMatch(new RegExp(`^${reason} "${path}" of the volume ".*" .*${text}`, 'u'));
+  });
+
+  it.each([
+    ...['/proc', '/sys', '/dev', '/etc', '/boot', '/etc/', '//etc', '/etc/.', '/proc/1/root', '/dev/null', '/dev/shm'],
+    ...['/etc/passwd', '/etc/none', '/usr/../etc/hosts', '/proc/self/cwd', '/proc/self/fd/0', '/sys/fs/cgroup'],
+    ...['to-etc', 'to-etc/hosts', 'to-self', 'to-self/ns'].map(at),
+  ])('row 104: cannot be %s, unless the container is privileged', (path) => {
+    expect(faultOf(path)).toMatch(/^MountRefused .*: mount another folder, or set privileged/u);
+    expect(faultOf(path, true) ?? '').not.toMatch(/gives access to/u);
+  });
+
+  it('row 104: can be a folder whose name begins like one of the system', () => {
+    for (const name of ['/etcetera', '/usr/etc', '/home/me/dev'])
+      expect(faultOf(name) ?? '').not.toMatch(/MountRefused/u);
+  });
+
+  it('is what a link leads to, for the engine too', () => {
+    const volumes = checkMounts(processOf(at('to-data/notes')), machine).container?.volumes;
+    expect(volumes).toEqual([`${at('data/notes')}:/mnt:ro`]);
+    expect(faultOf(at('to-nothing'))).toMatch(/^MountNotFound/u);
+    expect(faultOf(at('to-colon'))).toMatch(/^MountRefused .* ":" no volume can contain: rename it/u);
   });
 
   it('can be the socket of the engine for a privileged container, which has this machine anyway', () => {
