@@ -10,9 +10,11 @@ import { inOrder, unlessMcp } from './http/in-order.ts';
 import { liveness, readiness } from './http/health.ts';
 import { crossSiteGuard, hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { logRefusals } from './http/log-refusals.ts';
+import { joinUnreadPieces } from './http/body/unread-pieces.ts';
 import { requestId } from './http/head/request-id.ts';
 import { landing } from './landing/landing.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
+import { turnKeys } from './vmcp/edge/caller.ts';
 import { legacySse } from './vmcp/edge/legacy-sse.ts';
 import { mcpPost, type EdgeOptions } from './vmcp/edge/post.ts';
 import { mcpDelete, mcpGet } from './vmcp/edge/stream.ts';
@@ -53,7 +55,12 @@ export interface Gate {
 }
 
 /** Creates the handlers that MCP clients reach, in order. Nothing else calls `app.use`. */
-export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: Gate, options: AppOptions): Express {
+export function createPublicApp(
+  server: VirtualServer,
+  edge: Omit<EdgeOptions, 'turnKeyOf'>,
+  gate: Gate,
+  options: AppOptions,
+): Express {
   const { boundary, audit } = gate;
   const app = bareApp();
   logRefusals(app, options.refusals);
@@ -73,7 +80,7 @@ export function createPublicApp(server: VirtualServer, edge: EdgeOptions, gate: 
   const authenticate: RequestHandler = (req, res, next) => {
     boundary.current.authenticate(req, res, next);
   };
-  routeMcp(app, server, edge, authenticate);
+  routeMcp(app, server, { ...edge, turnKeyOf: turnKeys(server) }, authenticate);
   // after the MCP paths, so that their requests are not compared with it
   app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl() }));
   app.use(authenticate, notFound('the MCP endpoint is /mcp'));
@@ -196,5 +203,6 @@ function bareApp(): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   sendAddedHeaders(app);
+  joinUnreadPieces(app);
   return app;
 }

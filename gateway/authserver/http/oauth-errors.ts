@@ -5,7 +5,7 @@ import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
 import { RequestError, type InputProblem, type RequestFault } from '../../http/endpoint/request-error.ts';
 import type { ErrorAnswers } from '../../http/endpoint/router.ts';
 import { FORM } from '../../http/endpoint/body-text.ts';
-import { refuseTooLarge } from '../../http/refuse-too-large.ts';
+import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { framesOf } from '../../telemetry/log.ts';
 import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
 import { wireError, type RefusalReason } from '../core/refusal.ts';

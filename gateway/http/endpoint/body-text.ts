@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { readBody } from '../read-body.ts';
+import { readBody } from '../body/read-body.ts';
 import { RequestError } from './request-error.ts';
 
 const MAX_BYTES = 64 * 1024;

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { answerInternalError } from '../errors.ts';
-import { refuseTooLarge } from '../refuse-too-large.ts';
+import { refuseTooLarge } from '../body/refuse-too-large.ts';
 import type { Operation } from './operation.ts';
 import { NO_STORE, sendJson } from './replies.ts';
 import { OperationError, RequestError, type RequestFault } from './request-error.ts';

@@ -4,7 +4,7 @@ import type { Logger } from '../../contract/logger.ts';
 import { loggedPath, markLogged } from '../../http/log-refusals.ts';
 import { requestIdOf } from '../../http/head/request-id.ts';
 import { OperationError, RequestError, type RequestFault } from '../../http/endpoint/request-error.ts';
-import { refuseUnread } from '../../http/refuse-too-large.ts';
+import { refuseUnread } from '../../http/body/refuse-too-large.ts';
 import { stackOf } from '../../telemetry/log.ts';
 import type { ManagementOperation } from '../operation.ts';
 import { OperationTimeout } from './time-limit.ts';

@@ -1,5 +1,8 @@
-import type { Response } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { Request, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
+import { addressKey } from '../../http/addresses/address-key.ts';
+import { forwardedAddresses } from '../../http/forwarded-address.ts';
 import type { Span } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { Session } from '../session.ts';
@@ -32,3 +35,16 @@ export function identify(server: VirtualServer, session: Session, identity: Iden
  */
 export const ownId = (body: Buffer, { start, end }: Span, held: HeldBytes | undefined): Buffer =>
   held ? Buffer.from(body.subarray(start, end)) : body.subarray(start, end);
+
+/** Creates the reader of the key by which large bodies take turns: the principal, or the address of an anonymous client. */
+export function turnKeys(server: VirtualServer): (req: IncomingMessage) => string {
+  let trusted: readonly string[] | undefined;
+  let addressOf = forwardedAddresses([]);
+  return (req) => {
+    const principal = principalOf((req as Request).res as Response);
+    if (principal !== ANONYMOUS) return principal;
+    const { trusted_proxies: proxies = [] } = server.config.vmcp.incoming;
+    if (proxies !== trusted) addressOf = forwardedAddresses((trusted = proxies));
+    return `address ${addressKey(addressOf(req))}`;
+  };
+}

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { auditOf } from '../../audit/audited-request.ts';
-import { readBody } from '../../http/read-body.ts';
-import { refuseTooLarge } from '../../http/refuse-too-large.ts';
+import { readBody } from '../../http/body/read-body.ts';
+import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { scanEnvelope, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
@@ -145,7 +145,12 @@ function readMessage(
   const hold = (bytes: number): boolean => (held ??= server.accountOf(connection.principal).request()).resize(bytes);
   readBody(
     req,
-    { limit: options.maxBodyBytes, kept: connection.session ? undefined : LONGEST_INITIALIZE, hold },
+    {
+      limit: options.maxBodyBytes,
+      kept: connection.session ? undefined : LONGEST_INITIALIZE,
+      hold,
+      keyOf: options.turnKeyOf,
+    },
     (body) => {
       onMessage(server, connection, req, res, body, held);
       held?.release();

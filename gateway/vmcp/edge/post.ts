@@ -1,7 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { auditOf, type AuditedRequest } from '../../audit/audited-request.ts';
-import { readBody } from '../../http/read-body.ts';
-import { refuseTooLarge } from '../../http/refuse-too-large.ts';
+import { readBody } from '../../http/body/read-body.ts';
+import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
@@ -30,6 +31,8 @@ export interface EdgeOptions {
   readonly maxBodyBytes: number;
   /** Version of the gateway, for `serverInfo`. */
   readonly version: string;
+  /** Returns the key by which a large body takes turns with others. */
+  readonly turnKeyOf: (req: IncomingMessage) => string;
 }
 
 /** Longest body that is read without a session, when only `initialize` needs none. */
@@ -81,7 +84,7 @@ function readMessage(
   const isKept = session !== undefined || isModernRequest || server.olderVersionHeaderClients.length > 0;
   readBody(
     req,
-    { limit: options.maxBodyBytes, kept: isKept ? undefined : LONGEST_INITIALIZE, hold },
+    { limit: options.maxBodyBytes, kept: isKept ? undefined : LONGEST_INITIALIZE, hold, keyOf: options.turnKeyOf },
     (body) => {
       let envelope: ClientEnvelope | undefined;
       try {

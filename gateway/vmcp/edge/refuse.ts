@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refuseUnread } from '../../http/refuse-too-large.ts';
+import { refuseUnread } from '../../http/body/refuse-too-large.ts';
 import { overBudget } from '../answers/answer.ts';
 import { RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';

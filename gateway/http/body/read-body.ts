@@ -1,5 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { waitForTurn } from './paced-reading.ts';
+import { ByteCollector } from '../../bytes/byte-collector.ts';
+import { addressKey } from '../addresses/address-key.ts';
+import { DISCARDED_BODIES, LARGE_BODIES, type ReadingTurn } from './reading-turns.ts';
+import { costOf } from './unread-pieces.ts';
 
 export interface BodyLimits {
   /** Maximum length of a body, in bytes. */
@@ -8,12 +11,16 @@ export interface BodyLimits {
   readonly kept?: number | undefined;
   /** Reserves memory as a large body grows. Returning false stops the reading. */
   readonly hold?: ((bytes: number) => boolean) | undefined;
+  /** Returns the key by which a large body takes turns with others. Default: the address of the peer. */
+  readonly keyOf?: ((req: IncomingMessage) => string) | undefined;
 }
 
 /** Bodies up to this size need no reservation. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** Bodies above this size are read in turns. */
-const PACED_BYTES = 256 * 1024;
+/** Bodies that cost more are read in turns. */
+const PACED_COST = 256 * 1024;
+
+const peerKey = ({ socket }: IncomingMessage): string => addressKey(socket.remoteAddress ?? '');
 
 /** Reasons for a missing body: longer than `limit`, longer than `kept`, rejected by `hold`, or the client has disconnected. */
 export type BodyRefusal = 'too_large' | 'not_kept' | 'not_held' | 'gone';
@@ -24,7 +31,7 @@ export type BodyRefusal = 'too_large' | 'not_kept' | 'not_held' | 'gone';
  */
 export function readBody(
   req: IncomingMessage,
-  { limit, kept = limit, hold }: BodyLimits,
+  { limit, kept = limit, hold, keyOf = peerKey }: BodyLimits,
   onBody: (body: Buffer) => void,
   onRefused: (why: BodyRefusal) => void,
 ): void {
@@ -42,23 +49,39 @@ export function readBody(
     hold(0);
   }
   let first: Buffer | undefined;
-  let rest: Buffer[] | undefined;
+  let rest: ByteCollector | undefined;
   let length = 0;
+  let cost = 0;
+  let turn: ReadingTurn | undefined;
   let done = false;
+  const drop = (): void => {
+    first = rest = undefined;
+    turn?.close();
+    turn = undefined;
+  };
   const refuse = (why: BodyRefusal): void => {
     done = true;
-    first = rest = undefined;
+    drop();
     onRefused(why);
   };
   req.on('data', (chunk: Buffer) => {
     if (done) return;
+    const isKept = length <= kept;
     length += chunk.length;
     if (length > limit) refuse('too_large');
-    else if (length > kept) first = rest = undefined;
-    else if (length > UNCOUNTED_BYTES && hold?.(length) === false) refuse('not_held');
+    else if (length > kept) {
+      if (isKept) {
+        drop();
+        hold?.(0);
+      }
+    } else if (length > UNCOUNTED_BYTES && hold?.(length) === false) refuse('not_held');
     else if (first === undefined) first = chunk;
-    else (rest ??= [first]).push(chunk);
-    if (length > PACED_BYTES) waitForTurn(req);
+    else (rest ??= collectorOf(first)).push(chunk);
+    if (done) return;
+    const pieceCost = costOf(req, chunk);
+    cost += pieceCost;
+    if (cost > PACED_COST)
+      (turn ??= (length > kept ? DISCARDED_BODIES : LARGE_BODIES).open(req, keyOf(req))).received(pieceCost);
   });
   req.on('end', () => {
     if (done) return;
@@ -67,11 +90,17 @@ export function readBody(
       return;
     }
     done = true;
-    const body = rest ? Buffer.concat(rest, length) : (first ?? Buffer.alloc(0));
-    first = rest = undefined; // the request and these callbacks live until the reply ends
+    const body = rest ? rest.take() : (first ?? Buffer.alloc(0));
+    drop(); // the request and these callbacks live until the reply ends
     onBody(body);
   });
   req.on('close', () => {
     if (!done) refuse('gone');
   });
+}
+
+function collectorOf(first: Buffer): ByteCollector {
+  const collector = new ByteCollector();
+  collector.push(first);
+  return collector;
 }

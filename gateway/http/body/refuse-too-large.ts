@@ -1,8 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { waitForTurn } from './paced-reading.ts';
+import { addressKey } from '../addresses/address-key.ts';
+import { DISCARDED_BODIES } from './reading-turns.ts';
+import { costOf } from './unread-pieces.ts';
 
-const DISCARD_BYTES = 64 * 1024 * 1024;
+const DISCARD_COST = 64 * 1024 * 1024;
 const DISCARD_MS = 5_000;
+/** Most bodies that are discarded at a time: each has up to 80 KiB in memory. */
+const MOST_DISCARDED = 200;
+
+let discarding = 0;
 
 /** Answers 413 while the client is still sending the body. */
 export function refuseTooLarge(
@@ -26,17 +32,35 @@ export function refuseUnread(
   headers: Readonly<Record<string, string>>,
 ): void {
   res.writeHead(status, { ...headers, 'content-length': body.length, connection: 'close' });
+  if (discarding >= MOST_DISCARDED) {
+    res.end(body);
+    return;
+  }
   res.write(body);
-  let discarded = 0;
-  const end = (): void => {
-    clearTimeout(timer);
+  discard(req, () => {
     res.end();
+  });
+}
+
+function discard(req: IncomingMessage, onEnd: () => void): void {
+  const turn = DISCARDED_BODIES.open(req, addressKey(req.socket.remoteAddress ?? ''));
+  let [discarded, isOver] = [0, false];
+  discarding += 1;
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    discarding -= 1;
+    clearTimeout(timer);
+    turn.close();
+    onEnd();
   };
   const timer = setTimeout(end, DISCARD_MS);
   req.on('data', (chunk: Buffer) => {
-    discarded += chunk.length;
-    if (discarded > DISCARD_BYTES) end();
-    else waitForTurn(req);
+    if (isOver) return;
+    const cost = costOf(req, chunk);
+    discarded += cost;
+    if (discarded > DISCARD_COST) end();
+    else turn.received(cost);
   });
   req.once('end', end);
   req.once('close', end);
