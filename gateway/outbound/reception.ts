@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { ByteCollector } from '../bytes/byte-collector.ts';
 import { tooLarge } from './outbound-error.ts';
 
 /** Received reply; the body may be compressed. */
@@ -22,8 +23,7 @@ export class Reception implements Dispatcher.DispatchHandler {
   readonly reply: Promise<RawReply>;
   readonly #options: ReceptionOptions;
   readonly #settle = Promise.withResolvers<RawReply>();
-  readonly #pieces: Buffer[] = [];
-  #received = 0;
+  readonly #pieces = new ByteCollector();
   #head: Omit<RawReply, 'body'> = { status: 0, headers: {} };
   #controller: Dispatcher.DispatchController | undefined;
   #aborted: Error | undefined;
@@ -57,13 +57,12 @@ export class Reception implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, piece: Buffer): void {
     const { maxBytes } = this.#options;
-    this.#received += piece.length;
-    if (this.#received > maxBytes) this.abort(tooLarge(maxBytes));
+    if (this.#pieces.length + piece.length > maxBytes) this.abort(tooLarge(maxBytes));
     else this.#pieces.push(piece);
   }
 
   onResponseEnd(): void {
-    this.#settle.resolve({ ...this.#head, body: Buffer.concat(this.#pieces) });
+    this.#settle.resolve({ ...this.#head, body: this.#pieces.take() });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {

@@ -1,3 +1,4 @@
+import { ByteCollector } from '../../bytes/byte-collector.ts';
 import { BackendError } from './channel.ts';
 
 /** One block of an event stream. */
@@ -18,8 +19,8 @@ export interface SseEvent {
 export interface SseParser {
   /**
    * Parses the next bytes and reports every completed block, in order, before it returns. A block without a final empty
-   * line is never reported. @throws BackendError `too_large` when one block has more than `maxEventBytes`; the parser
-   * must not be used afterwards
+   * line is never reported. @throws BackendError `too_large` when one block has more than `maxEventBytes`, or an id or a
+   * name is too long; the parser must not be used afterwards
    */
   push(chunk: Buffer): void;
   /** Returns the number of bytes of the incomplete block. */
@@ -32,6 +33,8 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 /** Fields `event` and `retry`. */
 const LONGEST_NAME = 5;
+/** Longest id, which is sent in a header, and longest name of an event. Both stay in memory, uncounted. */
+const LONGEST_TEXT_BYTES = 8 * 1024;
 const NOTHING = Buffer.alloc(0);
 const LINE_FEED = Buffer.from('\n');
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -39,27 +42,28 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** Parses `text/event-stream` bytes, cut anywhere into chunks. @see WHATWG HTML section 9.2.6 */
 export function createSseParser(onEvent: (event: SseEvent) => void, maxEventBytes: number): SseParser {
   const blocks = createBlocks(onEvent);
-  let unfinished: Buffer[] = [];
-  let unfinishedBytes = 0;
+  const unfinished = new ByteCollector();
   let firstLine = true;
   let skipLineFeed = false;
 
   const guardSize = (more: number) => {
-    if (blocks.bytes() + unfinishedBytes + more <= maxEventBytes) return;
+    if (blocks.bytes() + unfinished.length + more <= maxEventBytes) return;
     throw new BackendError({ kind: 'too_large', detail: `an event is larger than ${maxEventBytes} bytes` });
   };
   const endLine = (tail: Buffer) => {
     guardSize(tail.length);
-    let line = unfinishedBytes === 0 ? tail : Buffer.concat([...unfinished, tail]);
-    unfinished = [];
-    unfinishedBytes = 0;
+    let line = tail;
+    if (unfinished.length > 0) {
+      unfinished.push(tail);
+      line = unfinished.take();
+    }
     if (firstLine && line.subarray(0, 3).equals(BYTE_ORDER_MARK)) line = line.subarray(3);
     firstLine = false;
     blocks.line(line);
   };
 
   return {
-    pending: () => blocks.bytes() + unfinishedBytes,
+    pending: () => blocks.bytes() + unfinished.length,
     push(chunk) {
       let at = 0;
       if (skipLineFeed && chunk[0] === LF) at = 1;
@@ -72,10 +76,11 @@ export function createSseParser(onEvent: (event: SseEvent) => void, maxEventByte
         if (at === chunk.length) skipLineFeed = true;
         else if (chunk[at] === LF) at += 1;
       }
-      if (at === chunk.length) return;
-      guardSize(chunk.length - at);
-      unfinished.push(chunk.subarray(at));
-      unfinishedBytes += chunk.length - at;
+      if (at < chunk.length) {
+        guardSize(chunk.length - at);
+        unfinished.push(chunk.subarray(at));
+      }
+      blocks.releaseChunk();
     },
   };
 }
@@ -97,15 +102,25 @@ function lineEnds(chunk: Buffer) {
 
 interface Block {
   event: string;
-  data: Buffer[];
-  /** Bytes in `data`, including line ends. */
+  /** First data line, while it is the only one and its chunk is being parsed. */
+  line: Buffer | undefined;
+  /** Data lines with line feeds between them. */
+  lines: ByteCollector | undefined;
+  /** Bytes of data, including line ends. */
   bytes: number;
   retry: number | undefined;
   /** True when the block must be reported. */
   changed: boolean;
 }
 
-const emptyBlock = (): Block => ({ event: '', data: [], bytes: 0, retry: undefined, changed: false });
+const emptyBlock = (): Block => ({
+  event: '',
+  line: undefined,
+  lines: undefined,
+  bytes: 0,
+  retry: undefined,
+  changed: false,
+});
 
 /** Collects the fields of a block. */
 function createBlocks(onEvent: (event: SseEvent) => void) {
@@ -113,18 +128,33 @@ function createBlocks(onEvent: (event: SseEvent) => void) {
   let lastId: string | undefined;
 
   const dispatch = () => {
-    const { event, data, retry, changed } = block;
+    const { event, line, lines, retry, changed } = block;
     block = emptyBlock();
     if (!changed) return;
-    const report = { event: event === '' ? 'message' : event, data: joinLines(data), id: lastId };
+    const data = lines ? lines.take() : (line ?? NOTHING);
+    const report = { event: event === '' ? 'message' : event, data, id: lastId };
     onEvent(retry === undefined ? report : { ...report, retry });
   };
+  const addData = (value: Buffer) => {
+    if (block.bytes === 0) block.line = value;
+    else {
+      const lines = collected();
+      lines.push(LINE_FEED);
+      lines.push(value);
+    }
+    block.bytes += value.length + 1;
+    block.changed = true;
+  };
+  const collected = (): ByteCollector => {
+    const lines = (block.lines ??= new ByteCollector());
+    if (block.line) lines.push(block.line);
+    block.line = undefined;
+    return lines;
+  };
   const field = (name: string, value: Buffer) => {
-    if (name === 'data') {
-      block.data.push(value);
-      block.bytes += value.length + 1;
-      block.changed = true;
-    } else if (name === 'event') {
+    if (name === 'data') addData(value);
+    else if (value.length > LONGEST_TEXT_BYTES) guardText(name);
+    else if (name === 'event') {
       block.event = value.toString('utf8');
     } else if (name === 'id' && !value.includes(0)) {
       lastId = value.length === 0 ? undefined : value.toString('utf8');
@@ -137,6 +167,10 @@ function createBlocks(onEvent: (event: SseEvent) => void) {
 
   return {
     bytes: () => block.bytes,
+    /** Keeps the data of an incomplete block without the chunk that it is a view of. */
+    releaseChunk(): void {
+      if (block.line) collected();
+    },
     line(line: Buffer): void {
       if (line.length === 0) {
         dispatch();
@@ -150,7 +184,8 @@ function createBlocks(onEvent: (event: SseEvent) => void) {
   };
 }
 
-function joinLines(lines: readonly Buffer[]): Buffer {
-  const [first = NOTHING] = lines;
-  return lines.length <= 1 ? first : Buffer.concat(lines.flatMap((line, n) => (n === 0 ? [line] : [LINE_FEED, line])));
+function guardText(name: string): void {
+  if (name !== 'event' && name !== 'id') return;
+  const detail = `the "${name}" of an event is larger than ${LONGEST_TEXT_BYTES} bytes`;
+  throw new BackendError({ kind: 'too_large', detail });
 }

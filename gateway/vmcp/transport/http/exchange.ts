@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { ByteCollector } from '../../../bytes/byte-collector.ts';
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, splice } from '../../../http/json-walk.ts';
 import { ReplyRewriter } from '../../../http/reply-rewriter.ts';
@@ -22,6 +23,8 @@ import { createSseParser, type SseParser } from '../sse-parser.ts';
 
 /** Longer replies are forwarded while they arrive. */
 const STREAM_ABOVE_BYTES = 256 * 1024;
+/** Pieces of them are joined up to this length: whoever keeps or sends them pays more for a piece than for its bytes. */
+const FORWARDED_BYTES = 16 * 1024;
 
 /**
  * One POST to a streamable HTTP backend and its reply: JSON, or a stream of events that ends with the reply. The sink
@@ -36,7 +39,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #retryAfter: string | undefined;
-  #pieces: Buffer[] = [];
+  readonly #pieces = new ByteCollector();
   #received = 0;
   #expected = -1;
   #events: SseParser | undefined;
@@ -146,10 +149,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
         this.#events.push(chunk);
         if (this.#collecting(this.#events.pending())) this.#takeTurns(controller);
       } else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
-      else if (this.#rewriter) this.#pass(controller, this.#rewriter, chunk);
       else {
         this.#pieces.push(chunk);
-        if (this.#status !== 200) this.#collecting(this.#received);
+        if (this.#rewriter) {
+          if (this.#pieces.length >= FORWARDED_BYTES) this.#pass(controller, this.#rewriter);
+        } else if (this.#status !== 200) this.#collecting(this.#received);
         else if (this.#received > STREAM_ABOVE_BYTES) this.#startStreaming(controller);
       }
     } catch (error) {
@@ -184,10 +188,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
       if (this.#events || this.#resumption?.isEarly === true)
         this.#onStreamLost({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
       else if (this.#rewriter) {
+        if (this.#pieces.length > 0) this.#sink.part(this.#rewriter.push(this.#pieces.take()));
         this.#rewriter.end();
         this.#finish();
         this.#sink.end();
-      } else this.#onJson(this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
+      } else this.#onJson(this.#pieces.take());
     } catch (error) {
       this.fail(failureOfInvalid(error));
     }
@@ -245,12 +250,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   #startStreaming(controller: Dispatcher.DispatchController): void {
     this.#rewriter = new ReplyRewriter(this.#ownId, this.#request.id);
-    this.#pass(controller, this.#rewriter, Buffer.concat(this.#pieces));
-    this.#pieces = [];
+    this.#pass(controller, this.#rewriter);
   }
 
-  #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter, chunk: Buffer): void {
-    this.#paused = !this.#sink.part(rewriter.push(chunk));
+  #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter): void {
+    this.#paused = !this.#sink.part(rewriter.push(this.#pieces.take()));
     this.#takeTurns(controller);
   }
 

@@ -1,3 +1,4 @@
+import { ByteCollector } from '../../../bytes/byte-collector.ts';
 import { BackendError } from '../channel.ts';
 
 export interface LineSplitter {
@@ -14,31 +15,29 @@ const CR = 0x0d;
  * Splits a byte stream into lines without their ends; empty lines are skipped. A line within one chunk is a view of it.
  */
 export function createLineSplitter(onLine: (line: Buffer) => void, maxLineBytes: number): LineSplitter {
-  let unfinished: Buffer[] = [];
-  let unfinishedBytes = 0;
-  const keep = (piece: Buffer) => {
-    unfinishedBytes += piece.length;
-    if (unfinishedBytes > maxLineBytes)
-      throw new BackendError({ kind: 'too_large', detail: `a message is larger than ${maxLineBytes} bytes` });
-    unfinished.push(piece);
+  const unfinished = new ByteCollector();
+  const guardSize = (more: number) => {
+    if (unfinished.length + more <= maxLineBytes) return;
+    throw new BackendError({ kind: 'too_large', detail: `a message is larger than ${maxLineBytes} bytes` });
   };
-  const take = (): Buffer => {
-    const line = unfinished.length === 1 ? unfinished[0] : Buffer.concat(unfinished);
-    unfinished = [];
-    unfinishedBytes = 0;
-    return line ?? Buffer.alloc(0);
+  const endLine = (tail: Buffer): Buffer => {
+    guardSize(tail.length);
+    if (unfinished.length === 0) return tail;
+    unfinished.push(tail);
+    return unfinished.take();
   };
   return {
     push(chunk) {
       let at = 0;
       for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, at)) {
-        keep(chunk.subarray(at, end));
+        const line = endLine(chunk.subarray(at, end));
         at = end + 1;
-        const line = take();
         const text = line.at(-1) === CR ? line.subarray(0, -1) : line;
         if (text.length > 0) onLine(text);
       }
-      if (at < chunk.length) keep(chunk.subarray(at));
+      if (at === chunk.length) return;
+      guardSize(chunk.length - at);
+      unfinished.push(chunk.subarray(at));
     },
   };
 }
