@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { ByteCollector } from './byte-collector.ts';
+import { heldBytes } from './testdata/held-bytes.ts';
 
 /** Returns pieces of these lengths, and the bytes of all of them. */
 function piecesOf(lengths: readonly number[]): { pieces: Buffer[]; whole: Buffer } {
@@ -9,16 +8,6 @@ function piecesOf(lengths: readonly number[]): { pieces: Buffer[]; whole: Buffer
   let at = 0;
   const pieces = lengths.map((length) => Buffer.from(whole.subarray(at, (at += length))));
   return { pieces, whole };
-}
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-/** Returns the bytes in memory that are no garbage. */
-function heldBytes(): number {
-  for (let time = 0; time < 3; time += 1) collectGarbage(); // the first one frees memory of Buffers later
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return heapUsed + arrayBuffers;
 }
 
 const repeat = (times: number, ...lengths: number[]): number[] => Array.from({ length: times }, () => lengths).flat();

@@ -5,8 +5,10 @@ import type { LookupFunction } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { heldBytes } from '../bytes/testdata/held-bytes.ts';
 import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from './fetch.ts';
 import { policyFor } from './policy.ts';
 import { createAuthority } from './testdata/authority.ts';
@@ -124,6 +126,25 @@ describe('the size limit', () => {
       res.end(empties.subarray(nothing.length));
     };
     await expect(ask(onRequest)).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
+  it('row 89: bounds the memory of a reply in chunks of one byte', async () => {
+    const chunks = Buffer.from('1\r\nx\r\n'.repeat(200_000));
+    const sent = Promise.withResolvers<undefined>();
+    const endless = await serveRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+      socket.write(chunks, () => void sent.resolve(undefined));
+    });
+    const before = heldBytes();
+    const [stop, reply] = [new AbortController(), Promise.withResolvers<unknown>()];
+    outbound()
+      .request({ ...GET, url: `http://${endless}`, signal: stop.signal })
+      .catch(reply.resolve);
+    await sent.promise;
+    await sleep(100);
+    expect(heldBytes() - before).toBeLessThan(3 * 1024 * 1024); // with the connection
+    stop.abort();
+    await reply.promise;
   });
 
   it('applies to headers', async () => {

@@ -1,6 +1,7 @@
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { heldBytes } from '../../bytes/testdata/held-bytes.ts';
 import { Account, createBudgets } from '../budgets/account.ts';
 import { readEventId } from './event-stream.ts';
 import { SessionStreams } from './session-streams.ts';
@@ -42,6 +43,22 @@ describe('EventStream', () => {
     expect(res.destroyed).toBe(true);
     expect(res.writableLength).toBeLessThan(40_000_000);
     expect(stream.connected).toBe(false);
+  });
+
+  it('row 89: counts what unread short events take in memory, and only until they are sent', async () => {
+    const budgets = createBudgets();
+    const { res, client } = await connection();
+    const stream = new SessionStreams(new Account('alice', budgets, () => undefined)).open('1');
+    stream.attach(res);
+    const before = heldBytes();
+    let sent = 0;
+    for (; budgets.reply.used < 20_000_000 && sent < 100_000; sent += 1) stream.send(message(1));
+    expect(sent).toBeLessThan(50_000);
+    expect(heldBytes() - before).toBeLessThan(1.5 * budgets.reply.used);
+    (await client).resume();
+    await expect.poll(() => res.writableLength).toBe(0);
+    stream.send(message(1));
+    expect(budgets.reply.used).toBe(0);
   });
 
   it('sends one long reply to a client that reads slowly', async () => {

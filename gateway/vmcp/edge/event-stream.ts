@@ -12,6 +12,8 @@ export const KEPT_BYTES = 1024 * 1024;
 const KEPT_EVENTS = 1_000;
 /** A connection with more unread bytes than the longest reply is closed; the client may resume with `Last-Event-ID`. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
+/** Memory of one unread write beside its bytes. */
+const WRITE_BYTES = 512;
 
 interface KeptEvent {
   readonly sequence: number;
@@ -68,6 +70,8 @@ export class EventStream {
   #keptHeld: HeldBytes | undefined;
   /** Budget share of the bytes that the connection has not sent yet. */
   #unread: HeldBytes | undefined;
+  /** Number of writes since the connection had nothing to send. */
+  #writes = 0;
   /** The call whose reply this stream carries. */
   #call: WatchingCall | undefined;
   #abandonTimer: NodeJS.Timeout | undefined;
@@ -275,7 +279,7 @@ export class EventStream {
   #write(bytes: Buffer | string): boolean {
     const res = this.#connection;
     if (!res) return true;
-    if (res.writableLength > MAX_UNREAD_BYTES || !this.#holdUnread(res, bytes.length)) {
+    if (!this.#holdUnread(res, bytes.length)) {
       this.#connection = undefined;
       res.destroy();
       return true;
@@ -284,11 +288,18 @@ export class EventStream {
   }
 
   /**
-   * Counts the buffered bytes of the connection until they are sent. Returns false when `more` bytes exceed the budget.
+   * Counts the buffered writes of the connection until they are sent. Returns false when there are too many, or `more` bytes
+   * exceed the budget.
    */
   #holdUnread(res: StreamConnection, more: number): boolean {
-    const unread = res.writableLength + more;
-    if (unread <= UNCOUNTED_OUTPUT_BYTES) return true;
+    this.#writes = res.writableLength === 0 ? 0 : this.#writes + 1;
+    const buffered = res.writableLength + this.#writes * WRITE_BYTES;
+    if (buffered > MAX_UNREAD_BYTES) return false;
+    const unread = buffered + more;
+    if (unread <= UNCOUNTED_OUTPUT_BYTES) {
+      this.#unread?.resize(0);
+      return true;
+    }
     const isHeld = this.#unread !== undefined;
     const held = (this.#unread ??= this.#account.reply());
     if (!held.resize(unread)) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { heldBytes } from '../../bytes/testdata/held-bytes.ts';
 import { BackendError } from './channel.ts';
 import { createSseParser, type SseEvent } from './sse-parser.ts';
 
@@ -128,6 +129,25 @@ describe('createSseParser', () => {
         1_000,
       ),
     ).not.toThrow();
+  });
+
+  it.each<[string, Buffer, number]>([
+    ['many short data lines', Buffer.from('data:x\n'.repeat(10_000)), 10],
+    ['many empty data lines', Buffer.from('data\n'.repeat(10_000)), 20],
+    ['a line in pieces of one byte', Buffer.from('x'), 100_000],
+    ['one short line beside comments', Buffer.from(`data: x\n${`:${'c'.repeat(100)}\n`.repeat(600)}`), 20],
+  ])('row 89: holds at most about twice the bytes that it reports for %s', (_, chunk, times) => {
+    const parsers = Array.from({ length: 4 }, () => createSseParser(() => undefined, 10_000_000));
+    const before = heldBytes();
+    for (const parser of parsers) for (let each = 0; each < times; each += 1) parser.push(Buffer.from(chunk));
+    const held = heldBytes() - before;
+    expect(held).toBeLessThan(2.2 * parsers.reduce((sum, parser) => sum + parser.pending(), 0) + 100_000);
+  });
+
+  it.each(['event', 'id'])('row 89: rejects an "%s" that would stay in memory', (name) => {
+    const parsed = (bytes: number) => parse([Buffer.from(`data: x\n${name}: ${'a'.repeat(bytes)}\n\n`)]);
+    expect(() => parsed(8_193)).toThrow(BackendError);
+    expect(parsed(8_192)).toHaveLength(1);
   });
 
   it('limits one event, not the stream', () => {

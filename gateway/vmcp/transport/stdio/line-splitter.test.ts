@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { heldBytes } from '../../../bytes/testdata/held-bytes.ts';
 import { BackendError } from '../channel.ts';
 import { createLineSplitter, toLine } from './line-splitter.ts';
 
@@ -32,6 +33,17 @@ describe('createLineSplitter', () => {
       expect(() => split(bytes, 11)).not.toThrow();
     },
   );
+
+  it.each([
+    ['of one byte', 1, 1, 100_000],
+    ['that are views of 10 KB', 100, 10_000, 1_000],
+  ])('row 89: holds at most about twice the bytes of a line in pieces %s', (_, length, viewed, times) => {
+    const splitter = createLineSplitter(() => undefined, 1_000_000);
+    const before = heldBytes();
+    for (let each = 0; each < times; each += 1) splitter.push(Buffer.alloc(viewed, 'x').subarray(0, length));
+    expect(heldBytes() - before).toBeLessThan(2.2 * times * length + 100_000);
+    expect(() => splitter.push(Buffer.alloc(1_000_001 - times * length, 'x'))).toThrow(BackendError);
+  });
 
   it('limits a line, not the stream', () => {
     expect(

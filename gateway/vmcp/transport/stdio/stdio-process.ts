@@ -82,6 +82,8 @@ export class StdioProcess implements PooledProcess {
   readonly #peer: JsonRpcPeer;
   #facts: ServerFacts | undefined;
   #deliberate = false;
+  /** Number of messages since the process had read everything. */
+  #unreadWrites = 0;
 
   constructor(child: ProcessStreams, options: StdioProcessOptions) {
     this.#child = child;
@@ -229,7 +231,9 @@ export class StdioProcess implements PooledProcess {
   #write(message: Buffer): boolean {
     const { stdin } = this.#child;
     if (!stdin?.writable) return false;
-    if (stdin.writableLength > 0 && stdin.writableLength + message.length > this.#options.maxMessageBytes) return false;
+    this.#unreadWrites = stdin.writableLength === 0 ? 0 : this.#unreadWrites + 1;
+    const unread = stdin.writableLength + this.#unreadWrites * WRITE_BYTES;
+    if (unread > 0 && unread + message.length > this.#options.maxMessageBytes) return false;
     stdin.write(toLine(message));
     return true;
   }
@@ -265,6 +269,9 @@ export class StdioProcess implements PooledProcess {
     return { deliberate: this.#deliberate, aliveMs: now() - startedAt };
   }
 }
+
+/** Memory of one message that the process has not read yet, beside its bytes. */
+const WRITE_BYTES = 256;
 
 /** Longest wait for the reply to `server/discover`, ms. */
 const DISCOVER_MS = 3_000;
