@@ -133,7 +133,9 @@ describe('the size limit', () => {
     const sent = Promise.withResolvers<undefined>();
     const endless = await serveRaw((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
-      socket.write(chunks, () => void sent.resolve(undefined));
+      socket.write(chunks, () => {
+        sent.resolve(undefined);
+      });
     });
     const before = heldBytes();
     const [stop, reply] = [new AbortController(), Promise.withResolvers<unknown>()];

@@ -31,10 +31,11 @@ export type BodyRefusal = 'too_large' | 'not_kept' | 'not_held' | 'gone';
  */
 export function readBody(
   req: IncomingMessage,
-  { limit, kept = limit, hold, keyOf = peerKey }: BodyLimits,
+  limits: BodyLimits,
   onBody: (body: Buffer) => void,
   onRefused: (why: BodyRefusal) => void,
 ): void {
+  const { limit, kept = limit, hold } = limits;
   const declared = Number(req.headers['content-length'] ?? 0);
   if (declared > limit) {
     onRefused('too_large');
@@ -48,59 +49,111 @@ export function readBody(
     }
     hold(0);
   }
-  let first: Buffer | undefined;
-  let rest: ByteCollector | undefined;
-  let length = 0;
-  let cost = 0;
-  let turn: ReadingTurn | undefined;
-  let done = false;
-  const drop = (): void => {
-    first = rest = undefined;
-    turn?.close();
-    turn = undefined;
-  };
-  const refuse = (why: BodyRefusal): void => {
-    done = true;
-    drop();
-    onRefused(why);
-  };
+  const reading = new BodyReading(req, limits, onBody, onRefused);
   req.on('data', (chunk: Buffer) => {
-    if (done) return;
-    const isKept = length <= kept;
-    length += chunk.length;
-    if (length > limit) refuse('too_large');
-    else if (length > kept) {
-      if (isKept) {
-        drop();
-        hold?.(0);
-      }
-    } else if (length > UNCOUNTED_BYTES && hold?.(length) === false) refuse('not_held');
-    else if (first === undefined) first = chunk;
-    else (rest ??= collectorOf(first)).push(chunk);
-    if (done) return;
-    const pieceCost = costOf(req, chunk);
-    cost += pieceCost;
-    if (cost > PACED_COST)
-      (turn ??= (length > kept ? DISCARDED_BODIES : LARGE_BODIES).open(req, keyOf(req))).received(pieceCost);
+    reading.received(chunk);
   });
   req.on('end', () => {
-    if (done) return;
-    if (length > kept) {
-      refuse('not_kept');
-      return;
-    }
-    done = true;
-    const body = rest ? rest.take() : (first ?? Buffer.alloc(0));
-    drop(); // the request and these callbacks live until the reply ends
-    onBody(body);
+    reading.ended();
   });
   req.on('close', () => {
-    if (!done) refuse('gone');
+    reading.refuse('gone');
   });
 }
 
-function collectorOf(first: Buffer): ByteCollector {
-  const collector = new ByteCollector();
-  collector.push(first);
-  return collector;
+/** A body that is being read. */
+class BodyReading {
+  readonly #req: IncomingMessage;
+  readonly #limits: BodyLimits;
+  readonly #kept: number;
+  readonly #onBody: (body: Buffer) => void;
+  readonly #onRefused: (why: BodyRefusal) => void;
+  #first: Buffer | undefined;
+  /** Present from the second piece on: most bodies have one. */
+  #all: ByteCollector | undefined;
+  #length = 0;
+  #cost = 0;
+  #turn: ReadingTurn | undefined;
+  #isDone = false;
+
+  constructor(
+    req: IncomingMessage,
+    limits: BodyLimits,
+    onBody: (body: Buffer) => void,
+    onRefused: (why: BodyRefusal) => void,
+  ) {
+    this.#req = req;
+    this.#limits = limits;
+    this.#kept = limits.kept ?? limits.limit;
+    this.#onBody = onBody;
+    this.#onRefused = onRefused;
+  }
+
+  received(chunk: Buffer): void {
+    if (this.#isDone) return;
+    const { limit, hold } = this.#limits;
+    const wasKept = this.#length <= this.#kept;
+    this.#length += chunk.length;
+    if (this.#length > limit) this.refuse('too_large');
+    else if (this.#length > this.#kept) {
+      if (wasKept) this.#stopKeeping();
+      this.#awaitTurn(chunk);
+    } else if (this.#length > UNCOUNTED_BYTES && hold?.(this.#length) === false) this.refuse('not_held');
+    else {
+      this.#keep(chunk);
+      this.#awaitTurn(chunk);
+    }
+  }
+
+  ended(): void {
+    if (this.#isDone) return;
+    if (this.#length > this.#kept) {
+      this.refuse('not_kept');
+      return;
+    }
+    this.#isDone = true;
+    const body = this.#all?.take() ?? this.#first ?? Buffer.alloc(0);
+    this.#release(); // the request and this object live until the reply ends
+    this.#onBody(body);
+  }
+
+  refuse(why: BodyRefusal): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.#release();
+    this.#onRefused(why);
+  }
+
+  #keep(chunk: Buffer): void {
+    if (this.#first === undefined) this.#first = chunk;
+    else {
+      if (this.#all === undefined) {
+        this.#all = new ByteCollector();
+        this.#all.push(this.#first);
+      }
+      this.#all.push(chunk);
+    }
+  }
+
+  #awaitTurn(chunk: Buffer): void {
+    const cost = costOf(this.#req, chunk);
+    this.#cost += cost;
+    if (this.#cost <= PACED_COST) return;
+    if (this.#turn === undefined) {
+      const turns = this.#length > this.#kept ? DISCARDED_BODIES : LARGE_BODIES;
+      this.#turn = turns.open(this.#req, (this.#limits.keyOf ?? peerKey)(this.#req));
+    }
+    this.#turn.received(cost);
+  }
+
+  #stopKeeping(): void {
+    this.#release();
+    this.#limits.hold?.(0);
+  }
+
+  #release(): void {
+    this.#first = this.#all = undefined;
+    this.#turn?.close();
+    this.#turn = undefined;
+  }
 }

@@ -17,6 +17,11 @@ interface JoiningRequest extends IncomingMessage {
   [JOINED]?: { readonly bytes: ByteCollector; count: number };
 }
 
+interface ReadableMethods {
+  readonly push: (this: IncomingMessage, piece: Buffer | null) => boolean;
+  readonly read: (this: IncomingMessage, size?: number) => Buffer | null;
+}
+
 /** Returns the bytes that the pieces in `chunk` cost: those of the body, and more for each piece. */
 export function costOf(req: IncomingMessage, chunk: Buffer): number {
   const joined = (req as JoiningRequest)[JOINED];
@@ -34,7 +39,7 @@ export function costOf(req: IncomingMessage, chunk: Buffer): number {
  * turn is awaited, takes 450 bytes for each.
  */
 export function joinUnreadPieces(app: Express): void {
-  const { push, read } = app.request as IncomingMessage;
+  const { push, read } = app.request as unknown as ReadableMethods;
 
   function joiningPush(this: JoiningRequest, piece: Buffer | null): boolean {
     const joined = this[JOINED];
@@ -58,7 +63,7 @@ export function joinUnreadPieces(app: Express): void {
       const unread = this.readableLength + (joined?.bytes.length ?? 0);
       if (unread >= MOST_UNREAD_BYTES && this.readableFlowing !== true) return null;
     } else if (joined !== undefined && joined.bytes.length > 0) push.call(this, joined.bytes.take());
-    return read.call(this, size) as Buffer | null;
+    return read.call(this, size);
   }
 
   Object.assign(app.request, { push: joiningPush, read: joinedRead });
