@@ -203,6 +203,6 @@ function bareApp(): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   sendAddedHeaders(app);
-  joinUnreadPieces(app);
+  joinUnreadPieces(app.request);
   return app;
 }

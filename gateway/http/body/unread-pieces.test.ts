@@ -15,7 +15,7 @@ const sockets: Socket[] = [];
 
 beforeAll(async () => {
   const app = express();
-  joinUnreadPieces(app);
+  joinUnreadPieces(app.request);
   app.use((req, _res, next) => {
     arrived.push(req);
     next();

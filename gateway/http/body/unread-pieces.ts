@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { Express } from 'express';
 import { ByteCollector } from '../../bytes/byte-collector.ts';
 
 /** Length from which a piece of a body is not copied. */
@@ -34,12 +33,12 @@ export function costOf(req: IncomingMessage, chunk: Buffer): number {
 }
 
 /**
- * Bounds the memory of bodies that nobody reads yet, in requests of `app`: joins their short pieces, and stops the reading of the
- * connection early. Node.js makes one Buffer of each chunk: a body in chunks of one byte, unread while a token is validated or a
- * turn is awaited, takes 450 bytes for each.
+ * Bounds the memory of a body that nobody reads yet: joins its short pieces, and stops the reading of the connection early. Node.js
+ * makes one Buffer of each chunk: a body in chunks of one byte, unread while a token is validated or a turn is awaited, takes 450
+ * bytes for each. `message` is the prototype of requests, or one message whose body has not begun. Call it once for each.
  */
-export function joinUnreadPieces(app: Express): void {
-  const { push, read } = app.request as unknown as ReadableMethods;
+export function joinUnreadPieces(message: IncomingMessage): void {
+  const { push, read } = message as unknown as ReadableMethods;
 
   function joiningPush(this: JoiningRequest, piece: Buffer | null): boolean {
     const joined = this[JOINED];
@@ -66,5 +65,5 @@ export function joinUnreadPieces(app: Express): void {
     return read.call(this, size);
   }
 
-  Object.assign(app.request, { push: joiningPush, read: joinedRead });
+  Object.assign(message, { push: joiningPush, read: joinedRead });
 }

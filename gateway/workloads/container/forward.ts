@@ -6,6 +6,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import { forwardBody } from '../../http/body/forward-body.ts';
+import { joinUnreadPieces } from '../../http/body/unread-pieces.ts';
 
 /** Headers of one connection, which a proxy does not forward. @see RFC 9110 §7.6.1 */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -19,7 +21,10 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Sends a request over `socket` and streams the reply. Each request has a connection of its own. */
+/**
+ * Sends a request over `socket` and streams the reply. Each request has a connection of its own. The caller joins the unread pieces
+ * of the request: they arrive while it connects.
+ */
 export function forward(
   request: IncomingMessage,
   response: ServerResponse,
@@ -34,7 +39,8 @@ export function forward(
   outgoing.once('response', (reply) => {
     response.writeHead(reply.statusCode ?? 502, endToEndHeaders(reply.headers));
     response.flushHeaders();
-    reply.pipe(response);
+    joinUnreadPieces(reply);
+    forwardBody(reply, response);
     reply.once('error', () => response.destroy());
   });
   outgoing.once('error', () => {
@@ -42,7 +48,7 @@ export function forward(
     else answer(response, 502, 'the server closed the connection');
   });
   response.once('close', () => outgoing.destroy());
-  request.pipe(outgoing);
+  forwardBody(request, outgoing);
 }
 
 export function answer(response: ServerResponse, status: number, message: string): void {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { joinUnreadPieces } from '../../http/body/unread-pieces.ts';
 import { classifyHost } from '../../outbound/address-class.ts';
 import { answer, forward } from './forward.ts';
 import { join } from './relay/join.ts';
@@ -14,6 +15,7 @@ export interface IngressOptions {
 /** Creates the HTTP listener in front of an isolated server. It refuses other values of Host, as after DNS rebinding. */
 export function createIngress({ connect, hosts }: IngressOptions): Server {
   const server = createServer((request, response) => {
+    joinUnreadPieces(request);
     if (isAllowedHost(request.headers.host ?? '', hosts)) void serve(request, response, connect);
     else answer(response, 403, 'the Host header is not allowed: add it to permission_profile.network.inbound');
   });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { joinUnreadPieces } from '../../../http/body/unread-pieces.ts';
 import { answer, forward } from '../forward.ts';
 import { join } from '../relay/join.ts';
 import { parseAuthority, type Destination } from './access.ts';
@@ -60,6 +61,7 @@ async function serve(
   options: EgressOptions,
   report: (message: string) => void,
 ): Promise<void> {
+  joinUnreadPieces(request);
   const url = URL.parse(request.url ?? '');
   const to = url?.protocol === 'http:' ? parseAuthority(`${url.hostname}:${url.port || '80'}`) : undefined;
   if (url === null || to === undefined) {
