@@ -91,7 +91,10 @@ it.each(['bad_lines', 'bad_chunks'])(
   },
 );
 
-it('rows 90, 91: serves large calls beside 300 bodies that trickle, and after their clients are gone', async () => {
+it.each([
+  ['trickle', 'row 90'],
+  ['refused', 'row 91'],
+])('serves large calls beside 300 bodies, and after their clients are gone: %s (%s)', async (kind) => {
   const scope = testScope();
   const { vmcp, attacker, session } = await startGateway(scope);
   const large = { text: 'x'.repeat(2 * MIB - 7).concat('healthy') };
@@ -101,10 +104,10 @@ it('rows 90, 91: serves large calls beside 300 bodies that trickle, and after th
     return performance.now() - start;
   };
   const alone = await callLarge();
-  await attacker.attack('trickle', 300, vmcp.url, { ...MCP_HEADERS, 'mcp-protocol-version': '2026-07-28' });
+  await attacker.attack(kind, 300, vmcp.url, { ...MCP_HEADERS, 'mcp-protocol-version': '2026-07-28' });
   const beside = [await callLarge(), await callLarge()];
   await attacker.leave();
   const after = await callLarge();
-  process.stdout.write(`${JSON.stringify({ alone, beside, after })}\n`);
+  process.stdout.write(`${JSON.stringify({ kind, alone, beside, after })}\n`);
   for (const ms of [...beside, after]) expect(ms).toBeLessThan(3_000 + 10 * alone);
 });

@@ -58,7 +58,17 @@ const ATTACKS: Readonly<Record<string, () => Attack>> = {
     });
     return socket;
   },
+  /** Bodies that are refused by their length, and go on. */
+  refused: () => async (url, headers) => {
+    const socket = await send(url, { ...headers, 'content-length': '100000000' }, LONG_PIECE);
+    const more = (): void => {
+      if (!socket.destroyed) socket.write(LONG_PIECE);
+    };
+    socket.on('drain', more);
+    return socket;
+  },
 };
+const LONG_PIECE = Buffer.alloc(1024 * 1024, ' ');
 
 /** Streams that are fed until the attack ends. */
 const SHORT_LINES = Buffer.from('data:\n'.repeat(10_000));
@@ -123,7 +133,7 @@ async function main(): Promise<void> {
       attack(new URL(url), JSON.parse(headers) as Record<string, string>),
     );
     sockets = await Promise.all(all);
-    await sent(sockets);
+    await (name === 'refused' ? sleep(500) : sent(sockets));
     process.stdout.write('sent\n');
   }
 }

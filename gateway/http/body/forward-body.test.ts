@@ -80,7 +80,11 @@ it('row 88: bounds the memory of bodies in one-byte chunks whose receiver reads 
   }
   await expect.poll(() => forwarded.length).toBe(4);
   const read = (): number => forwarded.reduce((sum, { socket }) => sum + socket.bytesRead, 0);
-  for (let last = Number.NaN; last !== read(); await sleep(100)) last = read();
+  let last = Number.NaN;
+  while (last !== read()) {
+    last = read();
+    await sleep(100);
+  }
   expect(read()).toBeGreaterThan(4 * 60_000);
   expect((heldBytes() - before) / 4).toBeLessThan(1_000_000);
 });
