@@ -1,5 +1,7 @@
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
+import { ClientConnections, headTimes } from './http/connections/client-connections.ts';
+import type { AddressReader } from './http/connections/closable-connections.ts';
 
 /** Returns what is wrong with a port, and what to do. */
 function adviceFor({ code, message }: NodeJS.ErrnoException): string {
@@ -30,21 +32,30 @@ export interface Listener {
   readonly port: number;
   /** Bound address and port, such as `0.0.0.0:4483` or `[::1]:4483`. */
   readonly address: string;
-  /** Number of requests without a complete response, except GET, which may be an endless stream. */
+  /** Number of requests without a complete response, except event streams of GET, which may be endless. */
   readonly unanswered: () => number;
-  /** Lets each connection end with its next response. */
+  /** True while clients without a running request may return on their open connections. */
+  readonly isAwaiting: () => boolean;
+  /** Lets each connection end with its next response, also of a request that already runs. */
   endConnections(): void;
-  /** Rejects new connections. */
-  refuseConnections(): void;
+  /** Rejects new connections, after it has accepted those that wait. */
+  refuseConnections(): Promise<void>;
+  /** Closes the connections without a running request. Returns false, and closes none, if a request has arrived meanwhile. */
+  closeIdle(): Promise<boolean>;
   /** Closes the remaining connections. */
   close(): Promise<void>;
 }
 
 export interface ListenerLimits {
-  /** Most connections; further ones are closed at once. */
+  /** Most connections that have sent a request. Above it, a new one takes the place of one whose client does nothing. */
   readonly maxConnections?: number;
+  /** Called for each connection that is closed because there are too many. */
   readonly onRefused?: () => void;
+  /** Returns the reader of the addresses of clients; that of their peers when absent. */
+  readonly addresses?: () => AddressReader;
   readonly unreadMs?: number;
+  /** Time in which a client must send the head of a request. */
+  readonly headMs?: number;
 }
 
 /** Default limit, for management listeners: scrapes, probes and operators. */
@@ -52,8 +63,8 @@ const MOST_CONNECTIONS = 256;
 const HTTP_LIMITS = {
   maxHeaderSize: 64 * 1024,
   requestTimeout: 30_000,
-  headersTimeout: 30_000,
   keepAliveTimeout: 120_000,
+  keepAliveTimeoutBuffer: 5_000, // clients learn of 120 s, and may be slow to act on it
 };
 /** Time after which a client that reads nothing of its response is disconnected. */
 const UNREAD_MS = 30_000;
@@ -63,16 +74,15 @@ export async function listen(
   app: RequestListener,
   host: string,
   port: number,
-  { maxConnections = MOST_CONNECTIONS, unreadMs = UNREAD_MS, onRefused }: ListenerLimits = {},
+  { maxConnections = MOST_CONNECTIONS, unreadMs = UNREAD_MS, onRefused, addresses, headMs }: ListenerLimits = {},
 ): Promise<Listener> {
-  const server = createServer({ ...HTTP_LIMITS, ...messagesOf(app) }, (req, res) => {
+  const server = createServer({ ...HTTP_LIMITS, ...headTimes(headMs), ...messagesOf(app) });
+  const handle: RequestListener = (req, res) => {
     res.on('timeout', cutUnread).on('error', destroy);
     app(req, res);
-  });
+  };
+  const connections = new ClientConnections(server, handle, { most: maxConnections, onClosed: onRefused, addresses });
   server.timeout = unreadMs;
-  server.maxConnections = maxConnections;
-  if (onRefused) server.on('drop', onRefused);
-  const unanswered = countUnanswered(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
       reject(new ListenError(host, port, error));
@@ -85,15 +95,16 @@ export async function listen(
     host,
     port: boundPort,
     address: `${ip.includes(':') ? `[${ip}]` : ip}:${String(boundPort)}`,
-    unanswered,
+    unanswered: () => connections.unanswered,
+    isAwaiting: () => connections.isAwaiting,
     endConnections: () => {
-      server.prependListener('request', (_req, res) => {
-        res.shouldKeepAlive = false;
-      });
+      connections.end();
     },
-    refuseConnections: () => {
-      stopListening(server);
-    },
+    refuseConnections: () =>
+      connections.stopListening(() => {
+        stopListening(server);
+      }),
+    closeIdle: () => connections.closeIdle(),
     close: () =>
       new Promise((resolve) => {
         if (server.listening) stopListening(server);
@@ -122,19 +133,6 @@ function withPrototype(constructor: typeof IncomingMessage | typeof ServerRespon
   }
   Message.prototype = prototype;
   return Message;
-}
-
-function countUnanswered(server: Server): () => number {
-  let unanswered = 0;
-  const answered = (): void => {
-    unanswered -= 1;
-  };
-  server.prependListener('request', (req, res) => {
-    if (req.method === 'GET') return;
-    unanswered += 1;
-    res.on('close', answered);
-  });
-  return () => unanswered;
 }
 
 /** Handles an idle connection: with nothing to send it is a slow call or a stream, and stays open. */

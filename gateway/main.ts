@@ -16,6 +16,7 @@ import { BoundaryImpossible } from './incoming/boundary-of.ts';
 import type { KubeClient } from './kube/client.ts';
 import { inClusterConnection, type Connection } from './kube/connection.ts';
 import { issuerOf } from './incoming/index.ts';
+import { finishRequests } from './drain.ts';
 import { listen, type Listener } from './listener.ts';
 import type { GroupEndpoint } from './management/clients/registrations/client-registrations.ts';
 import { DEFAULT_GROUP } from './management/groups/groups.ts';
@@ -117,6 +118,8 @@ export interface RunningServer {
 }
 
 const DRAIN_GRACE_MS = 30_000;
+/** Longest time for which requests of the management API may run after the servers have stopped. */
+const MANAGEMENT_MS = 5_000;
 
 const OPEN_TO_OTHERS =
   'without a login the management API can only listen on a loopback address: configure "auth", or listen on 127.0.0.1';
@@ -242,12 +245,17 @@ export class Gateway {
   /** Drains: rejects new sessions, lets running calls finish within the grace period, then closes everything. */
   async stop(graceMs = DRAIN_GRACE_MS): Promise<void> {
     const { routesMs } = this.#options;
+    const end = performance.now() + graceMs;
+    const management = this.#management;
+    management?.endConnections();
     this.#draining.abort(new Error('the process drains'));
     const unlinked = Promise.all(this.#links.map((link) => link.close()));
     const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
     const stopped = configured.map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
-    await Promise.all([this.#management?.close(), this.#postForm.close(), this.#client?.close()]);
+    await management?.refuseConnections();
+    if (management) await finishRequests(management, Math.min(end, performance.now() + MANAGEMENT_MS));
+    await Promise.all([management?.close(), this.#postForm.close(), this.#client?.close()]);
     await this.#audit.close();
     process.off('unhandledRejection', this.#onUnhandled);
   }

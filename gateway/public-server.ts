@@ -1,10 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditLog } from './audit/audit-log.ts';
 import { createPublicApp, type AppOptions } from './app.ts';
 import type { AuthServer } from './authserver/auth-server.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import { clientRulesOf } from './client-rules.ts';
+import { endAccepting, finishRequests } from './drain.ts';
+import { forwardedAddresses } from './http/forwarded-address.ts';
 import { isLoopback, type OriginGuardOptions } from './http/origin-guard.ts';
 import { boundaryOf } from './incoming/boundary-of.ts';
 import type { Boundary } from './incoming/boundary.ts';
@@ -44,7 +45,6 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const PUBLIC_CONNECTIONS = 12_000;
 /** Time for which clients with sessions, and their load balancers, may still connect after a stop request. */
 const ACCEPT_MS = 500;
-const LOOK_EVERY_MS = 20;
 /** Longest wait for clients to open their streams at other replicas: SDKs connect again after a second. */
 const HAND_OVER_MS = 3_000;
 
@@ -98,6 +98,7 @@ export class PublicServer {
     try {
       listener = await listen(app, spec.host, spec.port, {
         maxConnections: PUBLIC_CONNECTIONS,
+        addresses: () => forwardedAddresses(virtual.config.vmcp.incoming.trusted_proxies ?? []),
         onRefused: () => {
           deps.onOverBudget('connections');
         },
@@ -211,21 +212,19 @@ export class PublicServer {
   }
 
   /**
-   * Drains: reports not ready, rejects new sessions, and closes each connection with its next response; after `routesMs`,
-   * or a short time while there are sessions, rejects new connections, as load balancers learn late that it is not ready.
-   * Running calls finish within the grace period, while streams move to other replicas, then everything closes.
+   * Drains: reports not ready and rejects new sessions, but still accepts connections: for `routesMs`, or a short time while there are
+   * sessions, as load balancers learn late that it is not ready. Running calls finish within the grace period, while streams move to
+   * other replicas, then everything closes.
    */
   async stop(graceMs: number, routesMs = 0): Promise<void> {
     const end = performance.now() + graceMs;
     this.virtual.refuseSessions();
-    this.#listener.endConnections();
     const acceptMs = Math.max(routesMs, this.virtual.sessions.size > 0 ? ACCEPT_MS : 0);
-    if (acceptMs > 0) await sleep(Math.min(acceptMs, graceMs));
-    this.#listener.refuseConnections();
+    await endAccepting(this.#listener, acceptMs, end);
     const isMoving = this.virtual.replica?.handOver();
     const moved = performance.now() + HAND_OVER_MS;
-    const isBusy = (): boolean => this.#isBusy() || (performance.now() < moved && isMoving?.() === true);
-    while (isBusy() && performance.now() < end) await sleep(LOOK_EVERY_MS);
+    const isBusy = (): boolean => this.virtual.runningCalls > 0 || (performance.now() < moved && isMoving?.() === true);
+    await finishRequests(this.#listener, end, isBusy);
     clearInterval(this.#heartbeat);
     await this.virtual.close();
     await this.#listener.close();
@@ -235,10 +234,6 @@ export class PublicServer {
     this.#storage.close();
     await this.#telemetry.close(end - performance.now());
     await this.#gate.audit.close();
-  }
-
-  #isBusy(): boolean {
-    return this.virtual.runningCalls > 0 || this.#listener.unanswered() > 0;
   }
 
   /** Creates the new parts before it closes the old ones. */

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { raw } from './clients/raw.ts';
 import { freePort } from './free-port.ts';
 import { eventually } from './poll.ts';
 import { descendants, type ProcessInfo } from './process-tree.ts';
@@ -170,7 +171,8 @@ async function ready(
   const origin = `http://127.0.0.1:${port}`;
   const isReady = async () => {
     if (!run.running()) return 'ended' as const;
-    return (await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok && ('ready' as const);
+    const { status } = await raw(`${origin}/readyz`, { timeoutMs: 2_000 }); // keeps no connection, for which a stop would wait
+    return status === 200 && ('ready' as const);
   };
   const outcome = await eventually('vmcp is ready', isReady, { timeoutMs }).catch((error: unknown) => {
     throw new Error(`vmcp does not become ready:\n${run.output()}`, { cause: error });

@@ -1,7 +1,10 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ClientConnections, headTimes } from './connections/client-connections.ts';
 
 const PATH = '/callback';
+/** Most connections: a browser uses a few, any program of this machine can open more. */
+const MOST_CONNECTIONS = 64;
 
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -13,6 +16,9 @@ const HEADERS = {
 
 const page = (text: string): string =>
   `<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>vmcp</title><p>${text}</p>\n`;
+
+/** Callbacks for the parameters of the redirects with a `state`. */
+type Waiting = Map<string, (parameters: URLSearchParams) => void>;
 
 /** Loopback listener for the redirect at the end of a login (RFC 8252 §7.3). */
 export interface RedirectListener {
@@ -33,14 +39,16 @@ export interface RedirectListener {
  * Rejects when no port is free.
  */
 export async function openRedirectListener(ports: readonly number[], next: string): Promise<RedirectListener> {
-  const server = createServer();
+  const waiting: Waiting = new Map();
+  const server = createServer(headTimes());
+  new ClientConnections(server, answer(waiting, next), { most: MOST_CONNECTIONS });
   let port: number | undefined;
   for (const candidate of ports) port ??= await listen(server, candidate);
   if (port === undefined) throw new Error('no free loopback port: close programs that hold many sockets');
   return {
     port,
     redirectUri: `http://127.0.0.1:${String(port)}${PATH}`,
-    receive: (state, timeoutMs) => receive(server, state, { timeoutMs, next }),
+    receive: (state, timeoutMs) => receive(server, waiting, state, timeoutMs),
     unref: () => server.unref(),
     close: () => {
       server.close();
@@ -65,8 +73,9 @@ function listen(server: Server, port: number): Promise<number | undefined> {
 
 const receive = (
   server: Server,
+  waiting: Waiting,
   state: string,
-  { timeoutMs, next }: { readonly timeoutMs: number; readonly next: string },
+  timeoutMs: number,
 ): Promise<URLSearchParams | undefined> =>
   new Promise((resolve) => {
     const late = setTimeout(resolve, timeoutMs, undefined).unref();
@@ -74,14 +83,19 @@ const receive = (
       clearTimeout(late);
       resolve(undefined);
     });
-    server.on('request', (req, res) => {
-      const url = URL.parse(req.url ?? '', 'http://127.0.0.1');
-      if (req.method !== 'GET' || url?.pathname !== PATH || url.searchParams.get('state') !== state) {
-        res.writeHead(400, HEADERS).end(page('This is not the login that vmcp waits for.'));
-        return;
-      }
-      const text = url.searchParams.has('code') ? 'You are logged in.' : 'The login failed.';
-      res.writeHead(200, HEADERS).end(page(`${text} ${next}`));
-      resolve(url.searchParams);
-    });
+    waiting.set(state, resolve);
   });
+
+const answer =
+  (waiting: Waiting, next: string) =>
+  (req: IncomingMessage, res: ServerResponse): void => {
+    const url = URL.parse(req.url ?? '', 'http://127.0.0.1');
+    const redirected = waiting.get(url?.searchParams.get('state') ?? '');
+    if (req.method !== 'GET' || url?.pathname !== PATH || !redirected) {
+      res.writeHead(400, HEADERS).end(page('This is not the login that vmcp waits for.'));
+      return;
+    }
+    const text = url.searchParams.has('code') ? 'You are logged in.' : 'The login failed.';
+    res.writeHead(200, HEADERS).end(page(`${text} ${next}`));
+    redirected(url.searchParams);
+  };
