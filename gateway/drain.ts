@@ -17,7 +17,7 @@ export async function endAccepting(listener: Listener, acceptMs: number, end: nu
   const reconnects = Math.min(performance.now() + RECONNECT_MS, end);
   listener.endConnections();
   while (!isPast(accepts) || (isUsed(listener) && !isPast(reconnects))) await sleep(LOOK_EVERY_MS);
-  if (!isPast(end)) await listener.refuseConnections();
+  await listener.refuseConnections(end);
 }
 
 /**

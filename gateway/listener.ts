@@ -38,8 +38,8 @@ export interface Listener {
   readonly isAwaiting: () => boolean;
   /** Lets each connection end with its next response, also of a request that already runs. */
   endConnections(): void;
-  /** Rejects new connections, after it has accepted those that wait. */
-  refuseConnections(): Promise<void>;
+  /** Rejects new connections, at a moment at which no client connects, or at `end` (a time of `performance.now()`). */
+  refuseConnections(end: number): Promise<void>;
   /** Closes the connections without a running request. Returns false, and closes none, if a request has arrived meanwhile. */
   closeIdle(): Promise<boolean>;
   /** Closes the remaining connections. */
@@ -100,8 +100,8 @@ export async function listen(
     endConnections: () => {
       connections.end();
     },
-    refuseConnections: () =>
-      connections.stopListening(() => {
+    refuseConnections: (end) =>
+      connections.stopListening(end, () => {
         stopListening(server);
       }),
     closeIdle: () => connections.closeIdle(),

@@ -253,8 +253,11 @@ export class Gateway {
     const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
     const stopped = configured.map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
-    await management?.refuseConnections();
-    if (management) await finishRequests(management, Math.min(end, performance.now() + MANAGEMENT_MS));
+    if (management) {
+      const managementEnd = Math.min(end, performance.now() + MANAGEMENT_MS);
+      await management.refuseConnections(managementEnd);
+      await finishRequests(management, managementEnd);
+    }
     await Promise.all([management?.close(), this.#postForm.close(), this.#client?.close()]);
     await this.#audit.close();
     process.off('unhandledRejection', this.#onUnhandled);

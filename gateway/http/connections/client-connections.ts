@@ -114,18 +114,20 @@ export class ClientConnections {
 
   /**
    * Calls `stop` at a moment at which no client connects, since to stop listening resets the connections that the server has not
-   * accepted yet. While there are connections, requests wait first, so that clients do not connect again for their next one.
+   * accepted yet. While there are clients, requests wait first, so that they do not connect again for their next one. Takes until
+   * `end` at most.
    */
-  async stopListening(stop: () => void): Promise<void> {
+  async stopListening(end: number, stop: () => void): Promise<void> {
     const held: Parameters<RequestListener>[] = (this.#held = []);
-    const startedAt = performance.now();
-    while (this.#used.size + this.#silent.size > 0) {
+    const holdEnd = Math.min(performance.now() + HOLD_MS, end);
+    const lastEnd = Math.min(holdEnd + LAST_MS, end);
+    while (this.isAwaiting || this.unanswered > 0) {
       await sleep(1); // a process that has slept is rarely interrupted at once
       const turnAt = performance.now();
       await nextTurn(); // accepts one connection at most
       const now = performance.now();
       const isQuiet = now - turnAt < TURN_MS && now - this.#changedAt > QUIET_MS;
-      if (now - startedAt > (isQuiet ? HOLD_MS : HOLD_MS + LAST_MS)) break;
+      if (now > (isQuiet ? holdEnd : lastEnd)) break;
     }
     stop();
     this.#held = undefined;
