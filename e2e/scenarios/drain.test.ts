@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -75,6 +75,51 @@ it.each(['SIGTERM', 'SIGINT'] as const)('%s under load completes every accepted 
   const lost = attempts.filter(({ outcome, startedAt }) => outcome === 'refused' && startedAt < signalledAt - 50);
   expect(lost).toEqual([]);
   expect(backend.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(answered());
+});
+
+/** Calls on kept connections with a pause of 0.4 to 0.9 s after each call, until the port is closed. Returns how each call ended. */
+async function thinkingClient(vmcp: Vmcp, pauseMs: number): Promise<string[]> {
+  const { headers } = await openSession(vmcp.url);
+  const agent = new Agent({ keepAlive: true });
+  const body = rpc('tools/call', { name: 'alpha_slow', arguments: { ms: 100 } }, 7);
+  const call = (): Promise<string> =>
+    new Promise((resolve) => {
+      const sent = request(vmcp.url, { method: 'POST', agent, headers: { ...headers, 'content-length': body.length } });
+      sent.on('error', ({ code }: NodeJS.ErrnoException) => {
+        resolve(code ?? 'error');
+      });
+      sent.on('response', (answer) => {
+        const { statusCode, headers: received } = answer;
+        text(answer).then(
+          (read) => {
+            resolve(read.includes('waited 100 ms') ? `answered, ${received.connection}` : `${statusCode} ${read}`);
+          },
+          (error: unknown) => {
+            resolve(String(error));
+          },
+        );
+      });
+      sent.end(body);
+    });
+  const outcomes: string[] = [];
+  while (outcomes.at(-1) !== 'ECONNREFUSED' && outcomes.length < 100) {
+    outcomes.push(await call());
+    await sleep(pauseMs);
+  }
+  agent.destroy();
+  return outcomes;
+}
+
+it('SIGTERM loses no call of clients that keep their connections and pause between calls', async () => {
+  const { vmcp } = await start();
+  const load = Promise.all(Array.from({ length: 50 }, (_, index) => thinkingClient(vmcp, 400 + index * 10)));
+  await sleep(2_500);
+  vmcp.signal('SIGTERM');
+  const outcomes = await load;
+  expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
+  expect([...new Set(outcomes.flat())].toSorted()).toEqual(['ECONNREFUSED', 'answered, close', 'answered, keep-alive']);
+  // every client learns of the stop before the port closes
+  expect(outcomes.map((all) => all.at(-2))).toEqual(outcomes.map(() => 'answered, close'));
 });
 
 it('completes a call of some seconds while it rejects new sessions and is not ready', async () => {
