@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ByteCollector } from '../../bytes/byte-collector.ts';
 import { addressKey } from '../addresses/address-key.ts';
+import { markCounted } from '../connections/client-connection.ts';
 import { DISCARDED_BODIES, LARGE_BODIES, type ReadingTurn } from './reading-turns.ts';
 import { costOf } from './unread-pieces.ts';
 
@@ -98,7 +99,7 @@ class BodyReading {
     else if (this.#length > this.#kept) {
       if (wasKept) this.#stopKeeping();
       this.#awaitTurn(chunk);
-    } else if (this.#length > UNCOUNTED_BYTES && hold?.(this.#length) === false) this.refuse('not_held');
+    } else if (hold && this.#length > UNCOUNTED_BYTES && !this.#hold(hold)) this.refuse('not_held');
     else {
       this.#keep(chunk);
       this.#awaitTurn(chunk);
@@ -112,6 +113,7 @@ class BodyReading {
       return;
     }
     this.#isDone = true;
+    markCounted(this.#req, this.#length);
     const body = this.#all?.take() ?? this.#first ?? Buffer.alloc(0);
     this.#release(); // the request and this object live until the reply ends
     this.#onBody(body);
@@ -122,6 +124,12 @@ class BodyReading {
     this.#isDone = true;
     this.#release();
     this.#onRefused(why);
+  }
+
+  /** Reserves what has arrived. Returns false when there is no room. */
+  #hold(hold: (bytes: number) => boolean): boolean {
+    markCounted(this.#req, this.#length);
+    return hold(this.#length);
   }
 
   #keep(chunk: Buffer): void {

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export const CONNECTION: unique symbol = Symbol('connection');
@@ -14,7 +14,21 @@ export interface ClientConnection {
   isUsed: boolean;
   /** Response of the latest request, until it ends. */
   res: ServerResponse | undefined;
+  /** Bytes that were read when the previous response ended. */
+  readBefore: number;
+  /** True once the body of the latest request is complete, or a budget counts it. */
+  isCounted: boolean;
+  /** Length of the body of the latest request; 0 for one that is not read. */
+  bodyBytes: number;
 }
 
 export const connectionOf = (socket: Socket): ClientConnection =>
   (socket as unknown as { readonly [CONNECTION]: ClientConnection })[CONNECTION];
+
+/** Marks the body of a request as complete or as counted by a budget: its connection is not closed for the memory that it takes. */
+export function markCounted({ socket }: IncomingMessage, bodyBytes: number): void {
+  const connection = (socket as { readonly [CONNECTION]?: ClientConnection })[CONNECTION];
+  if (!connection) return;
+  connection.isCounted = true;
+  connection.bodyBytes = bodyBytes;
+}

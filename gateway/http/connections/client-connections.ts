@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { ClosableConnections, networkOf, type AddressReader } from './closable-connections.ts';
 import { CONNECTION, connectionOf, type ClientConnection } from './client-connection.ts';
+import { isFarAhead, overweight } from './uncounted-bytes.ts';
 
 export interface ConnectionLimits {
   /** Most connections that have sent a request. */
@@ -35,6 +36,7 @@ const HOLD_MS = 1_000;
 /** Longest time after it until a moment without a new or closed connection. */
 const LAST_MS = 200;
 const QUIET_MS = 5;
+const WEIGH_EVERY_MS = 250;
 /** Longest turn of the event loop in which no client has connected unseen. */
 const TURN_MS = 0.3;
 
@@ -87,6 +89,14 @@ export class ClientConnections {
       if (this.#begin(req, res)) handle(req, res);
     });
     this.#handle = handle;
+    server.on('listening', () => {
+      const timer = setInterval(() => {
+        this.#closeOverweight();
+      }, WEIGH_EVERY_MS).unref();
+      server.on('close', () => {
+        clearInterval(timer);
+      });
+    });
   }
 
   /** Number of requests without a complete response, except event streams of GET, which may be endless. */
@@ -149,6 +159,7 @@ export class ClientConnections {
     if (this.#endingAt !== undefined && !endWith(res, connection.res)) return false;
     connection.res = res;
     connection.since = performance.now();
+    connection.isCounted = false;
     res.on('close', onAnswered);
     if (!connection.isUsed && !this.#admit(connection, req, res)) return false;
     if (!this.#held || isProbe(req)) return true;
@@ -159,7 +170,10 @@ export class ClientConnections {
   #accept(socket: Socket): void {
     const address = networkOf(socket.remoteAddress ?? '');
     const since = (this.#changedAt = performance.now());
-    const connection: ClientConnection = { socket, address, since, isUsed: false, res: undefined };
+    const connection: ClientConnection = {
+      ...{ socket, address, since, isUsed: false, res: undefined },
+      ...{ readBefore: 0, isCounted: false, bodyBytes: 0 },
+    };
     (socket as { [CONNECTION]?: ClientConnection })[CONNECTION] = connection;
     this.#silent.add(connection);
     const siblings = this.#silentOf.get(address) ?? new Set();
@@ -186,6 +200,11 @@ export class ClientConnections {
     const closable = this.#closable.take(req);
     if (closable) this.#close(closable);
     return closable !== undefined;
+  }
+
+  #closeOverweight(): void {
+    const closed = [...overweight(this.#silent), ...overweight(this.#used)];
+    for (const connection of closed) this.#close(connection);
   }
 
   #closeFirst(connections: Iterable<ClientConnection>): void {
@@ -229,6 +248,9 @@ function endWith(res: ServerResponse, previous: ServerResponse | undefined): boo
 function onAnswered(this: ServerResponse): void {
   const connection = connectionOf(this.req.socket);
   if (connection.res !== this) return; // a pipelined request runs
+  if (isFarAhead(this.req, connection)) connection.socket.destroySoon();
   connection.res = undefined;
   connection.since = performance.now();
+  connection.readBefore = connection.socket.bytesRead;
+  connection.isCounted = false;
 }
