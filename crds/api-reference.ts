@@ -7,7 +7,7 @@ const INTRODUCTION = `# Management API
 \`vmcp up\` serves this API on its management listener, and \`vmcp serve\` serves it alone. The same description for programs:
 \`/api/openapi.json\`, or [openapi.json](reference/openapi.json).
 
-A request body is one JSON object of at most 1 MiB. Unknown members are ignored. An error is plain text, or JSON with \`code\` and
+A request body is one JSON object of at most 1 MiB, 10,000 values, and 1,000 members in each object. Unknown members are ignored. An error is plain text, or JSON with \`code\` and
 \`message\` where its status is marked with \\*. A client that sends \`Accept: application/problem+json\` receives it as problem
 details (RFC 9457). A request with a wrong \`Host\`, \`Origin\` or token gets 403 or 401 before that, as JSON with \`error\`.
 `;

@@ -61,6 +61,7 @@ const REFUSALS = {
   redirect_uri_missing: ['invalid_request', 'redirect_uri is missing'],
   redirect_uri_mismatch: ['invalid_request', 'redirect_uri is not one that this client has registered'],
   parameter_duplicated: ['invalid_request', 'a parameter is given more than once'],
+  parameters_too_many: ['invalid_request', 'the request has more than 1000 parameters or cookies: send fewer'],
   parameter_invalid: ['invalid_request', 'a parameter is not valid'],
   request_object: ['request_not_supported', 'send the parameters themselves: request objects are not supported'],
   request_uri: ['request_uri_not_supported', 'send the parameters themselves: request_uri is not supported'],

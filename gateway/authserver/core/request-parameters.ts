@@ -1,3 +1,5 @@
+import { valuesByName } from '../../http/endpoint/encoded-parameters.ts';
+
 /** Parameters of a query or a form. */
 export interface RequestParameters {
   /** Returns the first value; undefined when absent or empty, which RFC 6749 §3.1 treats alike. */
@@ -16,22 +18,18 @@ const REPEATABLE: readonly string[] = ['resource', 'audience'];
 
 /** Reads `application/x-www-form-urlencoded` text: a query without `?`, or a body. */
 export function parametersOf(encoded: string): RequestParameters {
-  const values = new Map<string, string[]>();
+  const values = valuesByName(encoded);
   const firsts = new Map<string, string>();
-  const repeated = new Set<string>();
-  for (const [name, value] of new URLSearchParams(encoded)) {
-    const known = values.get(name);
-    if (known) {
-      known.push(value);
-      repeated.add(name);
-    } else values.set(name, [value]);
-    if (value !== '' && !firsts.has(name)) firsts.set(name, value);
+  for (const [name, all] of values) {
+    const first = all.find((value) => value !== '');
+    if (first !== undefined) firsts.set(name, first);
   }
+  const isDuplicated = (name: string): boolean => (values.get(name)?.length ?? 0) > 1;
   return {
     one: (name) => firsts.get(name),
     all: (name) => (values.get(name) ?? []).filter((value) => value !== ''),
     firsts,
-    isDuplicated: (name) => repeated.has(name),
-    duplicated: [...values.keys()].filter((name) => !REPEATABLE.includes(name) && repeated.has(name)),
+    isDuplicated,
+    duplicated: [...values.keys()].filter((name) => !REPEATABLE.includes(name) && isDuplicated(name)),
   };
 }

@@ -56,6 +56,7 @@ function refusedFor(fault: RequestFault): Refused {
     case 'client_left':
       return new Refused('client_left');
     case 'invalid_input': {
+      if (fault.problems.some(({ reason }) => reason === 'too_many')) return new Refused('parameters_too_many');
       if (fault.problems.some(({ reason }) => reason === 'repeated')) return new Refused('parameter_duplicated');
       if (fault.problems.some(({ path }) => path === 'form.token')) return new Refused('token_missing');
       const [problem] = fault.problems;

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { hasTooMany, tooMany } from '../../http/endpoint/encoded-parameters.ts';
 import type { AuthServerSettings } from '../settings.ts';
 
 /** Settings that name and scope the cookies of the consent origin. */
@@ -9,9 +10,14 @@ const isSecure = ({ consentUrl }: CookieRules): boolean => consentUrl.startsWith
 /** Adds `__Host-` on https: browsers then reject the cookie from other hosts and plain connections. @see RFC 6265bis §4.1.3.2 */
 export const cookieName = (name: string, rules: CookieRules): string => (isSecure(rules) ? `__Host-${name}` : name);
 
-/** Returns the cookies with this name prefix as `[name, value]`. A browser may send several of one name. */
-export const cookiesLike = (req: Request, prefix: string): readonly (readonly [string, string])[] =>
-  (req.headers.cookie ?? '')
+/**
+ * Returns the cookies with this name prefix as `[name, value]`. A browser may send several of one name. Throws `RequestError` for
+ * more cookies than any browser keeps.
+ */
+export function cookiesLike(req: Request, prefix: string): readonly (readonly [string, string])[] {
+  const { cookie = '' } = req.headers;
+  if (hasTooMany(cookie, ';')) throw tooMany('the Cookie header', 'cookies');
+  return cookie
     .split(';')
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(prefix))
@@ -19,6 +25,7 @@ export const cookiesLike = (req: Request, prefix: string): readonly (readonly [s
       const end = pair.includes('=') ? pair.indexOf('=') : pair.length;
       return [pair.slice(0, end), pair.slice(end + 1)];
     });
+}
 
 /** Returns every value of this cookie name. */
 export const cookiesNamed = (req: Request, name: string): readonly string[] =>
@@ -36,5 +43,5 @@ export function setCookie(
   { maxAgeSeconds, ...rules }: CookieRules & { readonly maxAgeSeconds: number },
 ): void {
   const flags = `Path=/; Max-Age=${String(maxAgeSeconds)}; HttpOnly; SameSite=Lax${isSecure(rules) ? '; Secure' : ''}`;
-  res.append('Set-Cookie', `${name}=${value}; ${flags}`);
+  res.appendHeader('Set-Cookie', `${name}=${value}; ${flags}`);
 }

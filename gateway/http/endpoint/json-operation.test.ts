@@ -153,3 +153,83 @@ it.each([
 it('rejects two operations with the same method and path', () => {
   expect(() => route([readThing, readThing], jsonErrors(log))).toThrow('two operations have the same method');
 });
+
+const closedThing = defineOperation({
+  method: 'PUT',
+  paths: ['/closed'],
+  input: {
+    query: Type.Object({ page: Type.Optional(Type.Integer()) }, { additionalProperties: false }),
+    body: Type.Object({ size: Type.Integer(), more: Type.Optional(Type.Any()) }, { additionalProperties: false }),
+  },
+  handle: (_req, res) => {
+    sendJson(res, 200, {});
+  },
+});
+const members = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `"${index.toString(36)}":1`).join(',');
+
+it.each([
+  ['1,001 members', '/closed', `{${members(1_001)}}`, 'body has more than 1000 members in one object: send fewer'],
+  [
+    '1,001 members of an inner object',
+    '/closed',
+    `{"size":1,"more":[{"a":"},{"},{${members(1_001)}}]}`,
+    'body has more than 1000 members in one object: send fewer',
+  ],
+  [
+    '1,001 members whose names hold quotes',
+    '/closed',
+    `{${'"\\"\\\\":1,'.repeat(1_000)}"a":1}`,
+    'body has more than 1000 members in one object: send fewer',
+  ],
+  [
+    '10,001 values in lists',
+    '/closed',
+    `{"size":1,"more":[[],[${'{},'.repeat(9_998)}1]]}`,
+    'body has more than 10000 values: send fewer',
+  ],
+  [
+    '1,001 query parameters',
+    `/closed?${'&'.repeat(1_000)}`,
+    '{"size":1}',
+    'query has more than 1000 parameters: send fewer',
+  ],
+])('row 83: refuses %s', async (_what, path, body, message) => {
+  const send = await serve([closedThing]);
+  const { status, json } = await send('PUT', path, body);
+  expect([status, json?.['error'], json?.['message']]).toEqual([400, 'invalid_request', message]);
+});
+
+it.each([
+  ['1,000 members in each object', '/closed', `{"size":1,"more":[{${members(1_000)}},{${members(1_000)}}]}`],
+  ['a longer list', '/closed', `{"size":1,"more":[${'1,'.repeat(9_000)}1]}`],
+  ['a text of commas and brackets', '/closed', `{"size":1,"more":"${',{\\"'.repeat(2_000)}"}`],
+  ['1,000 query parameters', `/closed?${'&'.repeat(999)}`, '{"size":1}'],
+])('accepts %s', async (_what, path, body) => {
+  const send = await serve([closedThing]);
+  expect((await send('PUT', path, body)).status).toBe(200);
+});
+
+it('row 83: names the first 20 repeated parameters and the number of the others', async () => {
+  const send = await serve([closedThing]);
+  const query = Array.from({ length: 400 }, (_, index) => `n${String(index)}&n${String(index)}`).join('&');
+  const { status, json } = await send('PUT', `/closed?${query}`, '{"size":1}');
+  const problems = json?.['problems'] as readonly object[];
+  expect([status, problems.length]).toEqual([400, 21]);
+  expect(problems[0]).toMatchObject({ path: 'query.n0', reason: 'repeated' });
+  expect(problems.at(-1)).toMatchObject({ path: 'request', message: 'has 380 more problems' });
+});
+
+it.each([1, 8, 900])('names unknown members of a body with %i of them', async (count) => {
+  const send = await serve([closedThing]);
+  const unknown = Array.from({ length: count }, (_, index) => `"n${String(index)}":1`).join(',');
+  const { status, json } = await send('PUT', '/closed', `{"size":1,${unknown}}`);
+  expect([status, json?.['message']]).toEqual([400, 'body.n0 is not known here']);
+  expect((json?.['problems'] as readonly object[]).length).toBe(Math.min(count, 8));
+});
+
+it('row 83: shortens a name of the client in a problem', async () => {
+  const send = await serve([closedThing]);
+  const { json } = await send('PUT', '/closed', `{"size":1,"${'n'.repeat(9_000)}":1}`);
+  expect(String(json?.['message']).length).toBeLessThan(300);
+});

@@ -3,6 +3,8 @@ import { IsArray, type TObject, type TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Pointer, Value } from 'typebox/value';
 import { FORM, JSON_TYPE, readBodyText } from './body-text.ts';
+import { counted, tooMany, valuesByName } from './encoded-parameters.ts';
+import { jsonExcess } from './json-excess.ts';
 import type { InputSchemas } from './operation.ts';
 import { RequestError, type InputProblem } from './request-error.ts';
 
@@ -58,7 +60,19 @@ export function queryText({ originalUrl }: Request): string {
   return start === -1 ? '' : originalUrl.slice(start + 1);
 }
 
-const invalid = (...problems: InputProblem[]): RequestError => new RequestError({ kind: 'invalid_input', problems });
+/** Most problems of one answer. */
+const MOST_PROBLEMS = 20;
+/** Longest path of a problem: the client chooses the names in it. */
+const LONGEST_PATH = 200;
+
+function invalid(...problems: InputProblem[]): RequestError {
+  const more = problems.length - MOST_PROBLEMS;
+  const told = problems.slice(0, MOST_PROBLEMS).map((problem) => ({ ...problem, path: shortened(problem.path) }));
+  if (more > 0) told.push({ path: 'request', reason: 'invalid', message: `has ${String(more)} more problems` });
+  return new RequestError({ kind: 'invalid_input', problems: told });
+}
+
+const shortened = (path: string): string => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path);
 
 function decoded(raw: Readonly<Record<string, string>>): Record<string, string> {
   const decode = ([name, text]: [string, string]): [string, string] => {
@@ -72,6 +86,8 @@ function decoded(raw: Readonly<Record<string, string>>): Record<string, string> 
 }
 
 function json(text: string, schema: TSchema, { parseBody }: InputRules): unknown {
+  const excess = jsonExcess(text);
+  if (excess) throw tooMany('body', excess.parts, excess.limit);
   try {
     return parseBody(text, schema);
   } catch {
@@ -80,22 +96,18 @@ function json(text: string, schema: TSchema, { parseBody }: InputRules): unknown
 }
 
 /** Validates encoded parameters. An empty value counts as absent: RFC 6749 §3.1. */
-function parameters(part: string, schema: TObject, encoded: string, acceptsRepeated = false): unknown {
-  const all = new URLSearchParams(encoded);
-  const isList = (name: string): boolean => IsArray(schema.properties[name]);
-  const repeated = [...new Set(all.keys())].filter(
-    (name) => !acceptsRepeated && !isList(name) && all.getAll(name).length > 1,
-  );
-  if (repeated.length > 0) {
-    const message = 'must be given once';
-    throw invalid(...repeated.map((name) => ({ path: `${part}.${name}`, reason: 'repeated' as const, message })));
+function parameters(part: 'query' | 'form', schema: TObject, encoded: string, acceptsRepeated = false): unknown {
+  const read: [string, unknown][] = [];
+  const repeated: InputProblem[] = [];
+  for (const [name, values] of valuesByName(counted(part, encoded))) {
+    const isList = IsArray(schema.properties[name]);
+    if (values.length > 1 && !isList && !acceptsRepeated)
+      repeated.push({ path: `${part}.${name}`, reason: 'repeated', message: 'must be given once' });
+    const given = values.filter((value) => value !== '');
+    if (given.length > 0) read.push([name, isList ? given : given[0]]);
   }
-  const values = [...new Set(all.keys())].flatMap((name): [string, unknown][] => {
-    const given = all.getAll(name).filter((value) => value !== '');
-    if (given.length === 0) return [];
-    return [[name, isList(name) ? given : given[0]]];
-  });
-  return validated(part, schema, Value.Convert(schema, Object.fromEntries(values)));
+  if (repeated.length > 0) throw invalid(...repeated);
+  return validated(part, schema, Value.Convert(schema, Object.fromEntries(read)));
 }
 
 function validated(part: string, schema: TSchema, value: unknown): unknown {
@@ -108,14 +120,12 @@ function schemaProblems(part: string, schema: TSchema, value: unknown): InputPro
     const path = `${part}${memberPath(error.instancePath)}`;
     switch (error.keyword) {
       case 'boolean':
-        return []; // repeats `additionalProperties`
+        return [{ path, reason: 'unknown', message: 'is not known here' }];
+      case 'additionalProperties':
+        return []; // lists the names of all such errors again
       case 'required':
         return error.params.requiredProperties.map((name) => ({
           ...{ path: `${path}.${name}`, reason: 'missing', message: 'must be given' },
-        }));
-      case 'additionalProperties':
-        return error.params.additionalProperties.map((name) => ({
-          ...{ path: `${path}.${name}`, reason: 'unknown', message: 'is not known here' },
         }));
       case 'enum':
         return [{ path, reason: 'invalid', message: `must be one of ${error.params.allowedValues.join(', ')}` }];

@@ -2,7 +2,7 @@
 export interface InputProblem {
   /** Part and member, such as `body.items[2].name`. */
   readonly path: string;
-  readonly reason: 'missing' | 'repeated' | 'unknown' | 'invalid';
+  readonly reason: 'missing' | 'repeated' | 'unknown' | 'invalid' | 'too_many';
   readonly message: string;
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { OPERATIONS } from '../operations.ts';
 import { startManagementServer } from '../testdata/management-server.ts';
 
 const P = '/api/v1beta';
@@ -99,4 +100,23 @@ it('names the process in /health', async () => {
   expect(nonce).toMatch(/^[\w-]{36}$/u);
   expect(await nonceOf(first)).toBe(nonce);
   expect(await nonceOf(second)).not.toBe(nonce);
+});
+
+it.each(OPERATIONS.filter(({ input }) => input.query).map(({ id, method, path }) => ({ id, method, path })))(
+  'row 83: refuses 1,001 query parameters of $id',
+  async ({ method, path }) => {
+    const { send } = await startManagementServer();
+    const query = Array.from({ length: 1_001 }, (_, index) => index.toString(36)).join('&');
+    const { status, text } = await send(method, `${path.replaceAll(/\{\w+\}/gu, 'default')}?${query}`);
+    expect([status, text]).toEqual([400, expect.stringContaining('query has more than 1000 parameters: send fewer')]);
+  },
+);
+
+it.each([
+  [`${P}/groups`, `{"name":"a"${',"a":1'.repeat(1_000)}}`, 'body has more than 1000 members in one object'],
+  [`${P}/workloads/stop`, `{"names":[${'"",'.repeat(10_000)}""]}`, 'body has more than 10000 values'],
+])('row 83: refuses a body of %s with too many parts', async (path, body, message) => {
+  const { send } = await startManagementServer();
+  const { status, text } = await send('POST', path, body);
+  expect([status, text]).toEqual([400, `${message}: send fewer\n`]);
 });

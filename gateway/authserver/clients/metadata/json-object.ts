@@ -1,10 +1,15 @@
 import { isObject } from '../../../contract/json.ts';
+import { jsonExcess } from '../../../http/endpoint/json-excess.ts';
 
 /** Metadata has two levels, a key set four. */
 const MAX_DEPTH = 16;
 
-/** Parses a JSON object into a map, where `__proto__` is an ordinary name. Returns undefined for any other text. */
+/**
+ * Parses a JSON object into a map, where `__proto__` is an ordinary name. Returns undefined for any other text, and for too many
+ * members or values.
+ */
 export function parseJsonObject(text: string): ReadonlyMap<string, unknown> | undefined {
+  if (jsonExcess(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     if (!isObject(value) || tooDeep(value)) return undefined;
