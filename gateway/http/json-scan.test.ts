@@ -70,6 +70,9 @@ describe('scanEnvelope', () => {
     ['invalid', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(300)}${']'.repeat(300)}}}`],
     ['invalid', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{${'"a":1,'.repeat(1_000)}"b":1}}`],
     ['accepted', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{${'"a":1,'.repeat(999)}"b":1}}`],
+    ['invalid', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{${'"a":1,'.repeat(1_000)}"b":1}}}`],
+    ['accepted', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{${'"a":1,'.repeat(999)}"b":1}}}`],
+    ['accepted', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":[{"a":1},2]}}'],
     ['accepted', '{"jsonrpc":"2.0","id":-3,"method":"ping","params":{"arguments":{"a":1,"A":2,"a":3}}}'],
     ['accepted', `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${'['.repeat(190)}${']'.repeat(190)}}}`],
   ])('%s: %s', (expected, body) => {
@@ -150,6 +153,7 @@ describe('a body of 4 MiB of tiny parts', () => {
     ['members of the message', '{"jsonrpc":"2.0","id":1,"method":"ping",', '"a":1', '}', 'invalid'],
     ['members that are not ASCII', '{"jsonrpc":"2.0","id":1,"method":"ping",', '"\u00e9":1', '}', 'invalid'],
     ['members of params', call, '"a":1', '}}', 'invalid'],
+    ['members of _meta', `${call}"_meta":{`, '"a":1', '}}}', 'invalid'],
     ['members with escapes', call, '"\\u0061rg":1', '}}', 'invalid'],
     ['empty arrays', `${call}"arguments":{"a":[`, '[]', ']}}}', 'accepted'],
     ['empty objects', `${call}"arguments":{"a":[`, '{}', ']}}}', 'accepted'],

@@ -35,6 +35,8 @@ export interface ParamsSurface {
 export const ENVELOPE_KEYS = knownKeys('jsonrpc', 'id', 'method', 'params', 'result', 'error');
 const PARAMS = 3;
 const META = 4;
+/** Limits the number of members of `_meta`, which the gateway reads. It finds none of them. */
+const META_MEMBERS = { index: META, members: knownMembers(knownKeys()) };
 const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 'ref', 'taskId', 'requestState', 'task');
 
 /**
@@ -46,7 +48,7 @@ const PARAMS_KEYS = knownKeys('name', 'uri', 'arguments', 'cursor', '_meta', 're
  */
 export function scanEnvelope(body: Buffer, validMeta?: Buffer): ClientEnvelope {
   const valid = validMeta && { index: META, text: validMeta, isFound: false };
-  const params = knownMembers(PARAMS_KEYS, undefined, valid);
+  const params = knownMembers(PARAMS_KEYS, META_MEMBERS, valid);
   const envelope = scanMessage(body, knownMembers(ENVELOPE_KEYS, { index: PARAMS, members: params }));
   if (envelope.id !== undefined) checkId(body, envelope.id);
   if (envelope.params !== undefined && !isObjectSpan(body, envelope.params)) return { ...envelope, surface: undefined };

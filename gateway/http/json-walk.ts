@@ -216,19 +216,18 @@ export function nextMember(text: Buffer, at: number): number {
   return skipWhitespace(text, at + 1);
 }
 
-/** Calls `visit` with the offsets of each key, including quotes, and of its value in the object at `span`. */
-export function visitMembers(
-  text: Buffer,
-  span: Span,
-  visit: (keyStart: number, keyEnd: number, start: number, end: number) => void,
-): void {
+/** Receives the offsets of a key, including quotes, and of its value. Returning false ends the visits. */
+type Visit = (keyStart: number, keyEnd: number, start: number, end: number) => unknown;
+
+/** Visits the members of the object at `span` in order. */
+export function visitMembers(text: Buffer, span: Span, visit: Visit): void {
   let at = skipWhitespace(text, span.start + 1);
   if (byteAt(text, at) === CLOSE_OBJECT) return;
   for (;;) {
     const keyEnd = skipKeyText(text, at);
     const start = skipColon(text, keyEnd);
     const end = skipValue(text, start);
-    visit(at, keyEnd, start, end);
+    if (visit(at, keyEnd, start, end) === false) return;
     at = skipWhitespace(text, end);
     if (byteAt(text, at) === CLOSE_OBJECT) return;
     at = nextMember(text, at);
@@ -252,6 +251,20 @@ export function memberOf(text: Buffer, span: Span | undefined, key: string): Spa
     const length = keyEnd - keyStart - 2;
     if (length < key.length || length > key.length * LONGEST_CHARACTER) return;
     if (readKey(text, keyStart, keyEnd) === key) found = { start, end };
+  });
+  return found;
+}
+
+/** Returns those direct members of the object at `span` that `wanted` has, in one pass, by the rules of `objectMembers`. */
+export function membersNamed(text: Buffer, span: Span, wanted: ReadonlyMap<string, unknown>): Map<string, Span> {
+  const lengths = [...wanted.keys()].map((key) => Buffer.byteLength(key));
+  const [shortest, longest] = [Math.min(...lengths), Math.max(...lengths) * LONGEST_CHARACTER];
+  const found = new Map<string, Span>();
+  visitMembers(text, span, (keyStart, keyEnd, start, end) => {
+    const length = keyEnd - keyStart - 2;
+    if (length < shortest || length > longest) return;
+    const key = readKey(text, keyStart, keyEnd);
+    if (wanted.has(key)) found.set(key, { start, end });
   });
   return found;
 }

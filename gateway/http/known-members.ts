@@ -16,7 +16,7 @@ import {
   type Span,
 } from './json-walk.ts';
 
-/** Maximum number of members of an object. Objects of the MCP protocol have about ten. */
+/** Maximum number of members of an object that the gateway reads. Objects of the MCP protocol have about ten. */
 const MOST_MEMBERS = 1_000;
 
 /** Keys that a scan looks for. */
@@ -95,9 +95,9 @@ export function scanKnown(text: Buffer, at: number, { keys, found, inner, valid 
     const start = skipColon(text, keyEnd);
     const isInner = inner !== undefined && index === inner.index && byteAt(text, start) === OPEN_OBJECT;
     if (index !== -1 && found[index] !== undefined) rejectRepeated(keys.words[index]);
-    const end = isInner
-      ? scanKnown(text, start, inner.members, outer + 1)
-      : (endOfValid(text, start, index, valid) ?? skipValue(text, start, outer + 1));
+    const end =
+      endOfValid(text, start, index, valid) ??
+      (isInner ? scanKnown(text, start, inner.members, outer + 1) : skipValue(text, start, outer + 1));
     if (index !== -1) found[index] = { start, end };
     at = skipWhitespace(text, end);
     if (byteAt(text, at) === CLOSE_OBJECT) return at + 1;
@@ -117,8 +117,8 @@ function endOfValid(text: Buffer, start: number, index: number, valid: ValidText
 export const fold = (key: string): string => key.toLowerCase().toUpperCase().toLowerCase();
 
 /**
- * Returns the direct members of the object at `span`. Returns undefined for another value, and for an object with two keys that
- * are equal or that lenient readers take for equal.
+ * Returns the direct members of the object at `span`. Returns undefined for another value, for an object with two keys that are
+ * equal or that lenient readers take for equal, and for one with too many members.
  */
 export function distinctMembers(text: Buffer, span: Span): ReadonlyMap<string, Span> | undefined {
   if (!isObjectSpan(text, span)) return undefined;
@@ -126,12 +126,21 @@ export function distinctMembers(text: Buffer, span: Span): ReadonlyMap<string, S
   const folded = new Set<string>();
   let count = 0;
   visitMembers(text, span, (keyStart, keyEnd, start, end) => {
-    const key = readKey(text, keyStart, keyEnd);
     count += 1;
+    if (count > MOST_MEMBERS) return false;
+    const key = readKey(text, keyStart, keyEnd);
     members.set(key, { start, end });
     folded.add(fold(key));
+    return folded.size === count;
   });
   return folded.size === count ? members : undefined;
+}
+
+/** Returns true for an object at `span` with too many members. */
+export function hasTooManyMembers(text: Buffer, span: Span): boolean {
+  let count = 0;
+  if (isObjectSpan(text, span)) visitMembers(text, span, () => ++count <= MOST_MEMBERS);
+  return count > MOST_MEMBERS;
 }
 
 export const rejectRepeated = (key: Buffer | undefined): never =>

@@ -61,7 +61,8 @@ class AuthorizationPolicy implements Policy {
 
   decide(call: PolicyCall): typeof ALLOW | Deny {
     const { item, identity } = call;
-    const readArguments = () => (call.arguments ? call.readArguments() : NO_ARGUMENTS);
+    const readArguments = (isRead: (name: string) => boolean) =>
+      call.arguments ? call.readArguments(isRead) : NO_ARGUMENTS;
     return this.#allows(item, identity, this.#calls, readArguments) ? ALLOW : DENIALS[item.kind];
   }
 
@@ -80,7 +81,7 @@ class AuthorizationPolicy implements Policy {
     item: ListedItem,
     identity: Identity | undefined,
     known: Outcomes<Outcome>,
-    readArguments: () => ReadonlyMap<string, string> | undefined,
+    readArguments: Parameters<Authorizer['outcomeByArguments']>[2],
   ): boolean {
     if (!identity || !isSpelledWell(item)) return false;
     const principal = this.#principalOf(identity);

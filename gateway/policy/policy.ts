@@ -43,10 +43,13 @@ export interface PolicyCall extends CallFacts {
   /** The item that is called, read or completed. Its `name` and `backend` are those of the call. */
   readonly item: ListedItem;
   /**
-   * Returns the JSON text of each argument by name. Returns undefined when two names are equal or differ only in case: a backend
-   * may then read the other one. Reads `arguments` at each call.
+   * Returns the JSON text of each argument by name; an empty text where `isRead` returns false. Returns undefined when two names are
+   * equal or differ only in case, as a backend may then read the other one, and for more than 1,000 arguments. Reads `arguments` at
+   * each call.
    */
-  readArguments(): ReadonlyMap<string, string> | undefined;
+  readArguments(isRead?: (name: string) => boolean): ReadonlyMap<string, string> | undefined;
+  /** True for more than 1,000 arguments. */
+  readonly hasTooManyArguments?: boolean;
   /** Aborted when the client cancels the call or leaves while a policy decides. */
   readonly signal: AbortSignal;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasValidHeaders, wrongParamHeader } from './tool-headers.ts';
+import { hasValidHeaders, paramHeaders, wrongParamHeader } from './tool-headers.ts';
 
 const tool = (properties: object, more: object = {}): Buffer =>
   Buffer.from(JSON.stringify({ name: 't', inputSchema: { type: 'object', properties, ...more } }));
@@ -85,5 +85,28 @@ describe('the headers of a call', () => {
     const args = Buffer.from(values ? JSON.stringify(values) : '');
     const span = values && { start: 0, end: args.length };
     expect(wrongParamHeader(tool(named('Region')), args, span, headers, false)).toBe(expected);
+  });
+
+  it.each([
+    ['the last of equal arguments', '{"a":"us","a":"eu"}', undefined],
+    ['the last of equal arguments, different', '{"a":"eu","\\u0061":"us"}', 'mcp-param-region'],
+    ['the last of equal objects', '{"b":{"a":"eu"},"a":"eu","b":1}', undefined],
+    ['an argument whose name has escapes', '{"\\u0061":"eu"}', undefined],
+    ['a list', '["a","eu"]', 'mcp-param-region'],
+  ])('are compared with %s', (_, text, expected) => {
+    const args = Buffer.from(text);
+    const region = { 'mcp-param-region': 'eu' };
+    expect(wrongParamHeader(tool(named('Region')), args, { start: 0, end: args.length }, region, true)).toBe(expected);
+  });
+
+  it('row 84: take no time for 900,000 other arguments', () => {
+    const others = Array.from({ length: 900_000 }, (_, index) => `"${index.toString(36)}":1`).join(',');
+    const params = Buffer.from(`{"arguments":{${others},"region":"eu"}}`);
+    const declared = tool({ region: { type: 'string', 'x-mcp-header': 'Region' } });
+    paramHeaders(declared, Buffer.from('{}'));
+    const before = process.cpuUsage();
+    expect(paramHeaders(declared, params)).toEqual(['mcp-param-region', 'eu']);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(300);
   });
 });

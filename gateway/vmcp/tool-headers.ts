@@ -1,5 +1,5 @@
 import { isObject } from '../contract/json.ts';
-import { memberOf, type Span } from '../http/json-walk.ts';
+import { isArraySpan, isObjectSpan, memberOf, membersNamed, type Span } from '../http/json-walk.ts';
 import { decodeHeaderValue, encodeHeaderValue } from './header-value.ts';
 
 /** An argument of a tool that a header repeats. @see MCP 2026-07-28, basic/transports/streamable-http, Schema Extension */
@@ -39,12 +39,12 @@ export const hasValidHeaders = (tool: Buffer): boolean =>
 /** Returns undefined for an invalid declaration: of a wrong type or place, repeated, or with a name that no header has. */
 function readToolHeaders(tool: Buffer): readonly ToolHeader[] | undefined {
   const { inputSchema } = JSON.parse(tool.toString()) as { readonly inputSchema?: unknown };
-  const headers: ToolHeader[] = [];
-  return addHeaders(headers, inputSchema, []) ? headers : undefined;
+  const headers = new Map<string, ToolHeader>();
+  return addHeaders(headers, inputSchema, []) ? [...headers.values()] : undefined;
 }
 
 /** Adds the declarations in a schema to which nothing but `properties` leads. Returns false for an invalid one. */
-function addHeaders(headers: ToolHeader[], schema: unknown, path: readonly string[]): boolean {
+function addHeaders(headers: Map<string, ToolHeader>, schema: unknown, path: readonly string[]): boolean {
   if (!isObject(schema)) return isUndeclared(schema);
   const { properties, [MARK]: name, ...others } = schema;
   if (!isUndeclared(others)) return false;
@@ -52,8 +52,8 @@ function addHeaders(headers: ToolHeader[], schema: unknown, path: readonly strin
     if (path.length === 0 || typeof name !== 'string' || !TOKEN.test(name) || !TYPES.includes(schema['type']))
       return false;
     const header = `mcp-param-${name.toLowerCase()}`;
-    if (headers.some((other) => other.header === header)) return false;
-    headers.push({ header, path });
+    if (headers.has(header)) return false;
+    headers.set(header, { header, path });
   }
   if (!isObject(properties)) return isUndeclared(properties);
   return Object.entries(properties).every(([key, property]) => addHeaders(headers, property, [...path, key]));
@@ -69,22 +69,44 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** Returns the arguments at `args`. */
-const valuesAt = (text: Buffer, args: Span | undefined): unknown =>
-  args && JSON.parse(text.toString('utf8', args.start, args.end));
+/** Values of the arguments that headers repeat. */
+type Values = Map<ToolHeader, unknown>;
 
-/** Returns the value to which the path leads; undefined for none. */
-const valueOf = (values: unknown, path: readonly string[]): unknown =>
-  path.reduce((object, key) => (isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined), values);
+/** Adds the arguments in the object at `args` that `headers` repeat. It reads no others: a client chooses how many there are. */
+function readValues(
+  text: Buffer,
+  args: Span | undefined,
+  headers: readonly ToolHeader[],
+  depth = 0,
+  values: Values = new Map(),
+): Values {
+  if (!args || !isObjectSpan(text, args)) return values;
+  const byKey = Map.groupBy(headers, ({ path }) => path[depth] ?? '');
+  for (const [key, span] of membersNamed(text, args, byKey)) {
+    const under = (byKey.get(key) ?? []).filter((header) => {
+      const isHere = header.path.length === depth + 1;
+      if (isHere) values.set(header, scalarAt(text, span));
+      return !isHere;
+    });
+    if (under.length > 0) readValues(text, span, under, depth + 1, values);
+  }
+  return values;
+}
+
+/** Returns the text, number or boolean at `span`; undefined for another value, which no header carries. */
+const scalarAt = (text: Buffer, span: Span): unknown =>
+  isObjectSpan(text, span) || isArraySpan(text, span)
+    ? undefined
+    : JSON.parse(text.toString('utf8', span.start, span.end));
 
 /** Returns a flat list of the headers of a call. `params` is the JSON text of an object. */
 export function paramHeaders(tool: Buffer, params: Buffer): string[] {
   const headers = toolHeadersOf(tool);
   if (headers.length === 0) return [];
-  const values = valuesAt(params, memberOf(params, { start: 0, end: params.length }, 'arguments'));
-  return headers.flatMap(({ header, path }) => {
-    const value = textOf(valueOf(values, path));
-    return value === undefined ? [] : [header, encodeHeaderValue(value)];
+  const values = readValues(params, memberOf(params, { start: 0, end: params.length }, 'arguments'), headers);
+  return headers.flatMap((declared) => {
+    const value = textOf(values.get(declared));
+    return value === undefined ? [] : [declared.header, encodeHeaderValue(value)];
   });
 }
 
@@ -101,10 +123,10 @@ export function wrongParamHeader(
 ): string | undefined {
   const declared = toolHeadersOf(tool);
   if (declared.length === 0) return undefined;
-  const values = valuesAt(text, args);
-  return declared.find(({ header, path }) => {
-    const value = valueOf(values, path);
-    const sent = headers[header];
+  const values = readValues(text, args, declared);
+  return declared.find((each) => {
+    const value = values.get(each);
+    const sent = headers[each.header];
     if (sent === undefined) return isModern && textOf(value) !== undefined;
     return typeof sent !== 'string' || !isEqual(decodeHeaderValue(sent), value);
   })?.header;

@@ -16,6 +16,10 @@ export interface ReadArguments {
 /** Reads arguments of an item from the JSON text of each. */
 export type ArgumentReader = (read: ReadonlyMap<string, string>, item: ListedItem) => ReadArguments | undefined;
 
+/** Returns true for an argument whose text the reader for `wanted` reads. */
+export const isArgumentRead = (wanted: ReadonlySet<string> | undefined, name: string): boolean =>
+  !wanted || wanted.has(ARGUMENT + name) || wanted.has(ARGUMENT + name + PRESENT);
+
 /**
  * Creates the reader of the attributes of `context` for the arguments that policies read: `arg_<name>` for text, whole numbers and
  * booleans, `arg_<name>_present` for other values. It returns undefined for arguments that a policy and a backend could read
@@ -25,9 +29,7 @@ export type ArgumentReader = (read: ReadonlyMap<string, string>, item: ListedIte
  */
 export function argumentReader(wanted: ReadonlySet<string> | undefined): ArgumentReader {
   const folded = wanted && new Set([...wanted].map(fold));
-  const typesOf = declaredTypes(
-    (name) => !wanted || wanted.has(ARGUMENT + name) || wanted.has(ARGUMENT + name + PRESENT),
-  );
+  const typesOf = declaredTypes((name) => isArgumentRead(wanted, name));
   return (read, item) => {
     const values: Record<string, CedarValueJson> = {};
     let mistyped: string | undefined;

@@ -387,3 +387,37 @@ describe('cached decisions', () => {
     expect(allows(policy, { ...toolOf('t', { readOnlyHint: true }), name: 'u' }, USER)).toBe(true);
   });
 });
+
+describe('row 84: a policy that reads an argument', () => {
+  const named = (count: number): string =>
+    `{"path":"/public",${Array.from({ length: count - 1 }, (_, index) => `"${index.toString(36)}":1`).join(',')}}`;
+
+  it.each([permit('context.arg_path == "/public"'), permit('context has arg_path && [context].contains(context)')])(
+    'reads 1,000 of them and denies a call with more: %s',
+    (policy) => {
+      expect(allows(policyOf([policy]), BUY, USER, named(1_000))).toBe(true);
+      expect(allows(policyOf([policy]), BUY, USER, named(1_001))).toBe(false);
+    },
+  );
+
+  it('takes no time for 900,000 others', () => {
+    const policy = policyOf([permit('context.arg_path == "/public"')]);
+    const call = callOf(BUY, USER, named(900_000));
+    void policy.decide(callOf(BUY, USER, named(1_000)));
+    const before = process.cpuUsage();
+    expect(policy.decide(call)).toMatchObject({ verdict: 'deny' });
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(200);
+  });
+
+  it('is not asked for the texts of the others', () => {
+    const asked: string[] = [];
+    const call = callOf(BUY, USER, '{"path":"/public","other":"x"}');
+    const readArguments: typeof call.readArguments = (isRead = () => true) => {
+      asked.push(...['path', 'other'].filter(isRead));
+      return call.readArguments();
+    };
+    void policyOf([permit('context.arg_path == "/public"')]).decide({ ...call, readArguments });
+    expect(asked).toEqual(['path']);
+  });
+});

@@ -1,6 +1,6 @@
 import type { Identity } from '../../contract/identity.ts';
 import type { ListedItem } from '../policy.ts';
-import { argumentReader, type ArgumentReader } from './arguments.ts';
+import { argumentReader, isArgumentRead, type ArgumentReader } from './arguments.ts';
 import type { CheckedPolicies } from './check.ts';
 import type { AuthorizationConfig } from './config.ts';
 import { Evaluator, type Outcome, type PrincipalForm } from './evaluator.ts';
@@ -71,16 +71,17 @@ export class Authorizer {
   }
 
   /**
-   * Returns the outcome of the policies that read arguments. `readArguments` returns the JSON text of each argument, and undefined
-   * for arguments that cannot be read exactly; it is not called without such policies.
+   * Returns the outcome of the policies that read arguments. `readArguments` returns the JSON text of each argument that `isRead`
+   * accepts, and undefined for arguments that cannot be read exactly; it is not called without such policies.
    */
   outcomeByArguments(
     { byArguments }: Principal,
     item: ListedItem,
-    readArguments: () => ReadonlyMap<string, string> | undefined,
+    readArguments: (isRead: (name: string) => boolean) => ReadonlyMap<string, string> | undefined,
   ): Outcome {
     if (!this.#byArguments || !byArguments) return NOTHING;
-    const args = readArguments();
+    const { context } = this.#byArguments.reads;
+    const args = readArguments((name) => isArgumentRead(context, name));
     const found = args && this.#read(args, item);
     if (!found) return UNREADABLE;
     // evaluated in any case: else a denial would be faster for a tool that exists

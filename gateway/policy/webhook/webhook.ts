@@ -65,17 +65,30 @@ const AMBIGUOUS = {
   message: 'two arguments have the same name, or names that differ only in case: send each argument once',
 } as const;
 
+const TOO_MANY = {
+  verdict: 'deny',
+  reason: 'too_many_arguments',
+  message: 'the call has more than 1000 arguments: send fewer',
+} as const;
+
+function tooLarge(name: string): Judged {
+  const message = `the call is too large for webhook "${name}" of the gateway: send shorter arguments`;
+  return { outcome: 'request_too_large', result: { verdict: 'deny', reason: 'webhook_request_too_large', message } };
+}
+
+/** A character takes at most three bytes. */
+const isTooLarge = (args: Buffer | undefined): boolean => (args?.length ?? 0) > 3 * MAX_REQUEST_LENGTH;
+
 async function judge(call: PolicyCall, args: Buffer | undefined, parts: Parts): Promise<Judged> {
   const { config, role, deps } = parts;
   const { name } = config;
-  if (call.arguments && call.readArguments() === undefined) return { outcome: 'denied', result: AMBIGUOUS };
+  if (isTooLarge(args)) return tooLarge(name);
+  if (call.arguments && call.readArguments(() => false) === undefined)
+    return { outcome: 'denied', result: call.hasTooManyArguments === true ? TOO_MANY : AMBIGUOUS };
   const uid = deps.newId();
   const facts = { uid, now: deps.now(), server: deps.server, namespace: deps.namespace, claims: config.claims ?? [] };
   const body = webhookBody(call, args, facts);
-  if (body.length > MAX_REQUEST_LENGTH) {
-    const message = `the call is too large for webhook "${name}" of the gateway: send shorter arguments`;
-    return { outcome: 'request_too_large', result: { verdict: 'deny', reason: 'webhook_request_too_large', message } };
-  }
+  if (body.length > MAX_REQUEST_LENGTH) return tooLarge(name);
   const signature = signatureOf(body, config, deps);
   if ('fault' in signature) return { outcome: 'misconfigured', result: failed(config), detail: signature.fault };
   const reply = await send(call, body, signature.headers, parts);

@@ -155,6 +155,21 @@ describe('a webhook', () => {
     },
   );
 
+  it('row 84: judges a call with 1,000 arguments, and none with more', async () => {
+    const world = await webhookWorld();
+    const { received, config } = await world.webhook('guard', () => ALLOWED, { failure_policy: 'ignore' });
+    const { send } = await policedServer(validating(world, config));
+    const call = async (count: number): Promise<unknown> => {
+      const names = Array.from({ length: count }, (_, index) => `"${index.toString(36)}":1`);
+      return (await send('tools/call', `{"name":"shop_buy","arguments":{${names.join(',')}}}`)).json();
+    };
+    expect(await call(1_000)).toMatchObject({ result: { content: [] } });
+    const refusal = { data: { reason: 'too_many_arguments' }, message: expect.stringContaining('1000') as string };
+    expect(await call(1_001)).toMatchObject({ error: refusal });
+    expect(await call(90_000)).toMatchObject({ error: refusal });
+    expect(received).toHaveLength(1);
+  });
+
   it('cannot judge a call that is too large, and nothing is sent', async () => {
     const world = await webhookWorld();
     const { received, config } = await world.webhook('audit', () => ALLOWED, { failure_policy: 'ignore' });

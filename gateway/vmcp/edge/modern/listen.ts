@@ -1,5 +1,6 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf, withMember, type Span } from '../../../http/json-walk.ts';
+import { hasTooManyMembers } from '../../../http/known-members.ts';
 import type { Answer } from '../../answers/answer.ts';
 import { digestsOf } from '../../announce.ts';
 import { SESSION_SUBSCRIPTIONS } from '../../budgets/limits.ts';
@@ -69,6 +70,7 @@ export const listen =
 function readFilter({ body, envelope }: ClientRequest): Filter | string {
   const span = memberOf(body, envelope.params, 'notifications');
   if (!span || !isObjectSpan(body, span)) return 'subscriptions/listen needs an object "notifications"';
+  if (hasTooManyMembers(body, span)) return '"notifications" has more than 1000 members';
   const given = JSON.parse(body.toString('utf8', span.start, span.end)) as Record<string, unknown>;
   const uris = readStrings(given, 'resourceSubscriptions');
   const ids = readStrings(given, 'taskIds');

@@ -1,5 +1,6 @@
 import { readString, scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, objectMembers, isObjectSpan, type Span } from '../../../http/json-walk.ts';
+import { hasTooManyMembers } from '../../../http/known-members.ts';
 import type { ClientRequest } from '../../client-request.ts';
 import { CODE } from '../../error-codes.ts';
 import type { Method } from '../../methods/method.ts';
@@ -151,10 +152,10 @@ const withState = (request: ClientRequest, span: Span, inner: string): ClientReq
   edits: [...(request.edits ?? []), { span, text: JSON.stringify(inner) }],
 });
 
-/** Returns the JSON texts of the client's answers, by the key of their request. */
+/** Returns the JSON texts of the client's answers, by the key of their request; none of too many, which no request has asked for. */
 function responsesOf({ body, envelope }: ClientRequest): ReadonlyMap<string, string> {
   const span = memberOf(body, envelope.params, 'inputResponses');
-  if (!span || !isObjectSpan(body, span)) return new Map();
+  if (!span || !isObjectSpan(body, span) || hasTooManyMembers(body, span)) return new Map();
   const members = [...objectMembers(body, span)].filter(([, value]) => isObjectSpan(body, value));
   return new Map(members.map(([key, { start, end }]) => [key, body.toString('utf8', start, end)]));
 }
