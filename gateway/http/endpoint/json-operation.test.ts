@@ -225,7 +225,7 @@ it.each([1, 8, 900])('names unknown members of a body with %i of them', async (c
   const unknown = Array.from({ length: count }, (_, index) => `"n${String(index)}":1`).join(',');
   const { status, json } = await send('PUT', '/closed', `{"size":1,${unknown}}`);
   expect([status, json?.['message']]).toEqual([400, 'body.n0 is not known here']);
-  expect((json?.['problems'] as readonly object[]).length).toBe(Math.min(count, 8));
+  expect(json?.['problems']).toHaveLength(Math.min(count, 8));
 });
 
 it('row 83: shortens a name of the client in a problem', async () => {
