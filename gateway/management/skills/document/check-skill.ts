@@ -6,8 +6,8 @@ export interface SkillFolder {
   readonly name: string;
   /** Symbolic links in the folder, by their paths relative to it. */
   readonly links: readonly string[];
-  /** Text of its `SKILL.md`; undefined when that is missing or is a symbolic link. */
-  readonly skillMd: string | undefined;
+  /** Content of its `SKILL.md`; undefined when that is missing or is a symbolic link. */
+  readonly skillMd: string | Buffer | undefined;
 }
 
 export interface SkillCheck {

@@ -83,6 +83,26 @@ requires:
   });
 
   it.each([
+    ['Latin-1', Buffer.from(skillMd(`${GOOD}\nauthor: J\u00FCrg`), 'latin1')],
+    ['a damaged character', Buffer.concat([Buffer.from(skillMd(GOOD)), Buffer.from([0xc3])])],
+    ['an overlong form', Buffer.concat([Buffer.from(skillMd(GOOD)), Buffer.from([0xc0, 0xaf])])],
+    ['a surrogate', Buffer.concat([Buffer.from(skillMd(GOOD)), Buffer.from([0xed, 0xa0, 0x80])])],
+    ['UTF-16 with a mark', Buffer.from(`\uFEFF${skillMd(GOOD)}`, 'utf16le')],
+    ['UTF-16', Buffer.from(skillMd(GOOD), 'utf16le')],
+    ['a NUL character', Buffer.from(skillMd(GOOD, 'a\0b'))],
+  ])('row 109: reports %s as not UTF-8', (_, bytes) => {
+    const errors = ['SKILL.md is not UTF-8: save it in that encoding'];
+    expect(readSkillMd(bytes)).toEqual({ document: undefined, errors, warnings: [] });
+  });
+
+  it('reads bytes as it reads text, and looks at their number first', () => {
+    const text = `\uFEFF${skillMd(`${GOOD}\nauthor: J\u00FCrg`)}`;
+    expect(readSkillMd(Buffer.from(text))).toEqual(readSkillMd(text));
+    const long = Buffer.concat([Buffer.from(skillMd(GOOD)), Buffer.alloc(1024 * 1024, 0xc3)]);
+    expect(readSkillMd(long).errors).toEqual([expect.stringContaining('larger than 1 MiB')]);
+  });
+
+  it.each([
     ['description: x', 'name is missing'],
     ['name: PDF\ndescription: x', 'name must have 2 to 64'],
     ['name: pdf', 'description is missing'],

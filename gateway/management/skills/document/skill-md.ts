@@ -1,5 +1,6 @@
 import { isScalar, parseDocument, visit, type Document } from 'yaml';
 import { isObject } from '../../../contract/json.ts';
+import { decodeUtf8 } from '../../../contract/utf8.ts';
 import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
 
 /** Name of the file that describes a skill, at the top of its folder. */
@@ -43,9 +44,11 @@ export interface SkillReading {
 
 type FrontMatter = Readonly<Record<string, unknown>>;
 
-/** Reads the text of a `SKILL.md` file: front matter in YAML between two `---` lines, then Markdown. */
-export function readSkillMd(text: string): SkillReading {
-  if (Buffer.byteLength(text) > MAX_SKILL_FILE_BYTES) return unreadable('is larger than 1 MiB');
+/** Reads a `SKILL.md` file: front matter in YAML between two `---` lines, then Markdown, all in UTF-8. */
+export function readSkillMd(content: string | Buffer): SkillReading {
+  if (Buffer.byteLength(content) > MAX_SKILL_FILE_BYTES) return unreadable('is larger than 1 MiB');
+  const text = typeof content === 'string' ? content : decodeUtf8(content);
+  if (text === undefined || text.includes('\0')) return unreadable('is not UTF-8: save it in that encoding');
   const parts = splitText(text.replace(/^\uFEFF/u, ''));
   if (parts === undefined) return unreadable('must start with YAML front matter between two "---" lines');
   const [source, body] = parts;
