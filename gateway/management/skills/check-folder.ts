@@ -1,10 +1,14 @@
 import { basename, join, resolve } from 'node:path';
-import { checkSkill, type SkillCheck } from './document/check-skill.ts';
+import { checkSkill, type PathCheck, type SkillCheck } from './document/check-skill.ts';
 import { SKILL_FILE } from './document/skill-md.ts';
+import { leftOutOf } from './files/entry-name.ts';
 import { pathFault } from './files/path-fault.ts';
 import { isThere, listFolder } from './files/read-folder.ts';
 import { readSkillFile } from './files/read-skill-file.ts';
 import { SkillError } from './skill-error.ts';
+import { ArchiveError } from './source/archive-error.ts';
+import { PathSet, safePath } from './source/archive-path.ts';
+import { MAX_FILES } from './source/unpack-skill.ts';
 
 /** Checks the skill in a folder of this machine. Does not look further into a folder without `SKILL.md`. @throws SkillError */
 export async function checkFolder(path: string): Promise<SkillCheck> {
@@ -13,7 +17,37 @@ export async function checkFolder(path: string): Promise<SkillCheck> {
   const folder = resolve(path);
   const name = basename(folder);
   if (!(await isThere(join(folder, SKILL_FILE)))) return checkSkill({ name, links: [], skillMd: undefined });
-  const { files, links } = await listFolder(folder);
-  const skillMd = files.includes(SKILL_FILE) ? await readSkillFile(folder) : undefined;
-  return checkSkill({ name, links, skillMd });
+  const listing = await listFolder(folder);
+  const [files, links] = [listing.files, listing.links].map((paths) => paths.filter((each) => !isOwnRepository(each)));
+  const skillMd = listing.files.includes(SKILL_FILE) ? await readSkillFile(folder) : undefined;
+  const hasRepository = await isThere(join(folder, REPOSITORY));
+  return checkSkill({ name, links: links ?? [], skillMd, paths: checkPaths(files ?? [], hasRepository) });
 }
+
+/** Repository that the author keeps the skill in: git itself and archives of git leave it out. */
+const REPOSITORY = '.git';
+const isOwnRepository = (path: string): boolean => path === REPOSITORY || path.startsWith(`${REPOSITORY}/`);
+
+/** Names the paths that an installation refuses, and those that it leaves out. */
+function checkPaths(files: readonly string[], hasRepository: boolean): PathCheck {
+  const leftOut = new Map(hasRepository ? [[`${REPOSITORY}/`, 'its name is hidden']] : []);
+  const errors: string[] = [];
+  const paths = new PathSet(MAX_FILES);
+  for (const path of files) {
+    const omission = leftOutOf(path);
+    if (omission) leftOut.set(omission.path, omission.reason);
+    try {
+      paths.addFile(safePath(path, false));
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      errors.push(error.message);
+    }
+  }
+  return {
+    errors: errors.slice(0, MAX_ERRORS),
+    warnings: [...leftOut].toSorted().map(([path, reason]) => `${path} is not installed: ${reason}`),
+  };
+}
+
+/** Number of errors that one answer names. */
+const MAX_ERRORS = 100;

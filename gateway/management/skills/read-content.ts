@@ -17,12 +17,19 @@ export const SkillContent = Type.Object({
       path: Type.String({ description: 'Path below the folder of the skill.' }),
       size: Type.Integer({ description: 'Size in bytes.' }),
     }),
-    { description: 'All files of the skill.' },
+    { description: 'All files that an installation writes.' },
+  ),
+  left_out: Type.Optional(
+    Type.Array(Type.String(), { description: 'Files and folders of the source that an installation leaves out.' }),
   ),
 });
 
 /** Reads the text of a downloaded skill and the names of its files. */
-export async function readContent({ metadata, folder }: DownloadedSkill): Promise<Static<typeof SkillContent>> {
+export async function readContent({
+  metadata,
+  folder,
+  leftOut,
+}: DownloadedSkill): Promise<Static<typeof SkillContent>> {
   const { document } = readSkillMd(await readSkillFile(folder));
   const { license = '', body = '' } = document ?? {};
   const { name, description, version } = metadata;
@@ -36,5 +43,6 @@ export async function readContent({ metadata, folder }: DownloadedSkill): Promis
     ...(license !== '' && { license }),
     body,
     files: await Promise.all(files),
+    ...(leftOut && { left_out: [...leftOut] }),
   };
 }

@@ -11,7 +11,7 @@ import { isSkillName, SKILL_NAME_RULE } from './document/skill-name.ts';
 import { isThere } from './files/read-folder.ts';
 import { targetClients } from './files/target-clients.ts';
 import { applyInstall, applyUninstall, type InstallDeps } from './install/apply-install.ts';
-import { collectSkills, type CollectedSkill, type DownloadedSkill } from './install/collect-skills.ts';
+import { collectSkills, leftOutBy, type CollectedSkill, type DownloadedSkill } from './install/collect-skills.ts';
 import type { SkillInstall } from './install/install-request.ts';
 import type { Scope, SkillRecord } from './installed-skill.ts';
 import { placeOf, type Place } from './place.ts';
@@ -89,8 +89,8 @@ export class Skills {
     throw notInstalled(name);
   }
 
-  /** Installs a skill and its dependencies, or nothing. Throws `SkillError`. */
-  async install(request: SkillInstall, signal: AbortSignal): Promise<SkillRecord> {
+  /** Installs a skill and its dependencies, or nothing. Returns also the paths that they are installed without. Throws `SkillError`. */
+  async install(request: SkillInstall, signal: AbortSignal): Promise<{ record: SkillRecord; leftOut: string[] }> {
     const { group = DEFAULT_GROUP, force = false } = request;
     const place = await this.#place(chosenPlace(request));
     const clients = await targetClients(request.clients, this.#options.folders);
@@ -101,10 +101,11 @@ export class Skills {
       );
       checkSignatures(request, place);
       const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup([group], skills, removed);
-      return this.#inTurn(() => {
+      const record = await this.#inTurn(() => {
         signal.throwIfAborted();
         return applyInstall({ place, skills, clients, force, canMove: force, isExplicit: true, finish }, this.#deps);
       });
+      return { record, leftOut: leftOutBy(skills) };
     });
   }
 

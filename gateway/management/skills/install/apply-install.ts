@@ -105,7 +105,10 @@ async function planFor(
   const folders = [...new Set([...(recorded?.clients ?? []), ...clients].map(folderOf))];
   const there = await Promise.all(folders.map(isThere));
   const existing = new Set(folders.filter((_, index) => there[index]));
-  const plan = planInstall({ recorded, digest: skill.digest, clients, folderOf, existing, force });
+  const plan = planInstall({
+    ...{ recorded, digest: skill.digest, contentDigest: skill.contentDigest },
+    ...{ clients, folderOf, existing, force },
+  });
   if (plan.conflicts.length === 0) return plan;
   const places = plan.conflicts.join(', ');
   throw new SkillError('skill_conflict', `${places} exists and is not managed by vmcp: remove it, or set "force"`);

@@ -12,6 +12,8 @@ export interface DownloadedSkill {
   readonly reference: string;
   readonly tag?: string;
   readonly digest: string;
+  /** Paths that the skill is installed without, if there are any; a folder ends with `/`. */
+  readonly leftOut?: readonly string[];
 }
 
 /** Downloaded skill with its dependencies. */
@@ -51,6 +53,10 @@ export async function collectSkills(
   await visit(source, []);
   return [...collected.values()];
 }
+
+/** Returns the paths that skills are installed without, each behind the name of its skill. */
+export const leftOutBy = (skills: readonly Pick<DownloadedSkill, 'metadata' | 'leftOut'>[]): string[] =>
+  skills.flatMap(({ metadata, leftOut = [] }) => leftOut.map((path) => `${metadata.name}/${path}`));
 
 const cycle = (names: readonly string[]): SkillError =>
   new SkillError('unusable_skill', `the skills need each other in a circle: ${names.join(' needs ')}`);

@@ -1,8 +1,12 @@
 /** Facts that decide what an installation writes. */
 export interface InstallFacts {
   /** Record of the skill; undefined when it is not installed. */
-  readonly recorded: { readonly digest: string; readonly clients: readonly string[] } | undefined;
+  readonly recorded:
+    | { readonly digest: string; readonly content_digest: string; readonly clients: readonly string[] }
+    | undefined;
   readonly digest: string;
+  /** Digest of the files. Those of one source change with the rules that leave files out. */
+  readonly contentDigest: string;
   /** Types of the clients that get the skill. */
   readonly clients: readonly string[];
   /** Returns the folder of the skill for a client. Clients may share a folder. */
@@ -26,13 +30,14 @@ export interface InstallPlan {
  * crash or because the user has deleted them, are written again.
  */
 export function planInstall(facts: InstallFacts): InstallPlan {
-  const { recorded, digest, folderOf, existing, force } = facts;
+  const { recorded, digest, contentDigest, folderOf, existing, force } = facts;
   const clients = [...new Set([...(recorded?.clients ?? []), ...facts.clients])].toSorted();
   const managed = new Set((recorded?.clients ?? []).map(folderOf));
   const all = [...new Set(clients.map(folderOf))];
   const added = all.filter((folder) => !managed.has(folder));
+  const isSame = recorded?.digest === digest && recorded.content_digest === contentDigest;
   return {
-    write: recorded?.digest === digest ? all.filter((folder) => added.includes(folder) || !existing.has(folder)) : all,
+    write: isSame ? all.filter((folder) => added.includes(folder) || !existing.has(folder)) : all,
     conflicts: force ? [] : added.filter((folder) => existing.has(folder)),
     clients,
   };

@@ -17,10 +17,21 @@ export const installSkill = defineManagementOperation({
   input: { body: SkillInstall },
   success: {
     status: 201,
-    body: Type.Object({ skill: InstalledSkill }),
+    body: Type.Object({
+      skill: InstalledSkill,
+      left_out: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            'Files and folders of the source that are not installed, as `SKILL/PATH`: hidden ones, and instructions that agents load by themselves.',
+        }),
+      ),
+    }),
     location: ({ skill }: { skill: InstalledSkill }) => `${API_BASE}/skills/${skill.metadata.name}`,
   },
   errors: { ...SKILL_ERRORS, ...CLUSTER_UNAVAILABLE },
   timeoutMs: TRANSFER_TIMEOUT_MS,
-  run: async ({ skills }, { body }, { signal }) => ({ skill: toInstalledSkill(await skills.install(body, signal)) }),
+  run: async ({ skills }, { body }, { signal }) => {
+    const { record, leftOut } = await skills.install(body, signal);
+    return { skill: toInstalledSkill(record), ...(leftOut.length > 0 && { left_out: leftOut }) };
+  },
 });

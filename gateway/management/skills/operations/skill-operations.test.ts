@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Value } from 'typebox/value';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -21,6 +21,7 @@ import { startManagementServer, type Answer } from '../../testdata/management-se
 import { startGitServer, type GitServer } from '../testdata/git-server.ts';
 import { startOciRegistry, type OciRegistry } from '../testdata/oci-registry.ts';
 import { skillFiles } from '../testdata/skill-files.ts';
+import { tarOf } from '../testdata/tar.ts';
 
 const P = '/api/v1beta/skills';
 const scope = blockScope();
@@ -399,6 +400,70 @@ describe('installing', () => {
   });
 });
 
+describe('row 105: files of a skill that git or an agent obeys', () => {
+  const entries = (name: string, more: Readonly<Record<string, string>>): Record<string, string> => ({
+    ...skillFiles(name),
+    ...more,
+  });
+
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ['a repository', { '.git/HEAD': 'ref: refs/heads/main', '.git/config': '[user]\n\tname = Mallory\n' }],
+    ['a link to a repository', { 'assets/.GIT': 'gitdir: ../elsewhere' }],
+    ['a bare repository', { HEAD: 'ref: refs/heads/main', 'objects/info/x': '', 'refs/heads/x': '' }],
+    ['two names that differ in case', { 'scripts/RUN.sh': 'other' }],
+  ])('refuses %s, whatever its source, and leaves nothing behind', async (_, more) => {
+    const { send, install, home } = await start();
+    registry.push('team/armed', 'latest', tarOf(entries('armed', more)));
+    const refused = await install(oci('armed'));
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('is not allowed')]);
+    expect((await send('GET', `${P}/content?ref=${encodeURIComponent(oci('armed'))}`)).status).toBe(422);
+    registry.push('team/carrier', 'latest', skillFiles('carrier', { requires: [oci('armed')] }));
+    expect((await install(oci('carrier'))).status).toBe(422);
+    expect([skillFolders(home), readdirSync(join(home, 'skill-downloads'))]).toEqual([[], []]);
+  });
+
+  it('leaves out hidden files and instructions for agents, and says so', async () => {
+    const { send, install, home } = await start();
+    const more = { '.envrc': 'true', '.claude/settings.json': '{}', 'references/AGENTS.md': '', 'assets/a.txt': '' };
+    registry.push('team/quiet', 'latest', entries('quiet', more));
+    registry.push('team/both', 'latest', { ...skillFiles('both', { requires: [oci('quiet')] }), 'CLAUDE.md': '' });
+    const installed = await install(oci('both'));
+    const ofQuiet = ['quiet/.claude/', 'quiet/.envrc', 'quiet/references/AGENTS.md'];
+    expect(installed).toMatchObject({ status: 201, json: { left_out: [...ofQuiet, 'both/CLAUDE.md'] } });
+    const files = readdirSync(join(home, '.cursor/skills/quiet'), { recursive: true }).toSorted();
+    expect(files).toEqual(['SKILL.md', 'assets', 'assets/a.txt', 'scripts', 'scripts/run.sh']);
+    const { json } = await send('GET', `${P}/content?ref=${encodeURIComponent(oci('quiet'))}`);
+    expect(json).toMatchObject({ left_out: ['.claude/', '.envrc', 'references/AGENTS.md'] });
+    expect((json as { files: object[] }).files).toHaveLength(3);
+    registry.push('team/quiet', 'latest', { ...entries('quiet', more), new: '' });
+    const upgraded = await send('POST', `${P}/upgrade`, { names: ['quiet'] });
+    expect(upgraded.json).toMatchObject({ outcomes: [{ status: 'upgraded', left_out: ofQuiet }] });
+  });
+
+  it('says so about a dry run of a folder', async () => {
+    const { send, home } = await start();
+    const folder = join(home, 'pdf');
+    const check = async (more: Readonly<Record<string, string>>): Promise<unknown> => {
+      rmSync(folder, { recursive: true, force: true });
+      for (const [path, text] of Object.entries({ ...skillFiles('pdf'), ...more })) {
+        mkdirSync(dirname(join(folder, path)), { recursive: true });
+        writeFileSync(join(folder, path), text);
+      }
+      return (await send('POST', `${P}/validate`, { path: folder })).json;
+    };
+    expect(await check({})).toEqual({ valid: true });
+    expect(await check({ 'assets/.git': '' })).toMatchObject({
+      valid: false,
+      errors: [expect.stringContaining('.git')],
+    });
+    expect(await check({ 'Assets/a': '', 'assets/b': '' })).toMatchObject({ valid: false });
+    expect(await check({ '.envrc': '', '.git/HEAD': '' })).toEqual({
+      valid: true,
+      warnings: ['.envrc is not installed: its name is hidden', '.git/ is not installed: its name is hidden'],
+    });
+  });
+});
+
 describe('listing, showing and uninstalling', () => {
   it('filters by scope, client and group', async () => {
     const { send, install } = await start();
@@ -484,6 +549,9 @@ describe('validating', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'SKILL.md'), '---\nname: pdf\ndescription: x\nallowed-tools: a,b\n---\n');
     expect(await check()).toEqual({ valid: true, warnings: [expect.stringContaining('allowed-tools')] });
+    writeFileSync(join(folder, 'SKILL.md'), Buffer.from('---\nname: pdf\ndescription: \u00FC\n---\n', 'latin1'));
+    expect(await check()).toEqual({ valid: false, errors: ['SKILL.md is not UTF-8: save it in that encoding'] }); // row 109
+    writeFileSync(join(folder, 'SKILL.md'), '---\nname: pdf\ndescription: x\n---\n');
     symlinkSync('SKILL.md', join(folder, 'link'));
     expect(await check()).toMatchObject({ valid: false, errors: [expect.stringContaining('link is a symbolic link')] });
   });

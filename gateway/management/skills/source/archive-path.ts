@@ -1,3 +1,4 @@
+import { foldedName, nameFault } from '../files/entry-name.ts';
 import { ArchiveError } from './archive-error.ts';
 
 /** Limits that the file systems of clients have at least. */
@@ -10,9 +11,9 @@ export function safePath(path: string, isFolder: boolean): string {
     .replace(/\/$/u, '')
     .split('/')
     .filter((part) => part !== '.');
-  if (!parts.every(isSafeName) || (parts.length === 0 && !isFolder)) {
-    throw new ArchiveError(`the path ${JSON.stringify(path.slice(0, MAX_PATH_BYTES))} is not allowed`);
-  }
+  const fault = parts.map(nameFault).find((found) => found !== undefined);
+  if (fault !== undefined) throw notAllowed(path, fault);
+  if (parts.length === 0 && !isFolder) throw notAllowed(path, 'it names no file');
   const safe = parts.join('/');
   const isLong =
     Buffer.byteLength(safe) > MAX_PATH_BYTES || parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES);
@@ -20,26 +21,82 @@ export function safePath(path: string, isFolder: boolean): string {
   return safe;
 }
 
-const isSafeName = (part: string): boolean =>
-  // oxlint-disable-next-line no-control-regex -- control characters have no place in the name of a file
-  part !== '' && part !== '..' && !/[\u0000-\u001F\\]/u.test(part);
+const notAllowed = (path: string, fault: string): ArchiveError =>
+  new ArchiveError(`the path ${JSON.stringify(path.slice(0, MAX_PATH_BYTES))} is not allowed: ${fault}`);
 
-/** Paths of files that can exist side by side. */
+/** Entries by which git recognizes a bare repository, whose settings it then obeys. */
+const HEAD = 'head';
+const STORES = [['objects', 'refs'], ['commondir']];
+
+/** Folder of a tree of paths. */
+interface Folder {
+  readonly name: string;
+  /** By their folded names; a file has no folder. */
+  readonly entries: Map<string, { readonly name: string; readonly folder: Folder | undefined }>;
+}
+
+const newFolder = (name: string): Folder => ({ name, entries: new Map() });
+
+/** Paths that can exist side by side on every file system. */
 export class PathSet {
-  readonly #files = new Set<string>();
-  readonly #folders = new Set<string>();
+  readonly #top = newFolder('');
+  readonly #max: number;
+  #files = 0;
+  #folders = 0;
 
-  /** Adds a file and returns the number of files. @throws ArchiveError for a file in the place of another one, or of a folder */
-  add(path: string): number {
-    if (this.#files.has(path)) throw new ArchiveError(`"${path}" occurs twice`);
-    if (this.#folders.has(path)) throw inPlaceOfFolder(path);
-    for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
-      const folder = path.slice(0, end);
-      if (this.#files.has(folder)) throw inPlaceOfFolder(folder);
-      this.#folders.add(folder);
+  /** `max` limits the number of files, and that of folders. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws ArchiveError for a file in the place of another one or of a folder, for a repository, and for too many files */
+  addFile(path: string): void {
+    const { parent, name } = this.#parentOf(path);
+    const known = parent.entries.get(foldedName(name));
+    if (known?.folder) throw inPlaceOfFolder(path);
+    if (known) throw known.name === name ? new ArchiveError(`"${path}" occurs twice`) : twoSpellings(path, known.name);
+    parent.entries.set(foldedName(name), { name, folder: undefined });
+    checkRepository(parent, path);
+    this.#files += 1;
+    if (this.#files > this.#max) throw new ArchiveError(`more than ${String(this.#max)} files`);
+  }
+
+  /** @throws ArchiveError for a folder in the place of a file, for a repository, and for too many folders */
+  addFolder(path: string): void {
+    if (path !== '') this.#parentOf(`${path}/x`);
+  }
+
+  /** Returns the folder of a path, with its parents, and the last part. */
+  #parentOf(path: string): { parent: Folder; name: string } {
+    const parts = path.split('/');
+    const name = parts.pop() ?? '';
+    let parent = this.#top;
+    for (const [index, part] of parts.entries()) {
+      const here = parts.slice(0, index + 1).join('/');
+      const known = parent.entries.get(foldedName(part));
+      if (known && !known.folder) throw inPlaceOfFolder(here);
+      if (known && known.name !== part) throw twoSpellings(here, known.name);
+      const folder = known?.folder ?? this.#newFolder(part);
+      parent.entries.set(foldedName(part), { name: part, folder });
+      checkRepository(parent, here);
+      parent = folder;
     }
-    return this.#files.add(path).size;
+    return { parent, name };
+  }
+
+  #newFolder(name: string): Folder {
+    this.#folders += 1;
+    if (this.#folders > this.#max) throw new ArchiveError(`more than ${String(this.#max)} folders`);
+    return newFolder(name);
   }
 }
 
+function checkRepository({ entries }: Folder, path: string): void {
+  if (!entries.has(HEAD) || !STORES.some((names) => names.every((name) => entries.has(name)))) return;
+  throw notAllowed(path, 'its folder is a git repository, and git would obey the files of a publisher');
+}
+
 const inPlaceOfFolder = (path: string): ArchiveError => new ArchiveError(`"${path}" is both a file and a folder`);
+
+const twoSpellings = (path: string, other: string): ArchiveError =>
+  notAllowed(path, `some file systems read it and "${other}" as one name`);

@@ -30,4 +30,6 @@ export interface Download {
   readonly tag?: string;
   /** Digest of the manifest, or id of the commit. */
   readonly digest: string;
+  /** Paths that the skill is installed without, if there are any; a folder ends with `/`. */
+  readonly leftOut?: readonly string[];
 }

@@ -76,6 +76,38 @@ describe('readTar', () => {
     await expect(readEntries(...paths.map((path) => ({ path })))).rejects.toThrow('is both a file and a folder');
   });
 
+  it.each([
+    ['a', 'A'],
+    ['scripts/é', 'scripts/e\u0301'],
+    ['Scripts/a', 'scripts/b'],
+    ['x/A/b/c', 'x/a'],
+    ['a/STRASSE', 'a/straße'],
+  ])('row 105: rejects %j beside %j, which some file systems read as one', async (...paths) => {
+    const twoFiles = readEntries(...paths.map((path) => ({ path })));
+    await expect(twoFiles).rejects.toThrow(/is not allowed|is both a file and a folder/u);
+  });
+
+  it.each([
+    [['HEAD', 'objects/x', 'refs/x']],
+    [['a/b/Refs/x', 'a/b/OBJECTS/x', 'a/b/head']],
+    [['a/commondir', 'a/HEAD']],
+    [['a/HEAD/x', 'a/objects', 'a/refs']],
+  ])('row 105: rejects a bare repository: %j', async (paths) => {
+    await expect(read(tar(paths.map((path) => ({ path }))), { maxFiles: 9 })).rejects.toThrow('is a git repository');
+    const folders = paths.map((path) => ({ path: `${path}/`, type: '5' }));
+    await expect(read(tar(folders), { maxFiles: 99 })).rejects.toThrow('is a git repository');
+  });
+
+  it('row 105: rejects a name that is not UTF-8, and the name .git of an empty folder', async () => {
+    const archive = tar([{ path: 'aXb' }]);
+    archive[1] = 0xff;
+    archive.write('      ', 148);
+    const sum = archive.subarray(0, 512).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+    archive.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    await expect(read(archive)).rejects.toThrow('must be UTF-8');
+    await expect(readEntries({ path: 'a/.git/', type: '5' })).rejects.toThrow('git would obey');
+  });
+
   it('reads what follows the end of the archive, so that its writer can end', async () => {
     const source = inChunks(Buffer.concat([tarOf({ a: '1' }), Buffer.alloc(5_000)]), 1_536);
     for await (const { path } of readTar(source, LIMITS)) expect(path).toBe('a');
@@ -88,6 +120,9 @@ describe('readTar', () => {
 
   it('rejects what exceeds a limit', async () => {
     await expect(read(tarOf({ a: '', b: '', c: '', d: '' }))).rejects.toThrow('more than 3 files');
+    await expect(read(tarOf({ 'a/b/c/d/e': '' }))).rejects.toThrow('more than 3 folders');
+    const folders = ['a', 'b', 'c', 'd'].map((path) => ({ path, type: '5' }));
+    await expect(readEntries(...folders)).rejects.toThrow('more than 3 folders');
     await expect(read(tarOf({ a: 'x'.repeat(1_001) }))).rejects.toThrow('"a" has more than 1000 bytes');
     await expect(read(tarOf({ a: '', b: '' }), { maxBytes: 1_500 })).rejects.toThrow('larger than 1500 bytes');
     const promised = tar([{ path: 'a', size: 900 }]).subarray(0, 512);

@@ -35,7 +35,7 @@ const [PAX, PAX_OF_ALL, LONG_NAME] = ['x', 'g', 'L'];
  */
 export async function* readTar(chunks: AsyncIterable<Uint8Array>, limits: ArchiveLimits): AsyncGenerator<ArchivedFile> {
   const bytes = new ByteReader(chunks, limits.maxBytes);
-  const paths = new PathSet();
+  const paths = new PathSet(limits.maxFiles);
   let next: Partial<Header> = {};
   for (;;) {
     const block = await bytes.take(BLOCK);
@@ -52,8 +52,11 @@ export async function* readTar(chunks: AsyncIterable<Uint8Array>, limits: Archiv
       throw new ArchiveError(`"${path}" is a link or a device: replace it by a file`);
     }
     const content = await readContent(bytes, header, limits.maxFileBytes);
-    if (header.type === FOLDER) continue;
-    if (paths.add(path) > limits.maxFiles) throw new ArchiveError(`more than ${String(limits.maxFiles)} files`);
+    if (header.type === FOLDER) {
+      paths.addFolder(path);
+      continue;
+    }
+    paths.addFile(path);
     yield { path, content };
   }
   await bytes.skipRest();
@@ -81,7 +84,7 @@ function readHeader(block: Buffer): Header {
 function readText(block: Buffer, from: number, length: number): string {
   const field = block.subarray(from, from + length);
   const end = field.indexOf(0);
-  return field.toString('utf8', 0, end === -1 ? length : end);
+  return field.toString('utf8', 0, end === -1 ? length : end); // a name that is not UTF-8 is refused later
 }
 
 function readOctal(block: Buffer, from: number, length: number): number {

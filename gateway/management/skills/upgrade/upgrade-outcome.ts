@@ -29,6 +29,11 @@ export const UpgradeOutcome = Type.Object(
     old_digest: Type.String({ description: 'Digest that is installed.' }),
     new_digest: Type.Optional(Type.String({ description: 'Digest that the source has now.' })),
     new_resolved_reference: Type.Optional(Type.String({ description: 'Reference that leads to the new files.' })),
+    left_out: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Files and folders of the source that are not installed, as `SKILL/PATH`.',
+      }),
+    ),
     reason: Type.Optional(Type.String({ description: 'Code of the error of a skill that failed.' })),
     error: Type.Optional(
       Type.String({ description: 'Error of a skill that failed, or the reason why it is blocked.' }),

@@ -1,5 +1,5 @@
 import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { collectSkills, type CollectedSkill, type DownloadedSkill } from '../install/collect-skills.ts';
+import { collectSkills, leftOutBy, type CollectedSkill, type DownloadedSkill } from '../install/collect-skills.ts';
 import type { SkillRecord } from '../installed-skill.ts';
 import { installSource } from '../reference/install-source.ts';
 import { parseOciReference } from '../reference/oci-reference.ts';
@@ -62,8 +62,10 @@ async function upgradeOne(
     throw new SkillError('unusable_skill', `the skill at "${source}" now has the name "${found?.metadata.name ?? ''}"`);
   }
   const outcome = upgradeOutcome(record, found, { dependencies: skills.slice(0, -1), installed, isMoveAllowed });
-  if (outcome.status === 'upgraded' && !preview) await apply(record, skills);
-  return outcome;
+  if (outcome.status !== 'upgraded') return outcome;
+  if (!preview) await apply(record, skills);
+  const leftOut = leftOutBy(skills);
+  return { ...outcome, ...(leftOut.length > 0 && { left_out: leftOut }) };
 }
 
 /** Returns the tag that was asked for beside a name without a tag. The tag of a package that a registry chose is not one. */

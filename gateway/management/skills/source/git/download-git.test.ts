@@ -85,8 +85,9 @@ describe('downloadFromGit', () => {
       'tests/case.md': 'case',
       'SKILL.md': '# whole',
     });
-    const { folder } = await download('team/whole');
-    expect(readdirSync(folder).toSorted()).toEqual(['.gitattributes', 'SKILL.md', 'tests']);
+    const { folder, leftOut } = await download('team/whole');
+    expect(readdirSync(folder).toSorted()).toEqual(['SKILL.md', 'tests']);
+    expect(leftOut).toEqual(['.gitattributes']); // row 105: hidden names have their own rule
   });
 
   it.each(['team/none', 'team/skills@none', `team/skills@${'0'.repeat(40)}`, 'team/skills#none'])(

@@ -29,11 +29,19 @@ export async function downloadFromGit(
     const authorization = gitAuthorization(reference.host, deps.env, request.isNamedByUser);
     const remote = await findRepository(reference, authorization, deps, signal);
     const settings = { ...SETTINGS, ...(await pinned(remote, deps)), ...withHeader(authorization) };
-    const digest = await clone({ remote, reference, request, settings, searchPath: deps.env['PATH'], signal });
+    const { digest, leftOut } = await clone({
+      remote,
+      reference,
+      request,
+      settings,
+      searchPath: deps.env['PATH'],
+      signal,
+    });
     return {
       reference: formatGitReference({ ...reference, ref: digest }),
       ...(reference.ref !== undefined && { tag: reference.ref }),
       digest,
+      ...(leftOut.length > 0 && { leftOut }),
     };
   } catch (error) {
     if (error instanceof GitError) throw gitFailure(error, what);
@@ -111,8 +119,8 @@ interface Clone {
   readonly signal: AbortSignal;
 }
 
-/** Fetches one commit without a work tree, unpacks the folder of the skill, and returns the id of the commit. */
-async function clone({ remote, reference, request, settings, searchPath, signal }: Clone): Promise<string> {
+/** Fetches one commit without a work tree, and unpacks the folder of the skill. */
+async function clone({ remote, reference, request, settings, searchPath, signal }: Clone) {
   const repository = `${request.folder}.git`;
   const protocol = remote.protocol === 'http:' ? 'http' : 'https';
   const git = <Result>(args: readonly string[], read: (output: AsyncIterable<Uint8Array>) => Promise<Result>) => {
@@ -127,8 +135,8 @@ async function clone({ remote, reference, request, settings, searchPath, signal 
     await git(['fetch', '--quiet', '--depth', '1', '--no-tags', '--', remote.href, ref], text);
     const ids = await git(['rev-parse', 'FETCH_HEAD^{commit}', `FETCH_HEAD:${reference.folder ?? ''}`], text);
     const [commit = '', tree = ''] = ids.split('\n');
-    await git(['archive', '--format=tar', tree], (output) => unpackSkill(output, request.folder));
-    return commit;
+    const leftOut = await git(['archive', '--format=tar', tree], (output) => unpackSkill(output, request.folder));
+    return { digest: commit, leftOut };
   } finally {
     await rm(repository, { recursive: true, force: true });
   }

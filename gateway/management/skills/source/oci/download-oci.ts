@@ -39,12 +39,13 @@ export async function downloadFromOci(
     const { config, layer } = await partsIn(client, top, what);
     checkName(parseObject(await client.blob(config.digest, MAX_DOCUMENT_BYTES)), repository, what);
     const bytes = await client.blob(layer.digest, MAX_LAYER_BYTES);
-    await unpackSkill(unpacked(bytes), request.folder);
+    const leftOut = await unpackSkill(unpacked(bytes), request.folder);
     const digest = digestOf(top);
     return {
       reference: formatOciReference({ kind: 'oci', host, repository, digest }),
       ...(reference.digest === undefined && { tag }),
       digest,
+      ...(leftOut.length > 0 && { leftOut }),
     };
   } catch (error) {
     throw sourceError(error, what);
