@@ -12,6 +12,8 @@ export interface DownloadDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Home folder of the user. */
   readonly home: string;
+  /** Limit of a git repository on disk; 500 MiB when absent. */
+  readonly maxRepositoryBytes?: number;
 }
 
 export interface DownloadRequest {

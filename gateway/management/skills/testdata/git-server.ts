@@ -13,6 +13,8 @@ export interface GitServer {
   readonly authorizations: (string | undefined)[];
   /** Commits these files, by their paths, to a repository and returns the id of the commit. A value `-> x` is a link to x. */
   commit(repository: string, files: Readonly<Record<string, string>>, tag?: string): string;
+  /** Commits a file in a folder of any name, also of one that git adds to no commit. */
+  commitRaw(repository: string, folder: string, file: string): void;
   /** Answers all further requests with this status. */
   fail(status: number): void;
   /** Answers requests for a repository with a redirect to another one. */
@@ -43,6 +45,7 @@ export async function startGitServer(scope: Scope, address = '127.0.0.1'): Promi
     host: `${address}:${String((server.address() as AddressInfo).port)}`,
     authorizations,
     commit: (repository, files, tag) => commit(join(root, repository), files, tag),
+    commitRaw: (repository, folder, file) => commitRaw(join(root, repository), folder, file),
     fail: (status) => (failure = status),
     redirect: (from, to) => void redirects.set(from, to),
   };
@@ -60,9 +63,23 @@ const CLEAN = {
   GIT_COMMITTER_EMAIL: 'ann@example.com',
 };
 
+/** Runs git in a repository and returns what it prints. */
+const gitIn =
+  (folder: string, input = '') =>
+  (...args: string[]): string =>
+    execFileSync('git', ['-C', folder, ...args], { env: CLEAN, encoding: 'utf8', input, stdio: ['pipe', 'pipe', 'ignore'] });
+
+/** Adds a folder with an empty file to the tree of the last commit. */
+function commitRaw(repository: string, folder: string, file: string): void {
+  const git = gitIn(repository);
+  const [blob, top] = [git('hash-object', '-w', '--stdin').trim(), git('ls-tree', 'HEAD')];
+  const inner = gitIn(repository, `100644 blob ${blob}\t${file}\n`)('mktree').trim();
+  const tree = gitIn(repository, `${top}040000 tree ${inner}\t${folder}\n`)('mktree').trim();
+  git('reset', '--soft', git('commit-tree', '-m', 'change', '-p', 'HEAD', tree).trim());
+}
+
 function commit(folder: string, files: Readonly<Record<string, string>>, tag?: string): string {
-  const git = (...args: string[]): string =>
-    execFileSync('git', ['-C', folder, ...args], { env: CLEAN, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  const git = gitIn(folder);
   mkdirSync(folder, { recursive: true });
   git('init', '--quiet', '--initial-branch=main');
   for (const [path, content] of Object.entries(files)) {

@@ -7,6 +7,7 @@ import { blockScope, testScope } from '../../../../../e2e/harness/scope.ts';
 import { createOutbound } from '../../../../outbound/fetch.ts';
 import type { OutboundPolicy } from '../../../../outbound/policy.ts';
 import { parseGitReference } from '../../reference/git-reference.ts';
+import { startEndlessGitServer } from '../../testdata/endless-git-server.ts';
 import { startGitServer, type GitServer } from '../../testdata/git-server.ts';
 import type { Download, DownloadDeps } from '../download.ts';
 import { downloadFromGit } from './download-git.ts';
@@ -49,13 +50,13 @@ async function download(
   const deps: DownloadDeps = { outbound, policy, lookup, env: { PATH: process.env['PATH'] }, home: root, ...more };
   const reference = parseGitReference(`git://${host}/${path}`);
   if (!reference) throw new Error(`${path} is not a reference`);
-  const result = await downloadFromGit(
-    reference,
-    { folder, isNamedByUser, signal: new AbortController().signal },
-    deps,
-  );
-  expect(readdirSync(root)).toEqual(['skill']);
-  return { ...result, folder };
+  const { signal } = new AbortController();
+  try {
+    const result = await downloadFromGit(reference, { folder, isNamedByUser, signal }, deps);
+    return { ...result, folder };
+  } finally {
+    expect(readdirSync(root)).toEqual(['skill']);
+  }
 }
 
 const read = (folder: string, path: string): string => readFileSync(join(folder, path), 'utf8');
@@ -151,6 +152,26 @@ describe('downloadFromGit', () => {
     const failing = await startGitServer(testScope());
     failing.fail(status);
     await expect(download('team/skills', { host: failing.host })).rejects.toMatchObject({ code });
+  });
+
+  it.each(['.git', '.GIT', '.git ', 'git~1', '.g\u200Cit', 'con'])(
+    'row 105: refuses a commit with the folder %j',
+    async (name) => {
+      server.commit('team/armed', { 'SKILL.md': `# ${name}` });
+      server.commitRaw('team/armed', name, 'config');
+      await expect(download('team/armed')).rejects.toMatchObject({ code: 'unusable_skill' });
+    },
+  );
+
+  it('row 108: stops a server whose pack does not end, and leaves nothing behind', async () => {
+    const maxRepositoryBytes = 8 * 1024 * 1024;
+    const endless = await startEndlessGitServer(testScope(), 40 * maxRepositoryBytes);
+    await expect(download('team/skills', { host: endless.host, maxRepositoryBytes })).rejects.toMatchObject({
+      code: 'unusable_skill',
+      detail: expect.stringContaining('is too large: its repository has more than 8 MiB') as unknown,
+    });
+    expect(endless.sent()).toBeGreaterThan(maxRepositoryBytes);
+    expect(endless.sent()).toBeLessThan(4 * maxRepositoryBytes);
   });
 
   it('reports a missing program', async () => {

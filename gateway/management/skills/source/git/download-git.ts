@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { classifyHost } from '../../../../outbound/address-class.ts';
 import { guardedLookup } from '../../../../outbound/connector.ts';
+import { printable } from '../../../../contract/printable.ts';
 import { formatGitReference, gitRefName, type GitReference } from '../../reference/git-reference.ts';
 import { SkillError } from '../../skill-error.ts';
 import type { Download, DownloadDeps, DownloadRequest } from '../download.ts';
@@ -13,6 +14,8 @@ import { gitAuthorization } from './git-token.ts';
 import { GitError, runGit, type GitRun, type GitSettings } from './run-git.ts';
 
 const TIMEOUT_MS = 120_000;
+const MIB = 1024 * 1024;
+const MAX_REPOSITORY_BYTES = 500 * MIB;
 const ADVERTISEMENT = '/info/refs?service=git-upload-pack';
 const ADVERTISEMENT_TYPE = 'application/x-git-upload-pack-advertisement';
 const MAX_ADVERTISEMENT_BYTES = 32 * 1024 * 1024;
@@ -25,17 +28,14 @@ export async function downloadFromGit(
 ): Promise<Download> {
   const what = formatGitReference(reference);
   const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), request.signal]);
+  const { maxRepositoryBytes: maxBytes = MAX_REPOSITORY_BYTES } = deps;
   try {
     const authorization = gitAuthorization(reference.host, deps.env, request.isNamedByUser);
     const remote = await findRepository(reference, authorization, deps, signal);
     const settings = { ...SETTINGS, ...(await pinned(remote, deps)), ...withHeader(authorization) };
     const { digest, leftOut } = await clone({
-      remote,
-      reference,
-      request,
-      settings,
+      ...{ remote, reference, request, settings, maxBytes, signal },
       searchPath: deps.env['PATH'],
-      signal,
     });
     return {
       reference: formatGitReference({ ...reference, ref: digest }),
@@ -44,7 +44,7 @@ export async function downloadFromGit(
       ...(leftOut.length > 0 && { leftOut }),
     };
   } catch (error) {
-    if (error instanceof GitError) throw gitFailure(error, what);
+    if (error instanceof GitError) throw gitFailure(error, what, maxBytes);
     throw sourceError(error, what);
   }
 }
@@ -80,8 +80,10 @@ const SETTINGS: GitSettings = {
   'core.hooksPath': '/dev/null',
   'credential.helper': '',
   'fetch.recurseSubmodules': 'false',
+  'fetch.unpackLimit': '1', // one file, whose size is limited, instead of one for each object
   'gc.auto': '0',
   'maintenance.auto': 'false',
+  'pack.threads': '1',
   'http.followRedirects': 'false',
   'http.proxy': '',
   'protocol.version': '2',
@@ -115,16 +117,19 @@ interface Clone {
   readonly reference: GitReference;
   readonly request: DownloadRequest;
   readonly settings: GitSettings;
+  /** Limit of the repository on disk. */
+  readonly maxBytes: number;
   readonly searchPath: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Fetches one commit without a work tree, and unpacks the folder of the skill. */
-async function clone({ remote, reference, request, settings, searchPath, signal }: Clone) {
+async function clone({ remote, reference, request, settings, maxBytes, searchPath, signal }: Clone) {
   const repository = `${request.folder}.git`;
   const protocol = remote.protocol === 'http:' ? 'http' : 'https';
   const git = <Result>(args: readonly string[], read: (output: AsyncIterable<Uint8Array>) => Promise<Result>) => {
-    const run: GitRun = { args: ['--git-dir', repository, ...args], settings, searchPath, protocol, signal };
+    const limits = { maxFileBytes: maxBytes, signal };
+    const run: GitRun = { args: ['--git-dir', repository, ...args], settings, searchPath, protocol, ...limits };
     return runGit(run, read);
   };
   try {
@@ -142,9 +147,20 @@ async function clone({ remote, reference, request, settings, searchPath, signal 
   }
 }
 
-function gitFailure({ message }: GitError, what: string): SkillError {
+const TOO_LARGE = /file too large|out of memory|cannot allocate memory/iu;
+
+function gitFailure({ message, output }: GitError, what: string, maxBytes: number): SkillError {
   if (/couldn't find remote ref|not our ref|does not exist in/iu.test(message)) {
     return statusError(404, what);
+  }
+  if (TOO_LARGE.test(output)) {
+    const limit = `${String(maxBytes / MIB)} MiB`;
+    return new SkillError('unusable_skill', `${what} is too large: its repository has more than ${limit}`);
+  }
+  const [, fault] = /^error: object [0-9a-f]+: (.*)$/mu.exec(output) ?? []; // of git-fsck(1)
+  if (fault !== undefined) {
+    const detail = `${what} cannot be used: its repository holds what git refuses (${printable(fault)})`;
+    return new SkillError('unusable_skill', detail);
   }
   return new SkillError('source_failed', `${what} cannot be downloaded: git failed (${message})`);
 }
