@@ -34,6 +34,17 @@ describe('createLog', () => {
     expect(line).toMatch(/^\d\d:\d\d:\d\d {2}WARN {3}a {11} {2}late {2}code=\[redacted\]\n$/u);
   });
 
+  it('rows 106 and 107: writes no character that a terminal obeys, and keeps the meaning of JSON', () => {
+    const hostile = 'x\u202Ey\u009B31m\u2028z\u007F';
+    const write = (log: RootLog): void => log.warn('late', { backend: hostile, detail: hostile });
+    const [json = ''] = texts(write);
+    expect(json).toMatch(/^[\u0020-\u007E]+\n$/u);
+    expect(JSON.parse(json)).toMatchObject({ backend: hostile, detail: hostile });
+    const [text = ''] = texts(write, { format: 'text' });
+    expect(text).toContain('x\uFFFDy\uFFFD31m\uFFFDz\uFFFD');
+    expect(text).not.toMatch(/[\u007F-\u009F\u2028-\u202E]/u);
+  });
+
   it('writes nothing below its level', () => {
     expect(lines((log) => log.debug('x'))).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { createLogger, format, transports, type Logform } from 'winston';
+import { escapeInvisible } from '../contract/printable.ts';
 import type { LogFormat, Logger, LogLevel } from '../contract/logger.ts';
 import { redactMember } from './redact.ts';
 import { textLine } from './text-line.ts';
@@ -42,8 +43,17 @@ export interface LogOptions {
   readonly onUrgent?: () => void;
 }
 
+/** Key of the line of an entry. @see https://github.com/winstonjs/triple-beam */
+const MESSAGE = Symbol.for('message');
+
+/** Escapes what JSON may hold and a terminal obeys. */
+const visible = format((info) => {
+  info[MESSAGE] = escapeInvisible(String(info[MESSAGE]));
+  return info;
+});
+
 /** A line of JSON keeps the order of its members. */
-const asJson = format.json({ deterministic: false });
+const asJson = format.combine(format.json({ deterministic: false }), visible());
 
 const asText = (hasColor: boolean) =>
   format.printf(({ timestamp, ...entry }) => textLine(entry, new Date(String(timestamp)), hasColor));

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { LOG_LEVELS, type LogFormat, type LogLevel } from '../../gateway/contract/logger.ts';
 import { createLog, type RootLog } from '../../gateway/telemetry/log.ts';
@@ -22,13 +23,17 @@ export function createCommandLog(
   configured: LogLevel,
 ): RootLog {
   const isTerminal = stderr.isTTY === true;
-  const { stream, flush } = isTerminal ? { stream: stderr } : collectedLines(stderr);
+  const { stream, flush } = isTerminal ? { stream: styledLines(stderr) } : collectedLines(stderr);
   return createLog(stream, flags.logLevel ?? configured, {
     ...(flush && { onUrgent: flush }),
     format: flags.logFormat ?? (isTerminal ? 'text' : 'json'),
     hasColor: isTerminal && stderr.hasColors?.() === true,
   });
 }
+
+/** Writes lines as bytes: the log has made their texts visible, and its colours must stay. */
+const styledLines = (terminal: Output): Writable =>
+  new Writable({ write: (line: Buffer, _encoding, onWritten) => void terminal.write(line, () => onWritten()) });
 
 /** Returns the lowest of these levels; without one a server logs from `info`. */
 export function lowestLevel(levels: readonly (LogLevel | undefined)[]): LogLevel {

@@ -14,6 +14,15 @@ it('aligns columns and leaves no space at the end of a line', () => {
   ]);
 });
 
+it('row 106: shows no invisible characters', () => {
+  expect(
+    renderTable([
+      ['A', 'B'],
+      ['x\u202Ey', 'a\nb\u009B'],
+    ]),
+  ).toEqual(['A    B', 'x\uFFFDy  a\uFFFDb\uFFFD']);
+});
+
 it.each([
   ['short', 5, 'short'],
   ['longer', 5, 'lo...'],

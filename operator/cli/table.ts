@@ -1,5 +1,8 @@
-/** Renders rows as columns that are two spaces apart. The first row is the header. */
-export function renderTable(rows: readonly (readonly string[])[]): string[] {
+import { printable } from '../../gateway/contract/printable.ts';
+
+/** Renders rows as columns that are two spaces apart, each cell without invisible characters. The first row is the header. */
+export function renderTable(cells: readonly (readonly string[])[]): string[] {
+  const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>
     row

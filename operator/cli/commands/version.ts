@@ -1,3 +1,4 @@
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import { VERSION } from '../version.ts';
 import { defineCommand, outputOption } from './command.ts';
 
@@ -11,6 +12,6 @@ export const versionCommand = defineCommand(
     command.addOption(outputOption()).action((flags: { output?: 'json' }) => {
       const facts = { version: VERSION, node: process.versions.node, platform: `${process.platform}/${process.arch}` };
       const text = `vmcp ${facts.version} (Node.js ${facts.node}, ${facts.platform})`;
-      process.stdout.write(`${flags.output === 'json' ? JSON.stringify(facts) : text}\n`);
+      process.stdout.write(`${flags.output === 'json' ? jsonText(facts) : text}\n`);
     }),
 );

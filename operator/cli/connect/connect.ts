@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import type { Client, Endpoint } from '../../../gateway/management/clients/client.ts';
 import { closest } from '../../source/files/closest.ts';
 import { CLIENTS, findClient } from '../../../gateway/management/clients/clients.ts';
@@ -104,7 +105,7 @@ function change(
   if (isChanged) writeUserFile(file, edit.text, Date.now());
   if (flags.output === 'json') {
     const result = { client: client.type, name, url, file: shownPath, changed: isChanged };
-    host.stdout.write(`${JSON.stringify(result)}\n`);
+    host.stdout.write(`${jsonText(result)}\n`);
   } else host.stdout.write(`${sentence(client, target, shownPath, flags.remove ?? false, isChanged)}\n`);
   return 0;
 }
@@ -135,7 +136,7 @@ function list(flags: ConnectFlags, host: Host): number {
     file: configFileOf(client, folders),
   }));
   if (flags.output === 'json') {
-    host.stdout.write(`${JSON.stringify(clients)}\n`);
+    host.stdout.write(`${jsonText(clients)}\n`);
     return 0;
   }
   const rows = clients.map(({ client, name, installed, connected, file }) => [

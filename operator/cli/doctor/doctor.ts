@@ -1,5 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
@@ -31,7 +32,7 @@ export async function doctor(paths: readonly string[], flags: DoctorFlags): Prom
     CHECKS.map(async (check) => ({ name: check.name, ...(await check.run(machine)) })),
   );
   const rows = findings.map(({ name, state, message }) => [state, name, message]);
-  const text = flags.output === 'json' ? JSON.stringify({ checks: findings }, null, 2) : renderTable(rows).join('\n');
+  const text = flags.output === 'json' ? jsonText({ checks: findings }, 2) : renderTable(rows).join('\n');
   process.stdout.write(`${text}\n`);
   if (findings.some(({ state }) => state === 'fail')) return 1;
   return problems.length > 0 ? 2 : 0;

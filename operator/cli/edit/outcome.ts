@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { renderTable } from '../table.ts';
@@ -30,7 +31,7 @@ export interface OutputFlags {
 
 export function printOutcome({ changes, facts, next }: Outcome, { output }: OutputFlags, { stdout }: Io): void {
   if (output === 'json') {
-    stdout.write(`${JSON.stringify({ changes, ...facts, next }, null, 2)}\n`);
+    stdout.write(`${jsonText({ changes, ...facts, next }, 2)}\n`);
     return;
   }
   const rows = changes.map(({ change, file, objects }) => [change, file, objects.join(', ')]);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { parseObject } from '../../../gateway/contract/json.ts';
-import { printable } from '../../../gateway/contract/printable.ts';
+import { jsonText, printable } from '../../../gateway/contract/printable.ts';
 import { explainTools, type Explanation } from '../../../gateway/policy/explain/explanation.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
 import { renderTable } from '../table.ts';
@@ -53,7 +53,7 @@ export async function explain(
   for (const backend of unknown)
     io.stderr.write(`backend "${backend}" lists no tools here: vmcp up may give it what it needs\n`);
   const found = explainTools(server.config, tools, { claims, arguments: args, tool });
-  io.stdout.write(output === 'json' ? `${JSON.stringify({ tools: found }, null, 2)}\n` : table(found));
+  io.stdout.write(output === 'json' ? `${jsonText({ tools: found }, 2)}\n` : table(found));
   return 0;
 }
 

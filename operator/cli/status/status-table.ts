@@ -1,3 +1,4 @@
+import { printable } from '../../../gateway/contract/printable.ts';
 import { renderTable } from '../table.ts';
 import { count } from '../validate/problems-output.ts';
 import type { BackendStatus, ServerStatus } from './gateway-status.ts';
@@ -37,7 +38,7 @@ export function statusTables(
     ...otherProblems(server).map(({ message, reason }) => `${message} [${reason}]`),
     ...logHint(server),
   ]);
-  return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
+  return `${sections.map((lines) => lines.map(printable).join('\n')).join('\n\n')}\n`;
 }
 
 /** Returns the header and a line for each backend. With several virtual servers names start with that of the server. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import { readRunning, type Running } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import type { ServerStatus } from './gateway-status.ts';
@@ -21,7 +22,7 @@ interface Observation {
 
 const EVERY_MS = 2_000;
 /** Clears a terminal and moves to its first line (ECMA-48). */
-const CLEAR = '\u001b[2J\u001b[H';
+const CLEAR = Buffer.from('\u001b[2J\u001b[H');
 
 /** `vmcp status`: exits with 0, or with 1 when no gateway answers. */
 export async function status(flags: StatusFlags): Promise<number> {
@@ -31,7 +32,7 @@ export async function status(flags: StatusFlags): Promise<number> {
     process.stderr.write(`${observed}\n`);
     return 1;
   }
-  process.stdout.write(flags.output === 'json' ? `${JSON.stringify(toJson(observed), null, 2)}\n` : tables(observed));
+  process.stdout.write(flags.output === 'json' ? `${jsonText(toJson(observed), 2)}\n` : tables(observed));
   return 0;
 }
 
@@ -66,8 +67,10 @@ async function watch(flags: StatusFlags): Promise<number> {
   let complaint = '';
   for (let first = true; !stopped.signal.aborted; first = false) {
     const observed = await observe(flags).catch(sentenceOf);
-    if (typeof observed !== 'string') stdout.write(show(observed));
-    else if (observed !== complaint) stderr.write(`${observed}\n`);
+    if (typeof observed !== 'string') {
+      if (show === redraw) stdout.write(CLEAR);
+      stdout.write(show(observed));
+    } else if (observed !== complaint) stderr.write(`${observed}\n`);
     if (typeof observed === 'string' && first) return 1;
     complaint = typeof observed === 'string' ? observed : '';
     await sleep(EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
@@ -83,7 +86,7 @@ const tables: Show = ({ servers, running }) =>
     return same?.mcpUrl;
   });
 
-const redraw: Show = (observed) => `${CLEAR}${tables(observed)}\nUpdated every 2 s. Stop with Ctrl-C.\n`;
+const redraw: Show = (observed) => `${tables(observed)}\nUpdated every 2 s. Stop with Ctrl-C.\n`;
 
 /** Returns a function that renders the lines that differ from those of its last call, apart from their alignment. */
 function changedRows(): Show {
@@ -101,7 +104,7 @@ function changedRows(): Show {
 function documents(): Show {
   let before = '';
   return (observed) => {
-    const document = `${JSON.stringify(toJson(observed))}\n`;
+    const document = `${jsonText(toJson(observed))}\n`;
     if (document === before) return '';
     before = document;
     return document;

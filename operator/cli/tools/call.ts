@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { printable } from '../../../gateway/contract/printable.ts';
+import { jsonText, printable } from '../../../gateway/contract/printable.ts';
 import type { CallOptions, McpSession, Tool } from '../client/mcp-session.ts';
 import { withSession, type SessionFlags } from '../client/with-session.ts';
 import { isPending, missingTools, readBackends } from './backends.ts';
@@ -90,12 +90,12 @@ const onProgress: CallOptions['onProgress'] = ({ progress, total, message = '' }
 
 function print(result: JsonObject, output: 'json' | undefined): number {
   const isError = result['isError'] === true;
-  if (output === 'json') process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  if (output === 'json') process.stdout.write(`${jsonText(result, 2)}\n`);
   else {
     const stream = isError ? process.stderr : process.stdout;
     const text = resultText(result);
-    // On a terminal, text of a tool must not move the cursor or change colours.
-    stream.write(stream.isTTY ? text.replaceAll(/[^\n\t]+/gu, printable) : text);
+    // On a terminal, text of a tool must not move the cursor, change colours or reorder letters; a program gets it unchanged.
+    stream.write(stream.isTTY ? text.replaceAll(/[^\n\t]+/gu, printable) : Buffer.from(text));
   }
   return isError ? 1 : 0;
 }

@@ -1,10 +1,11 @@
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** Renders the content of a result: texts as they are, other kinds as one line each. */
 export function resultText(result: JsonObject): string {
   const content: readonly unknown[] = Array.isArray(result['content']) ? result['content'] : [];
   if (content.length === 0 && result['structuredContent'] !== undefined)
-    return `${JSON.stringify(result['structuredContent'], null, 2)}\n`;
+    return `${jsonText(result['structuredContent'], 2)}\n`;
   return content.map((block) => withLineEnd(isObject(block) ? blockText(block) : '[unknown]')).join('');
 }
 

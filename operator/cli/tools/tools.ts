@@ -1,3 +1,4 @@
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import { withSession, type SessionFlags } from '../client/with-session.ts';
 import { missingTools, readBackends } from './backends.ts';
 import { ownedTools, toolTable, type OwnedTool } from './tool-table.ts';
@@ -31,4 +32,4 @@ const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream): number | undefined =
   isTTY ? columns || DEFAULT_COLUMNS : undefined;
 
 const toJson = (owned: readonly OwnedTool[]): string =>
-  `${JSON.stringify({ tools: owned.map(({ tool, backend }) => ({ ...tool, ...(backend !== undefined && { backend }) })) }, null, 2)}\n`;
+  `${jsonText({ tools: owned.map(({ tool, backend }) => ({ ...tool, ...(backend !== undefined && { backend }) })) }, 2)}\n`;

@@ -1,3 +1,4 @@
+import { escapeInvisible } from '../../../gateway/contract/printable.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 
@@ -13,7 +14,7 @@ export type Severity = 'problem' | 'warning';
 export function formatProblem(problem: LocatedProblem, severity: Severity = 'problem'): string {
   const { file, line, kind, name, path, message, reason } = problem;
   const mark = severity === 'warning' ? ' (warning)' : '';
-  return `${file}:${String(line)}: ${kind}/${name}: ${path}: ${message} [${reason}]${mark}`;
+  return escapeInvisible(`${file}:${String(line)}: ${kind}/${name}: ${path}: ${message} [${reason}]${mark}`);
 }
 
 /** Renders one line per problem and warning, sorted by file and line. */

@@ -1,3 +1,4 @@
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { distinct, type ObjectProblem } from '../../resolve/problems.ts';
 import { allProblems, type ResolvedServer } from '../../resolve/resolve-all.ts';
@@ -37,7 +38,7 @@ export async function render(
   const warnings = [...chosen.warnings, ...needUp(chosen.config, chosen.namespace)];
   const { manifests } = examination;
   io.stderr.write(formatProblems([], [...manifests.warnings, ...locateProblems(manifests, warnings)]));
-  io.stdout.write(output === 'yaml' ? yamlText(chosen.config) : `${JSON.stringify(chosen.config, null, 2)}\n`);
+  io.stdout.write(output === 'yaml' ? yamlText(chosen.config) : `${jsonText(chosen.config, 2)}\n`);
   return 0;
 }
 

@@ -1,3 +1,4 @@
+import { jsonText } from '../../../gateway/contract/printable.ts';
 import { examineOnline } from '../online/examine-online.ts';
 import { namedSubjects } from '../online/subjects.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
@@ -65,5 +66,5 @@ function toJson(examination: Examination): string {
     problems: inFileOrder(problems),
     warnings: inFileOrder(warnings),
   };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return `${jsonText(document, 2)}\n`;
 }
