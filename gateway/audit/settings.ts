@@ -11,6 +11,7 @@ import {
 } from '../contract/run-config/audit.ts';
 import { readDocument } from '../contract/run-config/document.ts';
 import { AuditUnusable } from './unusable.ts';
+import { decodeUtf8 } from '../contract/utf8.ts';
 
 /** Settings of one audit log. */
 export interface AuditSettings {
@@ -43,10 +44,12 @@ export async function auditSettings(config: GatewayConfig): Promise<AuditSetting
 }
 
 async function readAuditConfig(file: string): Promise<AuditConfig> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(file).catch((error: unknown) => {
     const message = `cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
     throw invalid(file, [{ path: '', message }]);
   });
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw invalid(file, [{ path: '', message: 'is not UTF-8: save it in that encoding' }]);
   const read = readAudit(text);
   if ('problems' in read) throw invalid(file, read.problems);
   return read.config;

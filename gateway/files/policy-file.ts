@@ -4,6 +4,7 @@ import { isObject } from '../contract/json.ts';
 import type { Problem } from '../contract/problem.ts';
 import { POLICY_MEMBER, POLICY_PATH, type Policed } from '../contract/run-config/policy-file.ts';
 import { unreadableFiles } from './unreadable-files.ts';
+import { decodeUtf8 } from '../contract/utf8.ts';
 
 const MAX_BYTES = 1_048_576;
 
@@ -17,7 +18,8 @@ export async function withPolicyFile(
 ): Promise<{ readonly json: object } | { readonly problems: Problem[] }> {
   const unreadable = await unreadableFiles([{ path: POLICY_PATH, file }]);
   if (unreadable.length > 0) return { problems: unreadable };
-  const content = await readFile(file, 'utf8');
+  const content = decodeUtf8(await readFile(file));
+  if (content === undefined) return invalid(`${file} is not UTF-8: save it in that encoding`);
   if (content.length > MAX_BYTES) return invalid(`${file} has more than 1 MiB: split or shorten it`);
   try {
     const document: unknown = parse(content);

@@ -59,6 +59,14 @@ describe('a reply', () => {
     expect(reply.body.equals(bytes)).toBe(true);
   });
 
+  it('row 109: that is a success and not UTF-8 is refused', async () => {
+    const bytes = Buffer.from('{"sub":"J\u00FCrg"}', 'latin1');
+    await expect(ask((_, res) => res.end(bytes))).rejects.toMatchObject({ name: 'OutboundError', kind: 'not_text' });
+    const failure = await ask((_, res) => res.writeHead(500).end(bytes));
+    expect(failure).toMatchObject({ status: 500, body: '{"sub":"J\uFFFDrg"}' });
+    expect((await ask((_, res) => res.end('\uFEFF{}'))).body).toBe('{}');
+  });
+
   it('ends with its head on request, although its body is an endless stream', async () => {
     const head = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
     const answer: RequestListener = (_, res) => void res.writeHead(401, head).write('data: one\n\n');

@@ -6,6 +6,7 @@ import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
 import { Reception, type RawReply } from './reception.ts';
 import { unpack } from './unpack.ts';
 import type { Logger } from '../contract/logger.ts';
+import { decodeUtf8 } from '../contract/utf8.ts';
 
 export interface OutboundOptions {
   readonly policy: OutboundPolicy;
@@ -62,7 +63,7 @@ export interface OutboundBytes extends ReplyHead {
 
 /** Sends requests to addresses that a user or a document names. */
 export interface Outbound {
-  /** Rejects with `OutboundError`, or with the reason of `signal` once that is aborted. */
+  /** Sends a request whose body is text. Rejects with `OutboundError`, or with the reason of `signal` once that is aborted. */
   request(request: OutboundRequest): Promise<OutboundReply>;
   /** Does the same as `request` for a body that is not text. */
   requestBytes(request: OutboundRequest): Promise<OutboundBytes>;
@@ -76,7 +77,6 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
 const CONNECTIONS_PER_ORIGIN = 32;
 const MAX_REDIRECTS = 3;
-const UTF8 = new TextDecoder();
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** One guard with its own keep-alive connections. @see docs/security.md, Outbound requests */
@@ -92,7 +92,7 @@ export function createOutbound({ policy, ...connection }: OutboundOptions): Outb
   return {
     request: async (request) => {
       const reply = await requestBytes(request);
-      return { ...reply, body: UTF8.decode(reply.body) };
+      return { ...reply, body: textOf(reply) };
     },
     requestBytes,
     close: () => agent.destroy(),
@@ -208,6 +208,15 @@ class Exchange {
     if (code === 'UND_ERR_HEADERS_OVERFLOW') return new OutboundError('too_large', `headers of ${origin} are too long`);
     return new OutboundError('unreachable', `${origin} cannot be reached (${code})`);
   }
+}
+
+/** Returns the text of a body. That of an error is for people. @throws OutboundError for a success that is not UTF-8 */
+function textOf({ body, status, url }: OutboundBytes): string {
+  const text = decodeUtf8(body);
+  if (text === undefined && status >= 200 && status < 300) {
+    throw new OutboundError('not_text', `${new URL(url).origin} sends text that is not UTF-8`);
+  }
+  return (text ?? body.toString('utf8')).replace(/^\uFEFF/u, '');
 }
 
 const TIMEOUT_CODES: ReadonlySet<string> = new Set([

@@ -3,7 +3,8 @@ export type OutboundFault =
   | 'timeout'
   | 'too_large'
   | 'unreachable' // no connection, no trusted certificate, no HTTP
-  | 'redirect'; // a redirect that is not followed
+  | 'redirect' // a redirect that is not followed
+  | 'not_text'; // a success whose body is not UTF-8
 
 /** No usable reply. `message` is for the log: it names hosts, addresses and system codes, and quotes no reply. */
 export class OutboundError extends Error {

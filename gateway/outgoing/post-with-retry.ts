@@ -14,7 +14,7 @@ const kindOf = (error: unknown): string => {
 };
 
 /** Returns true when a retry is useless: the guard rejects the address, or the reply is not a token. */
-const FINAL_KINDS: ReadonlySet<string> = new Set(['refused', 'too_large', 'redirect']);
+const FINAL_KINDS: ReadonlySet<string> = new Set(['refused', 'too_large', 'redirect', 'not_text']);
 
 /**
  * Posts to an endpoint of credentials, with one retry after a pause when it is unreachable or answers 5xx. Rejects

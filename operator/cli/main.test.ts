@@ -1,8 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { COMMANDS } from './commands/index.ts';
 import { createProgram } from './program.ts';
 import { VERSION } from './version.ts';
@@ -129,4 +131,17 @@ spec: {groupRef: {name: tools}, incomingAuth: {type: anonymous}}
       stderr: '--watch cannot follow standard input: name a file or a folder\n',
     });
   });
+});
+
+it.each([
+  ['gateway', '--config', (file: string) => file, (file: string) => `${file}: is not UTF-8`],
+  ['serve', '--config', (file: string) => file, (file: string) => `${file}: is not UTF-8`],
+  ['call', '--json', (file: string) => `@${file}`, (file: string) => `--json: ${file} is not UTF-8`],
+])('row 109: %s refuses a file that is not UTF-8', (command, option, argument, problem) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-latin1-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'document.json');
+  writeFileSync(file, Buffer.from('{"name":"J\u00FCrg"}', 'latin1'));
+  const { code, stdout, stderr } = vmcp([command, ...(command === 'call' ? ['tool'] : []), option, argument(file)]);
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(problem(file)) });
 });

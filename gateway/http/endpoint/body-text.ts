@@ -1,13 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { readBody } from '../body/read-body.ts';
-import { RequestError } from './request-error.ts';
+import { RequestError, type InputProblem } from './request-error.ts';
+import { decodeUtf8 } from '../../contract/utf8.ts';
 
 const MAX_BYTES = 64 * 1024;
 export const FORM = 'application/x-www-form-urlencoded';
 export const JSON_TYPE = 'application/json';
 
+const NOT_UTF8: InputProblem = { path: 'body', reason: 'invalid', message: 'must be UTF-8' };
+
 /**
- * Reads the text of a body. Throws `RequestError` for a content encoding, more than `limit` bytes and, unless `expected` is
+ * Reads the text of a body. Throws `RequestError` for a content encoding, other bytes than UTF-8, more than `limit` bytes and, unless `expected` is
  * undefined, for another media type.
  */
 export function readBodyText(
@@ -22,7 +25,9 @@ export function readBodyText(
       req,
       { limit },
       (body) => {
-        resolve(body.toString('utf8'));
+        const text = decodeUtf8(body);
+        if (text === undefined) reject(new RequestError({ kind: 'invalid_input', problems: [NOT_UTF8] }));
+        else resolve(text);
       },
       (why) => {
         const tooLarge = { kind: 'too_large', limit } as const;

@@ -94,6 +94,7 @@ const REASONS = {
   too_large: 'ReplyTooLarge',
   unreachable: 'KeysUnavailable',
   redirect: 'RedirectRefused',
+  not_text: 'NotJson',
 } as const satisfies Record<OutboundFault, string>;
 
 function parse(body: string, url: string, dependency: Dependency): unknown {

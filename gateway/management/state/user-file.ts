@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { changeFiles, codeOf, targetOf, translated, UserFileError } from './write-files.ts';
+import { decodeUtf8 } from '../../contract/utf8.ts';
 
 /** A file that other programs write too, such as the configuration of an MCP client. */
 export interface UserFile {
@@ -69,9 +70,7 @@ function takeLock(path: string, lock: string, now: number): void {
 }
 
 function decode(path: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (error) {
-    throw new UserFileError(`${path} is not UTF-8 text: convert it, then try again`, error);
-  }
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw new UserFileError(`${path} is not UTF-8 text: convert it, then try again`);
+  return text;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { LaunchError, type PrepareOptions } from './runner.ts';
+import { decodeUtf8 } from '../../contract/utf8.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -54,9 +55,11 @@ export function readEnvironmentFiles(files: Readonly<Record<string, string>>): R
   const values: Record<string, string> = {};
   for (const [name, path] of Object.entries(files)) {
     try {
-      values[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+      const text = decodeUtf8(readFileSync(path));
+      if (text === undefined) throw new Error('the file is not UTF-8');
+      values[name] = text.replace(/\r?\n$/, '');
     } catch (cause) {
-      const message = `environment variable ${name} comes from the file ${path}, which cannot be read: check that it exists`;
+      const message = `environment variable ${name} comes from the file ${path}, which cannot be read: check that it exists and is UTF-8`;
       throw new LaunchError('EnvironmentFileUnreadable', message, { cause });
     }
   }

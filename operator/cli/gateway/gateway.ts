@@ -12,6 +12,7 @@ import { unusableFiles } from '../files/unusable-files.ts';
 import { createLauncherFor } from './launcher.ts';
 import { readConfigWithPolicyFile } from './policy-file.ts';
 import { VERSION } from '../version.ts';
+import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
 
 /** Time after the signal in which a Service can still route connections to this pod, in addition to `preStop`. */
 const ROUTES_MS = 2_000;
@@ -65,11 +66,16 @@ export async function gateway(options: GatewayOptions): Promise<number> {
 
 /** Reads a valid configuration with usable files. Otherwise prints the problems and returns undefined. */
 async function readConfig(file: string, stderr: NodeJS.WritableStream): Promise<GatewayConfig | undefined> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(file).catch((error: unknown) => {
     stderr.write(`${file}: cannot be read (${errorCode(error)}): correct --config\n`);
     return undefined;
   });
-  if (text === undefined) return undefined;
+  if (bytes === undefined) return undefined;
+  const text = decodeUtf8(bytes);
+  if (text === undefined) {
+    stderr.write(`${file}: is not UTF-8: save it in that encoding\n`);
+    return undefined;
+  }
   const read = await readConfigWithPolicyFile(text);
   const problems = 'problems' in read ? read.problems : await unusableFiles(read.config);
   for (const { path, message, reason } of problems) stderr.write(`${file}: ${path}: ${message} [${reason}]\n`);

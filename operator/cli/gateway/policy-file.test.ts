@@ -31,7 +31,7 @@ async function read(file: string, { vmcp = {}, ...more }: Record<string, unknown
   );
 }
 
-async function fileOf(name: string, content: string): Promise<string> {
+async function fileOf(name: string, content: string | Buffer): Promise<string> {
   await writeFile(join(dir, name), content);
   return join(dir, name);
 }
@@ -40,6 +40,12 @@ it('takes the place of the member, as JSON or as YAML', async () => {
   const yaml = `version: "1.0"\ntype: cedarv1\ncedar:\n  policies:\n    - |-\n      ${OPEN}\n`;
   expect(await read(await fileOf('a.json', JSON.stringify(documentOf(OPEN))))).toEqual(documentOf(OPEN));
   expect(await read(await fileOf('a.yaml', yaml))).toEqual(documentOf(OPEN));
+});
+
+it('row 109: must be UTF-8', async () => {
+  const latin1 = Buffer.from(`{"cedar":{"policies":["// \u00FC\\n${OPEN}"]}}`, 'latin1');
+  const [problem] = (await read(await fileOf('latin1.json', latin1))) as string[];
+  expect(problem).toBe('authz_config_path: latin1.json is not UTF-8: save it in that encoding [AuthzInvalid]');
 });
 
 it.each([

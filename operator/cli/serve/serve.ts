@@ -16,6 +16,7 @@ import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { readServeConfig, type ServeConfig } from './serve-config.ts';
+import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
 
 export interface ServeFlags extends LogFlags {
   readonly config?: string;
@@ -86,11 +87,16 @@ async function connectTo(namespaces: readonly string[]): Promise<ManagedCluster>
 /** Reads a valid configuration. Otherwise prints the problems and returns undefined. */
 async function readConfig(path: string | undefined, stderr: NodeJS.WritableStream): Promise<ServeConfig | undefined> {
   if (path === undefined) return { protectedBy: undefined };
-  const text = await readFile(resolve(path), 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(resolve(path)).catch((error: unknown) => {
     stderr.write(`${path}: cannot be read (${errorCode(error)}): correct --config\n`);
     return undefined;
   });
-  if (text === undefined) return undefined;
+  if (bytes === undefined) return undefined;
+  const text = decodeUtf8(bytes);
+  if (text === undefined) {
+    stderr.write(`${path}: is not UTF-8: save it in that encoding\n`);
+    return undefined;
+  }
   const read = readServeConfig(text);
   if (!('problems' in read)) return read;
   for (const { path: at, message, reason } of read.problems) stderr.write(`${path}: ${at}: ${message} [${reason}]\n`);

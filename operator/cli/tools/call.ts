@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
+import { buffer as readAll } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 import { jsonText, printable } from '../../../gateway/contract/printable.ts';
@@ -9,6 +9,7 @@ import { isPending, missingTools, readBackends } from './backends.ts';
 import { nearTools } from './near-tools.ts';
 import { addArguments, parseJsonArguments, type Arguments } from './tool-arguments.ts';
 import { resultText } from './tool-result.ts';
+import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
 
 export interface CallFlags extends SessionFlags {
   /** `name=value`. */
@@ -64,15 +65,20 @@ function refuse(problem: string): number {
 
 /** Reads the value of `--json`. */
 async function baseArguments(json = '{}'): Promise<Arguments> {
-  if (json === '-') return parseJsonArguments(await readAll(process.stdin));
+  if (json === '-') return parseJsonBytes(await readAll(process.stdin), 'standard input');
   if (!json.startsWith('@')) return parseJsonArguments(json);
   const file = json.slice(1);
   try {
-    return parseJsonArguments(await readFile(file, 'utf8'));
+    return parseJsonBytes(await readFile(file), file);
   } catch (error) {
     const code = isObject(error) && typeof error['code'] === 'string' ? error['code'] : 'unknown error';
     return { problem: `--json: ${file} cannot be read (${code})` };
   }
+}
+
+function parseJsonBytes(bytes: Buffer, file: string): Arguments {
+  const text = decodeUtf8(bytes);
+  return text === undefined ? { problem: `--json: ${file} is not UTF-8: convert it` } : parseJsonArguments(text);
 }
 
 function unknownTool(name: string, names: readonly string[]): string {

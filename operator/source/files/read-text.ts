@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { STDIN_FILE } from './find-files.ts';
+import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
 
 /** Maximum size of a manifest. */
 export const MAX_FILE_BYTES = 5 * 1024 * 1024;
@@ -26,9 +27,7 @@ export async function readText(file: string, maxBytes = MAX_FILE_BYTES): Promise
     if (code === 'ENOENT') return { reason: 'FileNotFound', message: 'no such file: correct the path' };
     return { reason: 'FileNotReadable', message: `cannot be read (${code}): make it a readable file` };
   }
-  try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)) };
-  } catch {
-    return { reason: 'InvalidEncoding', message: 'not UTF-8 text: save the file as UTF-8' };
-  }
+  const text = decodeUtf8(Buffer.concat(chunks));
+  if (text === undefined) return { reason: 'InvalidEncoding', message: 'not UTF-8 text: save the file as UTF-8' };
+  return { text: text.replace(/^\uFEFF/u, '') };
 }

@@ -15,6 +15,7 @@ const FAULT_OF_OUTBOUND: Readonly<Record<OutboundFault, UpstreamFault>> = {
   unreachable: 'unavailable',
   too_large: 'bad_reply',
   redirect: 'bad_reply',
+  not_text: 'bad_reply',
 };
 
 /** Faults by error code of RFC 6749 §5.2, GitHub and Slack. All other codes concern the authorization code. */

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { catalogIn } from '../document/document-fault.ts';
 import { RegistryFault } from '../registry-fault.ts';
 import type { RegistrySource } from './source.ts';
+import { decodeUtf8 } from '../../../contract/utf8.ts';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 
@@ -39,7 +40,9 @@ async function readText(path: string): Promise<string> {
       if (!stats.isFile()) throw new RegistryFault('setting', `${path} is not a file`);
       if (stats.size > MAX_BYTES)
         throw new RegistryFault('document', `${path} is longer than ${String(MAX_BYTES)} bytes`);
-      return await opened.readFile('utf8');
+      const text = decodeUtf8(await opened.readFile());
+      if (text === undefined) throw new RegistryFault('document', `${path} is not UTF-8: save it in that encoding`);
+      return text;
     } finally {
       await opened.close();
     }

@@ -81,6 +81,8 @@ function faultOf(error: unknown, url: string): unknown {
       return new RegistryFault('connect', `${place} cannot be reached: check the address, then try again`, error);
     case 'redirect':
       return new RegistryFault('setting', `${place} redirects to another server: set the final URL`, error);
+    case 'not_text':
+      return new RegistryFault('document', `${place} sends a document that is not UTF-8`, error);
     case 'too_large':
       return new RegistryFault('document', `${place} sends more than ${String(MAX_BYTES)} bytes`, error);
   }

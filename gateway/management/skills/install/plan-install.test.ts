@@ -4,12 +4,13 @@ import { planInstall, type InstallFacts } from './plan-install.ts';
 const FACTS: InstallFacts = {
   recorded: undefined,
   digest: '1',
+  contentDigest: 'a',
   clients: ['cursor'],
   folderOf: (client) => (client.startsWith('agent') ? '/agents' : `/${client}`),
   existing: new Set(),
   force: false,
 };
-const recorded = (digest: string, ...clients: string[]) => ({ recorded: { digest, clients } });
+const recorded = (digest: string, ...clients: string[]) => ({ recorded: { digest, content_digest: 'a', clients } });
 const plan = (change: Partial<InstallFacts>) => planInstall({ ...FACTS, ...change });
 
 it('writes the folder of each client once', () => {
@@ -48,6 +49,12 @@ it('writes only the folders of new clients for the same digest', () => {
     conflicts: ['/kiro'],
     clients: ['agent-a', 'agent-b', 'cursor', 'kiro'],
   });
+});
+
+it('row 105: writes all folders again when the rules for files have changed the content', () => {
+  const existing = new Set(['/cursor', '/kiro']);
+  const before = { recorded: { digest: '1', content_digest: 'with a hidden file', clients: ['cursor', 'kiro'] } };
+  expect(plan({ ...before, existing })).toMatchObject({ write: ['/cursor', '/kiro'], conflicts: [] });
 });
 
 it('overwrites the folders that it manages with another digest', () => {

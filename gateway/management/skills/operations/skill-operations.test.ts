@@ -556,6 +556,13 @@ describe('validating', () => {
     expect(await check()).toMatchObject({ valid: false, errors: [expect.stringContaining('link is a symbolic link')] });
   });
 
+  it('row 109: rejects a request that is not UTF-8', async () => {
+    const { base } = await start();
+    const body = Buffer.from('{"path":"/\u00FC"}', 'latin1');
+    const reply = await fetch(`${base}${P}/validate`, { method: 'POST', body });
+    expect([reply.status, await reply.text()]).toEqual([400, 'body must be UTF-8\n']);
+  });
+
   it.each([
     [{ path: '' }, 400],
     [{}, 400],

@@ -16,6 +16,8 @@ export function sourceError(error: unknown, what: string): unknown {
       );
     case 'timeout':
       return timeout(what);
+    case 'not_text':
+      return new SkillError('unusable_skill', `${what} cannot be used: ${error.message}`);
     case 'too_large':
       return new SkillError('unusable_skill', `${what} is too large: ${error.message}`);
     case 'unreachable':

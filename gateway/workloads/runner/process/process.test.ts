@@ -51,6 +51,8 @@ describe('environment of a child', () => {
       writeFileSync(file, value);
       expect(await text(spawn(`process.stdout.write(process.env.VALUE)`, show).stdout)).toBe(value);
     }
+    writeFileSync(file, Buffer.from('\u00FC', 'latin1')); // row 109
+    expect(() => spawn('', show)).toThrow('is UTF-8');
     expect(() => spawn('', { envFiles: { VALUE: `${file}-gone` } })).toThrow(
       expect.objectContaining({
         reason: 'EnvironmentFileUnreadable',

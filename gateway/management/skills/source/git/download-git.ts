@@ -60,7 +60,7 @@ async function findRepository(
   signal: AbortSignal,
 ): Promise<URL> {
   const scheme = classifyHost(reference.host.replace(/:\d+$/u, '')) === 'loopback' ? 'http' : 'https';
-  const reply = await outbound.request({
+  const reply = await outbound.requestBytes({
     url: `${scheme}://${reference.host}/${reference.repository}${ADVERTISEMENT}`,
     method: 'GET',
     headers: { 'git-protocol': 'version=2', ...(authorization !== undefined && { authorization }) },

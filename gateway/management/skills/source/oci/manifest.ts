@@ -1,5 +1,6 @@
 import { isObject } from '../../../../contract/json.ts';
 import { isSkillName } from '../../document/skill-name.ts';
+import { decodeUtf8 } from '../../../../contract/utf8.ts';
 
 /** Blob that a manifest names. */
 export interface Descriptor {
@@ -24,10 +25,10 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** Returns the members of a JSON object; none for another value. */
 const membersOf = (value: unknown): JsonObject => (isObject(value) ? { ...value } : {});
 
-/** Parses a JSON object. Returns undefined for another text. */
+/** Parses a JSON object. Returns undefined for another text, and for bytes that are not UTF-8. */
 export function parseObject(bytes: Buffer): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const value: unknown = JSON.parse(decodeUtf8(bytes) ?? '');
     return isObject(value) ? { ...value } : undefined;
   } catch {
     return undefined;
