@@ -8,8 +8,7 @@ import { vmcpResult, type RunOptions } from '../harness/vmcp.ts';
 /** One of each kind: bidirectional controls, invisible letters, tags, line separators, and controls of C0 and C1. */
 const HOSTILE =
   '\u202Eevil\u202C\u2066\u2069\u200E\u200F\u061C\u200B\u2060\uFEFF\u00AD\u{E0041}\u2028\u2029\u009B31m\u0085\u007F\u0007\u001B[8m';
-const FOUND =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF]|\u{E0041}/u;
+const FOUND = /(?!\n|\t|\u200C|\u200D)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 /** Persian with a joiner, and a family: joiners that belong to their letters stay. */
 const PLAIN = 'می\u200Cخواهم 👩\u200D👧';
 

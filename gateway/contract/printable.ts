@@ -1,10 +1,14 @@
 /**
  * Characters that a terminal does not show, or that change how it shows others: controls, formats (bidirectional controls,
- * zero-width characters, tags), line separators, lone surrogates and blank letters. Formats with a glyph, and joiners
- * that belong to their letter, as in Persian and in emoji, are none of them.
+ * zero-width characters, tags), line separators and lone surrogates, then blank letters and ignorable code points. Formats
+ * with a glyph, as in Arabic, and variants of a glyph are none of them.
  */
-const INVISIBLE =
-  /(?![\u200C\u200D\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u034F\u115F\u1160\u17B4\u17B5\u180B-\u180D\u180F\u2065\u2800\u3164\uFFA0\uFFF0-\uFFF8\u{E0000}-\u{E0FFF}]|(?<![\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}])[\u200C\u200D]/gu;
+const HIDDEN =
+  /(?!\u200C|\u200D|[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|\u034F|\u17B4|\u17B5|[\u180B-\u180D]|\u180F|[\u115F\u1160\u2065\u2800\u3164\uFFA0\uFFF0-\uFFF8\u{E0000}-\u{E0FFF}]/u;
+/** Joiners that do not belong to the letter before them. In Persian, in scripts of India and in emoji they do. */
+const LOOSE_JOINER =
+  /(?<![\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}])(?:\u200C|\u200D)/u;
+const INVISIBLE = new RegExp(`${HIDDEN.source}|${LOOSE_JOINER.source}`, 'gu');
 /** Most texts have none of these characters, and this test costs little. */
 const SUSPECT = /[^\u0020-\u007E]/u;
 

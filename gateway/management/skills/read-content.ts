@@ -1,8 +1,6 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { readSkillMd } from './document/skill-md.ts';
-import { listFolder } from './files/read-folder.ts';
+import { fileSizes } from './files/read-folder.ts';
 import { readSkillFile } from './files/read-skill-file.ts';
 import type { DownloadedSkill } from './install/collect-skills.ts';
 
@@ -33,16 +31,13 @@ export async function readContent({
   const { document } = readSkillMd(await readSkillFile(folder));
   const { license = '', body = '' } = document ?? {};
   const { name, description, version } = metadata;
-  const files = (await listFolder(folder)).files.map(async (path) => ({
-    path,
-    size: (await stat(join(folder, path))).size,
-  }));
+  const files = [...(await fileSizes(folder))].map(([path, size]) => ({ path, size }));
   return {
     ...{ name, description },
     ...(version !== '' && { version }),
     ...(license !== '' && { license }),
     body,
-    files: await Promise.all(files),
+    files,
     ...(leftOut && { left_out: [...leftOut] }),
   };
 }

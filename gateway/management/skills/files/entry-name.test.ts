@@ -119,9 +119,11 @@ describe('row 105: a path of a skill', () => {
     'opencode.jsonc',
     'CLAUD\uFF25.md',
     'references/SKILL.md',
+    'hooks/hooks.json',
+    'Desktop.ini',
     'nested/skill.md',
-  ])('is left out when agents load it by themselves: %s', (path) => {
-    expect(leftOutOf(path)).toEqual({ path, reason: 'agents load it by themselves' });
+  ])('is left out when tools load it by themselves: %s', (path) => {
+    expect(leftOutOf(path)).toEqual({ path, reason: 'agents or other tools load it by themselves' });
   });
 
   it('is left out with the folder of such a name', () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
 /** Regular files and symbolic links below a folder, by their paths relative to it, with `/` between the parts, sorted. */
@@ -17,6 +17,13 @@ export async function listFolder(folder: string): Promise<FolderListing> {
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
       .toSorted();
   return { files: paths('isFile'), links: paths('isSymbolicLink') };
+}
+
+/** Returns the size of each file of a folder in bytes, by its path. */
+export async function fileSizes(folder: string): Promise<ReadonlyMap<string, number>> {
+  const { files } = await listFolder(folder);
+  const sizes = files.map(async (path) => [path, (await stat(join(folder, path))).size] as const);
+  return new Map(await Promise.all(sizes));
 }
 
 /** Returns a digest of the files of a folder: of a line `SHA-256  PATH` for each. */

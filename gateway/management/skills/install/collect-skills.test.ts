@@ -10,6 +10,7 @@ const sourceOf = (needs: Readonly<Record<string, readonly string[]>>) => {
       metadata: { name: source.replace(/@.*/u, ''), version: '', description: '', author: '' },
       requires: needs[source] ?? [],
       folder: `/${source}`,
+      bytes: 500 * 1024 * 1024 * Number(source.startsWith('large')),
       contentDigest: source,
       reference: `pinned ${source}`,
       digest: source,
@@ -43,6 +44,16 @@ it('rejects two contents of one name', async () => {
   await expect(collectSkills('pdf', sourceOf(needs).download)).rejects.toThrow(
     'two different skills have the name "fonts"',
   );
+});
+
+it('row 108: stops after 1 GiB', async () => {
+  const large = Array.from({ length: 9 }, (_, index) => `large${String(index)}`);
+  const { download, downloads } = sourceOf({ pdf: large });
+  await expect(collectSkills('pdf', download)).rejects.toThrow(
+    '"pdf" and the skills that it needs have more than 1 GiB',
+  );
+  expect(downloads).toHaveLength(4);
+  expect(await collectSkills('ocr', sourceOf({ ocr: ['large1', 'large2'] }).download)).toHaveLength(3);
 });
 
 it('accepts 100 dependencies and no more', async () => {

@@ -7,6 +7,8 @@ export interface DownloadedSkill {
   /** References of the skills that it needs. */
   readonly requires: readonly string[];
   readonly folder: string;
+  /** Size of its files. */
+  readonly bytes: number;
   readonly contentDigest: string;
   /** Reference that leads to exactly these files. */
   readonly reference: string;
@@ -23,9 +25,13 @@ export interface CollectedSkill extends DownloadedSkill {
   readonly dependencies: readonly { readonly name: string; readonly reference: string; readonly digest: string }[];
 }
 
+const GIB = 1024 ** 3;
+/** Size after which a skill and its dependencies are no longer downloaded. */
+const MAX_BYTES = GIB;
+
 /**
  * Downloads a skill and all skills that it needs. Returns dependencies first, and the skill itself last.
- * @throws SkillError for a cycle, too many dependencies, or one name with two contents
+ * @throws SkillError for a cycle, too many dependencies, too large ones, or one name with two contents
  */
 export async function collectSkills(
   source: string,
@@ -33,10 +39,17 @@ export async function collectSkills(
 ): Promise<readonly CollectedSkill[]> {
   const bySource = new Map<string, DownloadedSkill>();
   const collected = new Map<string, CollectedSkill>();
+  let bytes = 0;
+  const fetched = async (reference: string, isDependency: boolean): Promise<DownloadedSkill> => {
+    const skill = await download(reference, isDependency);
+    bytes += skill.bytes;
+    if (bytes > MAX_BYTES) throw tooLarge(source);
+    return skill;
+  };
 
   const visit = async (reference: string, parents: readonly string[]): Promise<DownloadedSkill> => {
     if (bySource.size > MAX_DEPENDENCIES && !bySource.has(reference)) throw tooMany(source);
-    const skill = bySource.get(reference) ?? (await download(reference, parents.length > 0));
+    const skill = bySource.get(reference) ?? (await fetched(reference, parents.length > 0));
     const { name } = skill.metadata;
     if (parents.includes(name)) throw cycle([...parents, name]);
     bySource.set(reference, skill);
@@ -63,6 +76,12 @@ const cycle = (names: readonly string[]): SkillError =>
 
 const tooMany = (source: string): SkillError =>
   new SkillError('unusable_skill', `"${source}" needs more than ${String(MAX_DEPENDENCIES)} skills`);
+
+const tooLarge = (source: string): SkillError =>
+  new SkillError(
+    'unusable_skill',
+    `"${source}" and the skills that it needs have more than ${String(MAX_BYTES / GIB)} GiB`,
+  );
 
 const twoContents = (name: string): SkillError =>
   new SkillError('unusable_skill', `two different skills have the name "${name}"`);

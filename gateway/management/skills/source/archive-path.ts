@@ -1,3 +1,4 @@
+import { jsonText } from '../../../contract/printable.ts';
 import { foldedName, nameFault } from '../files/entry-name.ts';
 import { ArchiveError } from './archive-error.ts';
 
@@ -11,18 +12,17 @@ export function safePath(path: string, isFolder: boolean): string {
     .replace(/\/$/u, '')
     .split('/')
     .filter((part) => part !== '.');
+  const isLong =
+    Buffer.byteLength(path) > MAX_PATH_BYTES || parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES);
+  if (isLong) throw new ArchiveError(`the path ${jsonText(`${path.slice(0, MAX_NAME_BYTES)}...`)} is too long`);
   const fault = parts.map(nameFault).find((found) => found !== undefined);
   if (fault !== undefined) throw notAllowed(path, fault);
   if (parts.length === 0 && !isFolder) throw notAllowed(path, 'it names no file');
-  const safe = parts.join('/');
-  const isLong =
-    Buffer.byteLength(safe) > MAX_PATH_BYTES || parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES);
-  if (isLong) throw new ArchiveError(`the path "${safe.slice(0, MAX_NAME_BYTES)}..." is too long`);
-  return safe;
+  return parts.join('/');
 }
 
 const notAllowed = (path: string, fault: string): ArchiveError =>
-  new ArchiveError(`the path ${JSON.stringify(path.slice(0, MAX_PATH_BYTES))} is not allowed: ${fault}`);
+  new ArchiveError(`the path ${jsonText(path)} is not allowed: ${fault}`);
 
 /** Entries by which git recognizes a bare repository, whose settings it then obeys. */
 const HEAD = 'head';

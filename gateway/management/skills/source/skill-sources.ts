@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { readSkillMd, SKILL_FILE } from '../document/skill-md.ts';
 import { isSkillName, SKILL_NAME_RULE } from '../document/skill-name.ts';
-import { contentDigest } from '../files/read-folder.ts';
+import { contentDigest, fileSizes } from '../files/read-folder.ts';
 import { readSkillFile } from '../files/read-skill-file.ts';
 import type { DownloadedSkill } from '../install/collect-skills.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
@@ -93,6 +93,7 @@ async function read(
     requires,
     folder,
     contentDigest: await contentDigest(folder),
+    bytes: [...(await fileSizes(folder)).values()].reduce((total, size) => total + size, 0),
   };
 }
 

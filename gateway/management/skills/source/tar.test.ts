@@ -61,7 +61,7 @@ describe('readTar', () => {
     await expect(readEntries({ path, content: 'x' })).rejects.toThrow('is not allowed');
   });
 
-  it.each(['n'.repeat(256), `${'ü'.repeat(128)}/a`, `${'folder/'.repeat(150)}a`])(
+  it.each(['n'.repeat(256), `${'ü'.repeat(128)}/a`, `${'folder/'.repeat(150)}a`, '. '.repeat(2000)])(
     'rejects a path that is too long',
     async (path) => {
       const pax = [{ path: 'x', type: 'x', content: paxRecord('path', path) }, { path: 'y' }];

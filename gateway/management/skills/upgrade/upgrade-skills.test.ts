@@ -7,7 +7,15 @@ const record: SkillRecord = {
   ...{ metadata, scope: 'user', installed_at: '', clients: [], dependencies: [], content_digest: '', explicit: true },
   ...{ source: 'team/pdf', reference: 'git://github.com/team/pdf@a', tag: 'feature/x', digest: 'a' },
 };
-const found = { metadata, requires: [], folder: '', contentDigest: '', reference: record.reference, digest: 'a' };
+const found = {
+  metadata,
+  requires: [],
+  folder: '',
+  bytes: 0,
+  contentDigest: '',
+  reference: record.reference,
+  digest: 'a',
+};
 
 /** Returns the versions that an upgrade of the record asks for. */
 async function versionsFor(installed: SkillRecord): Promise<(string | undefined)[]> {
