@@ -123,6 +123,14 @@ requires:
     expect(readSkillMd(skillMd(text)).errors).toEqual([]);
   });
 
+  it('row 106: warns of text that people cannot see and agents read', () => {
+    const warnings = ['SKILL.md has invisible characters: remove them'];
+    for (const hidden of ['\u{E0041}\u{E0042}', '\u202E', '\u200B', '\u009B']) {
+      expect(readSkillMd(skillMd(GOOD, `a${hidden}b`)).warnings).toEqual(warnings);
+    }
+    expect(readSkillMd(skillMd(GOOD, '\tمی\u200Cخواهم 👩\u200D👧\r\n')).warnings).toEqual([]);
+  });
+
   it('warns of commas in allowed-tools and of a long file', () => {
     const text = skillMd(`${GOOD}\nallowed-tools: Read,Write`, 'x\n'.repeat(500));
     expect(readSkillMd(text).warnings).toEqual([

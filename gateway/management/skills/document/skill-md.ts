@@ -1,5 +1,6 @@
 import { isScalar, parseDocument, visit, type Document } from 'yaml';
 import { isObject } from '../../../contract/json.ts';
+import { hasInvisible } from '../../../contract/printable.ts';
 import { decodeUtf8 } from '../../../contract/utf8.ts';
 import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
 
@@ -62,6 +63,7 @@ export function readSkillMd(content: string | Buffer): SkillReading {
     errors: errorsOf(fields, requires),
     warnings: [
       ...(textOf(fields, 'allowed-tools').includes(',') ? [`${SKILL_FILE}: allowed-tools: separate with spaces`] : []),
+      ...(hasInvisible(text.replaceAll(/\s/gu, '')) ? [`${SKILL_FILE} has invisible characters: remove them`] : []),
       ...(lines > MAX_LINES ? [`${SKILL_FILE} has ${String(lines)} lines: move details to other files`] : []),
     ],
   };

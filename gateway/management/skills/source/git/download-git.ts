@@ -77,7 +77,10 @@ async function findRepository(
 
 const SETTINGS: GitSettings = {
   'core.askPass': '',
+  'core.bigFileThreshold': '16m', // larger files are streams, not held in memory
   'core.hooksPath': '/dev/null',
+  'core.packedGitLimit': '128m',
+  'core.packedGitWindowSize': '16m',
   'credential.helper': '',
   'fetch.recurseSubmodules': 'false',
   'fetch.unpackLimit': '1', // one file, whose size is limited, instead of one for each object

@@ -35,7 +35,7 @@ export class GitError extends Error {
   }
 }
 
-const MAX_MEMORY_KIB = 2 * 1024 * 1024;
+const MAX_MEMORY_KIB = 1024 * 1024;
 const BLOCK_BYTES = 512;
 /**
  * Limits each file (in blocks) and the address space (in KiB, where the system can) of a program and its children, then becomes that
