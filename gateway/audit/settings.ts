@@ -11,7 +11,7 @@ import {
 } from '../contract/run-config/audit.ts';
 import { readDocument } from '../contract/run-config/document.ts';
 import { AuditUnusable } from './unusable.ts';
-import { decodeUtf8 } from '../contract/utf8.ts';
+import { decodeUtf8 } from '../contract/text/utf8.ts';
 
 /** Settings of one audit log. */
 export interface AuditSettings {

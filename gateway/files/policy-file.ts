@@ -4,7 +4,7 @@ import { isObject } from '../contract/json.ts';
 import type { Problem } from '../contract/problem.ts';
 import { POLICY_MEMBER, POLICY_PATH, type Policed } from '../contract/run-config/policy-file.ts';
 import { unreadableFiles } from './unreadable-files.ts';
-import { decodeUtf8 } from '../contract/utf8.ts';
+import { decodeUtf8 } from '../contract/text/utf8.ts';
 
 const MAX_BYTES = 1_048_576;
 

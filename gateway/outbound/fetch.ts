@@ -6,7 +6,7 @@ import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
 import { Reception, type RawReply } from './reception.ts';
 import { unpack } from './unpack.ts';
 import type { Logger } from '../contract/logger.ts';
-import { decodeUtf8 } from '../contract/utf8.ts';
+import { decodeUtf8 } from '../contract/text/utf8.ts';
 
 export interface OutboundOptions {
   readonly policy: OutboundPolicy;

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { createLogger, format, transports, type Logform } from 'winston';
-import { escapeInvisible } from '../contract/printable.ts';
+import { escapeInvisible } from '../contract/text/printable.ts';
 import type { LogFormat, Logger, LogLevel } from '../contract/logger.ts';
 import { redactMember } from './redact.ts';
 import { textLine } from './text-line.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../contract/printable.ts';
+import { printable } from '../contract/text/printable.ts';
 
 /** One entry of the log, already redacted. */
 export interface LogEntry {

@@ -1,4 +1,4 @@
-import { printable } from '../../gateway/contract/printable.ts';
+import { printable } from '../../gateway/contract/text/printable.ts';
 
 /** Renders rows as columns that are two spaces apart, each cell without invisible characters. The first row is the header. */
 export function renderTable(cells: readonly (readonly string[])[]): string[] {

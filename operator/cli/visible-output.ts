@@ -1,4 +1,4 @@
-import { escapeInvisible } from '../../gateway/contract/printable.ts';
+import { escapeInvisible } from '../../gateway/contract/text/printable.ts';
 
 /** Part of a standard stream that writes text. */
 type Output = Pick<NodeJS.WriteStream, 'write'>;

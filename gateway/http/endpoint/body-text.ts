@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { readBody } from '../body/read-body.ts';
 import { RequestError, type InputProblem } from './request-error.ts';
-import { decodeUtf8 } from '../../contract/utf8.ts';
+import { decodeUtf8 } from '../../contract/text/utf8.ts';
 
 const MAX_BYTES = 64 * 1024;
 export const FORM = 'application/x-www-form-urlencoded';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { changeFiles, codeOf, targetOf, translated, UserFileError } from './write-files.ts';
-import { decodeUtf8 } from '../../contract/utf8.ts';
+import { decodeUtf8 } from '../../contract/text/utf8.ts';
 
 /** A file that other programs write too, such as the configuration of an MCP client. */
 export interface UserFile {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { LaunchError, type PrepareOptions } from './runner.ts';
-import { decodeUtf8 } from '../../contract/utf8.ts';
+import { decodeUtf8 } from '../../contract/text/utf8.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -5,7 +5,7 @@ import type {
   OAuthClientMetadata,
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { printable } from '../../../gateway/contract/printable.ts';
+import { printable } from '../../../gateway/contract/text/printable.ts';
 import { openRedirectListener, type RedirectListener } from '../../../gateway/http/redirect-listener.ts';
 import { readLogin, writeLogin, type Login } from './stored-login.ts';
 

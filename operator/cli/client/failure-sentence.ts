@@ -2,7 +2,7 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { printable } from '../../../gateway/contract/printable.ts';
+import { printable } from '../../../gateway/contract/text/printable.ts';
 import { LoginFailed } from './browser-login.ts';
 
 const REQUEST_TIMEOUT: number = ErrorCode.RequestTimeout;

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { VERSION } from '../version.ts';
 import { defineCommand, outputOption } from './command.ts';
 

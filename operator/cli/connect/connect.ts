@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import type { Client, Endpoint } from '../../../gateway/management/clients/client.ts';
 import { closest } from '../../source/files/closest.ts';
 import { CLIENTS, findClient } from '../../../gateway/management/clients/clients.ts';

@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';

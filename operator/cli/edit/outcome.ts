@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { renderTable } from '../table.ts';

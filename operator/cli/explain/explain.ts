@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { parseObject } from '../../../gateway/contract/json.ts';
-import { jsonText, printable } from '../../../gateway/contract/printable.ts';
+import { jsonText, printable } from '../../../gateway/contract/text/printable.ts';
 import { explainTools, type Explanation } from '../../../gateway/policy/explain/explanation.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
 import { renderTable } from '../table.ts';

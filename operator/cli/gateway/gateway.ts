@@ -12,7 +12,7 @@ import { unusableFiles } from '../files/unusable-files.ts';
 import { createLauncherFor } from './launcher.ts';
 import { readConfigWithPolicyFile } from './policy-file.ts';
 import { VERSION } from '../version.ts';
-import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
+import { decodeUtf8 } from '../../../gateway/contract/text/utf8.ts';
 
 /** Time after the signal in which a Service can still route connections to this pod, in addition to `preStop`. */
 const ROUTES_MS = 2_000;

@@ -16,7 +16,7 @@ import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { readServeConfig, type ServeConfig } from './serve-config.ts';
-import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
+import { decodeUtf8 } from '../../../gateway/contract/text/utf8.ts';
 
 export interface ServeFlags extends LogFlags {
   readonly config?: string;

@@ -1,4 +1,4 @@
-import { printable } from '../../../gateway/contract/printable.ts';
+import { printable } from '../../../gateway/contract/text/printable.ts';
 import { renderTable } from '../table.ts';
 import { count } from '../validate/problems-output.ts';
 import type { BackendStatus, ServerStatus } from './gateway-status.ts';

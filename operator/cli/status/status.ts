@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { readRunning, type Running } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import type { ServerStatus } from './gateway-status.ts';

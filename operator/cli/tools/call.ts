@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { buffer as readAll } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { jsonText, printable } from '../../../gateway/contract/printable.ts';
+import { jsonText, printable } from '../../../gateway/contract/text/printable.ts';
 import type { CallOptions, McpSession, Tool } from '../client/mcp-session.ts';
 import { withSession, type SessionFlags } from '../client/with-session.ts';
 import { isPending, missingTools, readBackends } from './backends.ts';
 import { nearTools } from './near-tools.ts';
 import { addArguments, parseJsonArguments, type Arguments } from './tool-arguments.ts';
 import { resultText } from './tool-result.ts';
-import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
+import { decodeUtf8 } from '../../../gateway/contract/text/utf8.ts';
 
 export interface CallFlags extends SessionFlags {
   /** `name=value`. */

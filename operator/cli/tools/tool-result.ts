@@ -1,4 +1,4 @@
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** Renders the content of a result: texts as they are, other kinds as one line each. */

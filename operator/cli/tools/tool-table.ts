@@ -1,4 +1,4 @@
-import { printable } from '../../../gateway/contract/printable.ts';
+import { printable } from '../../../gateway/contract/text/printable.ts';
 import { cut, renderTable } from '../table.ts';
 import type { Tool } from '../client/mcp-session.ts';
 

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { withSession, type SessionFlags } from '../client/with-session.ts';
 import { missingTools, readBackends } from './backends.ts';
 import { ownedTools, toolTable, type OwnedTool } from './tool-table.ts';

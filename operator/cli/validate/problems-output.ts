@@ -1,4 +1,4 @@
-import { escapeInvisible } from '../../../gateway/contract/printable.ts';
+import { escapeInvisible } from '../../../gateway/contract/text/printable.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { distinct, type ObjectProblem } from '../../resolve/problems.ts';
 import { allProblems, type ResolvedServer } from '../../resolve/resolve-all.ts';

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../gateway/contract/printable.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { examineOnline } from '../online/examine-online.ts';
 import { namedSubjects } from '../online/subjects.ts';
 import type { LoadOptions } from '../../source/files/load.ts';

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { STDIN_FILE } from './find-files.ts';
-import { decodeUtf8 } from '../../../gateway/contract/utf8.ts';
+import { decodeUtf8 } from '../../../gateway/contract/text/utf8.ts';
 
 /** Maximum size of a manifest. */
 export const MAX_FILE_BYTES = 5 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { catalogIn } from '../document/document-fault.ts';
 import { RegistryFault } from '../registry-fault.ts';
 import type { RegistrySource } from './source.ts';
-import { decodeUtf8 } from '../../../contract/utf8.ts';
+import { decodeUtf8 } from '../../../contract/text/utf8.ts';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import { isScalar, parseDocument, visit, type Document } from 'yaml';
 import { isObject } from '../../../contract/json.ts';
-import { hasInvisible } from '../../../contract/printable.ts';
-import { decodeUtf8 } from '../../../contract/utf8.ts';
+import { hasInvisible } from '../../../contract/text/printable.ts';
+import { decodeUtf8 } from '../../../contract/text/utf8.ts';
 import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
 
 /** Name of the file that describes a skill, at the top of its folder. */

@@ -1,4 +1,4 @@
-import { hasInvisible } from '../../../contract/printable.ts';
+import { hasInvisible } from '../../../contract/text/printable.ts';
 
 /** File systems read several spellings as one name: they fold case and Unicode forms, and drop characters without a glyph. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu;

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../contract/printable.ts';
+import { jsonText } from '../../../contract/text/printable.ts';
 import { foldedName, nameFault } from '../files/entry-name.ts';
 import { ArchiveError } from './archive-error.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { classifyHost } from '../../../../outbound/address-class.ts';
 import { guardedLookup } from '../../../../outbound/connector.ts';
-import { printable } from '../../../../contract/printable.ts';
+import { printable } from '../../../../contract/text/printable.ts';
 import { formatGitReference, gitRefName, type GitReference } from '../../reference/git-reference.ts';
 import { SkillError } from '../../skill-error.ts';
 import type { Download, DownloadDeps, DownloadRequest } from '../download.ts';

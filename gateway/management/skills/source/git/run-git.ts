@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { findOnPath } from '../../../../workloads/runner/schemes/path.ts';
 import { signalGroup } from '../../../../workloads/runner/process/reaper.ts';
-import { printable } from '../../../../contract/printable.ts';
+import { printable } from '../../../../contract/text/printable.ts';
 import { SkillError } from '../../skill-error.ts';
 import { lastText } from './last-text.ts';
 

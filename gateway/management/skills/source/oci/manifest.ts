@@ -1,6 +1,6 @@
 import { isObject } from '../../../../contract/json.ts';
 import { isSkillName } from '../../document/skill-name.ts';
-import { decodeUtf8 } from '../../../../contract/utf8.ts';
+import { decodeUtf8 } from '../../../../contract/text/utf8.ts';
 
 /** Blob that a manifest names. */
 export interface Descriptor {
