@@ -31,6 +31,10 @@ export function forward(
   socket: Socket,
   target: { readonly path: string; readonly host?: string },
 ): void {
+  if (response.closed) {
+    socket.destroy(); // the client left while the socket was opened
+    return;
+  }
   const { method } = request;
   const host = target.host ?? request.headers.host ?? '';
   const headers = { ...endToEndHeaders(request.headers), host };

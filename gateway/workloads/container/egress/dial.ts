@@ -11,6 +11,8 @@ export interface DialOptions {
   readonly lookup?: (host: string) => Promise<readonly LookupAddress[]>;
   /** Addresses of the container host; those of the network interfaces when absent. */
   readonly ownAddresses?: () => readonly string[];
+  /** Time to resolve the name and to connect; 15 s when absent. */
+  readonly connectTimeoutMs?: number;
 }
 
 /** The isolation refuses a destination. The message has the reason. */
@@ -18,13 +20,32 @@ export class RefusedDestination extends Error {
   override readonly name = 'RefusedDestination';
 }
 
-const TIMEOUT_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 15_000;
+/** Silence after which the system checks that the remote still exists. */
+const KEEP_ALIVE_MS = 60_000;
 
 /**
- * Connects to a destination. Every address of its name must be allowed, and one of these addresses is dialled.
+ * Connects to a destination. Every address of its name must be allowed, and one of these addresses is dialled. `left` ends
+ * the attempt, and has no effect on the returned socket.
  * @throws RefusedDestination, or the error of the look-up or the connection
  */
-export async function dial(to: Destination, options: DialOptions): Promise<Socket> {
+export async function dial(to: Destination, options: DialOptions, left: AbortSignal): Promise<Socket> {
+  const attempt = new AbortController();
+  const end = (): void => {
+    attempt.abort();
+  };
+  const timer = setTimeout(end, options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
+  left.addEventListener('abort', end);
+  try {
+    const found = await Promise.race([allowedAddresses(to, options), aborted(attempt.signal)]);
+    return await open(to, found, attempt.signal);
+  } finally {
+    clearTimeout(timer);
+    left.removeEventListener('abort', end);
+  }
+}
+
+async function allowedAddresses(to: Destination, options: DialOptions): Promise<readonly LookupAddress[]> {
   const { isolation, lookup = systemAddresses, ownAddresses = interfaceAddresses } = options;
   const fault = nameFault(to, isolation);
   if (fault !== undefined) throw refused(to, fault);
@@ -34,13 +55,19 @@ export async function dial(to: Destination, options: DialOptions): Promise<Socke
     const reason = addressFault(to, address, isolation, own);
     if (reason !== undefined) throw refused(to, reason);
   }
+  return found;
+}
+
+async function open(to: Destination, found: readonly LookupAddress[], signal: AbortSignal): Promise<Socket> {
   const [first] = found;
   if (first === undefined) throw new Error(`no address for ${to.host}`);
   const socket = connect({
     port: to.port,
     host: found.length === 1 ? first.address : to.host,
     allowHalfOpen: true,
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+    signal,
     lookup: (_host, _options, callback) => {
       callback(null, [...found]);
     },
@@ -48,6 +75,16 @@ export async function dial(to: Destination, options: DialOptions): Promise<Socke
   await once(socket, 'connect');
   return socket;
 }
+
+/** Rejects when `signal` is aborted. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const fail = (): void => {
+      reject(new Error('the attempt has ended'));
+    };
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
 
 const refused = ({ host, port }: Destination, reason: string): RefusedDestination =>
   new RefusedDestination(`connections to ${host}:${port} are not allowed: ${reason}`);

@@ -1,5 +1,6 @@
+import type { EventEmitter } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { joinUnreadPieces } from '../../../http/body/unread-pieces.ts';
 import { answer, forward } from '../forward.ts';
 import { join } from '../relay/join.ts';
@@ -12,6 +13,8 @@ export interface EgressOptions extends DialOptions {
 }
 
 const MAX_CONNECTIONS = 512;
+/** Time for a refused client to close its side. */
+const CLOSE_MS = 5_000;
 /** Destinations that are reported. */
 const MAX_REPORTS = 100;
 
@@ -24,7 +27,7 @@ export function createEgressProxy(options: EgressOptions): Server {
   const server = createServer((request, response) => void serve(request, response, options, report));
   server.maxConnections = MAX_CONNECTIONS;
   server.requestTimeout = 0; // an upload may take long
-  server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
+  server.on('connect', (request: IncomingMessage, client: Socket, head: Buffer) => {
     void tunnel(request.url ?? '', client, head, options, report);
   });
   server.on('clientError', (_error, socket) => socket.destroy());
@@ -33,7 +36,7 @@ export function createEgressProxy(options: EgressOptions): Server {
 
 async function tunnel(
   authority: string,
-  client: Duplex,
+  client: Socket,
   head: Buffer,
   options: EgressOptions,
   report: (message: string) => void,
@@ -41,18 +44,25 @@ async function tunnel(
   client.on('error', () => undefined);
   const to = parseAuthority(authority);
   if (to === undefined) {
-    client.end(rawAnswer(400, 'write CONNECT host:port'));
+    refuse(client, 400, 'write CONNECT host:port');
     return;
   }
   try {
-    const remote = await dial(to, options);
+    const remote = await dial(to, options, signalOf(client, 'end', 'close'));
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) remote.write(head);
     join(client, remote);
   } catch (error) {
     const { status, message } = failure(error, to, report);
-    client.end(rawAnswer(status, message));
+    refuse(client, status, message);
   }
+}
+
+/** Returns a signal that is aborted by the first of these events, which tell that a client has left. */
+function signalOf(client: EventEmitter, ...events: readonly string[]): AbortSignal {
+  const left = new AbortController();
+  for (const event of events) client.once(event, () => left.abort());
+  return left.signal;
 }
 
 async function serve(
@@ -69,7 +79,7 @@ async function serve(
     return;
   }
   try {
-    const remote = await dial(to, options);
+    const remote = await dial(to, options, signalOf(response, 'close'));
     forward(request, response, remote, { path: `${url.pathname}${url.search}`, host: url.host });
   } catch (error) {
     const { status, message } = failure(error, to, report);
@@ -83,13 +93,15 @@ function failure(error: unknown, { host, port }: Destination, report: (message: 
   return { status: 403, message: error.message };
 }
 
-/** Renders a response for a client whose connection is no longer HTTP. */
-const rawAnswer = (status: number, message: string): string => {
+/** Answers a client whose connection is no longer HTTP, and closes the connection. */
+function refuse(client: Socket, status: number, message: string): void {
   const body = `vmcp: ${message}\n`;
   const reason = { 400: 'Bad Request', 403: 'Forbidden' }[status] ?? 'Bad Gateway';
   const head = `content-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
-  return `HTTP/1.1 ${status} ${reason}\r\n${head}\r\n\r\n${body}`;
-};
+  client.resume(); // to notice its end
+  client.setTimeout(CLOSE_MS, () => client.destroy());
+  client.end(`HTTP/1.1 ${status} ${reason}\r\n${head}\r\n\r\n${body}`);
+}
 
 function reportOnce(report: (message: string) => void): (message: string) => void {
   const reported = new Set<string>();

@@ -1,3 +1,5 @@
+import { HALF_CLOSED_MS } from './join.ts';
+
 /** Folders and files of the relay's container. */
 export const RELAY_PATHS = { program: '/vmcp/program', sockets: '/vmcp/sockets' } as const;
 /** Sockets below `RELAY_PATHS.sockets`, on which vmcp listens. */
@@ -24,8 +26,10 @@ process.on('SIGINT', end(0));
 const join = (a, b) => {
   for (const [from, to] of [[a, b], [b, a]]) {
     from.pipe(to);
+    from.once('end', () => to.setTimeout(${HALF_CLOSED_MS}, () => to.destroy()));
     from.on('error', () => to.destroy());
-    from.on('close', () => from.readableEnded || to.destroy());
+    from.on('close', () => (from.readableEnded && from.writableFinished) || to.destroy());
+    if (from.destroyed) to.destroy();
   }
 };
 const dial = (to) => connect({ ...to, allowHalfOpen: true });
@@ -41,9 +45,12 @@ const inbound = () => {
     inbound();
     const server = dial({ host: '127.0.0.1', port: head.readUInt16BE(0) });
     const refuse = () => host.destroy();
+    const leave = () => server.destroy();
     server.once('error', refuse);
+    host.once('close', leave);
     server.once('connect', () => {
       server.off('error', refuse);
+      host.off('close', leave);
       host.write(Buffer.of(${ACCEPTED}));
       join(host, server);
     });
