@@ -9,7 +9,7 @@ import type { AuditLog } from './audit-log.ts';
 import { capture } from './capture.ts';
 import { outcomeOfStatus, type Captured, type Extra, type Outcome, type Source, type Target } from './event.ts';
 import { typeOfMethod, typeOfRequest } from './method-types.ts';
-import { redactPlain } from './redact-json.ts';
+import { redactContent } from '../telemetry/redact.ts';
 
 /** Characters of `User-Agent`, of a name and of a URI that are written. */
 const MAX_USER_AGENT = 256;
@@ -101,7 +101,7 @@ export class AuditedRequest {
       type: 'network',
       value: this.log.addressOf(this.#req),
       extra: {
-        ...(userAgent !== undefined && { user_agent: redactPlain(userAgent.slice(0, MAX_USER_AGENT)) }),
+        ...(userAgent !== undefined && { user_agent: redactContent(userAgent.slice(0, MAX_USER_AGENT)) }),
         request_id: requestIdOf(this.#res),
         ...(session !== undefined && { session_id: session }),
       },
@@ -216,7 +216,7 @@ export class AuditedRequest {
       endpoint: this.#endpoint,
       method: this.#method,
       ...(this.#targetType !== undefined && { type: this.#targetType }),
-      ...(this.#name !== undefined && { name: redactPlain(this.#name.slice(0, MAX_NAME)) }),
+      ...(this.#name !== undefined && { name: redactContent(this.#name.slice(0, MAX_NAME)) }),
     };
   }
 

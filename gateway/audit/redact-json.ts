@@ -1,25 +1,12 @@
-import { redactText } from '../telemetry/redact.ts';
+import { redactContent, redactCut } from '../telemetry/redact.ts';
+import { isNamedMember, isNamingMember, isSecretHeader, isSecretName, REDACTED } from '../telemetry/secret-members.ts';
 
-const SECRET_NAME =
-  /authorization|cookie|token|secret|passw|passphrase|^pwd$|api[-_. ]?key|private[-_. ]?key|access[-_. ]?key|credential|assertion|verifier|csrf|^pin$|^otp$|^tsid$/i;
-const REDACTED = '[redacted]';
-/** Longest name that is compared; a longer one counts as secret. */
-const MAX_NAME = 256;
 /** Levels of JSON inside strings of JSON that are read. Deeper ones are replaced as a whole. */
 const MAX_NESTED = 4;
-/** Start of a secret at the end of a text that was cut, too short for its shape. */
-const CUT_SECRET = /(?:\b(?:bearer|basic)\s{1,8}[^\s"]{0,8}|\beyJ[\w.-]{0,8}|\bv(?:ac|rt|ck|cs|ra)_[\w.-]{0,16})$/i;
-const QUERY_VALUE = /([?&;]([^=&;\s"'<>]{1,64})=)[^&;\s"'<>]+/g;
-
-export const isSecretName = (name: string): boolean => name.length > MAX_NAME || SECRET_NAME.test(name);
-
-/** Replaces secrets in a text: those with a known shape, and values of secret names in a query. */
-export const redactPlain = (text: string): string =>
-  redactText(
-    text.replace(QUERY_VALUE, (match, start: string, name: string) =>
-      isSecretName(name) ? `${start}${REDACTED}` : match,
-    ),
-  );
+/** Longest text in a list that is compared with names of options and headers. */
+const MAX_OPTION = 64;
+/** Open brackets. In the second form of each, the next value is a secret: an element names it. */
+type Open = '{' | '[' | '{*' | '[*';
 
 /**
  * Returns a JSON text without the values of secret names and without secrets in its strings, on one line. The text may be
@@ -32,10 +19,11 @@ class JsonRedaction {
   readonly #nested: number;
   #at = 0;
   #out = '';
-  /** Open brackets. */
-  readonly #open: string[] = [];
+  readonly #open: Open[] = [];
   /** True before a key of the innermost object. */
   #isKeyNext = false;
+  /** Last key of an object. */
+  #key = '';
   /** True before the value of a secret name. */
   #isSecret = false;
 
@@ -72,8 +60,7 @@ class JsonRedaction {
         this.#punctuation(character, false);
         return;
       case ',':
-        this.#punctuation(character, this.#open.at(-1) === '{');
-        this.#isSecret = false;
+        this.#comma();
         return;
       case ':':
         this.#punctuation(character, false);
@@ -87,6 +74,13 @@ class JsonRedaction {
     this.#out += character;
     this.#at += 1;
     this.#isKeyNext = isKeyNext;
+  }
+
+  #comma(): void {
+    const open = this.#open.at(-1) ?? '';
+    this.#punctuation(',', open.startsWith('{'));
+    this.#isSecret = open === '[*';
+    if (this.#isSecret) this.#open[this.#open.length - 1] = '[';
   }
 
   #bracket(character: '{' | '['): void {
@@ -130,23 +124,44 @@ class JsonRedaction {
     const { end, whole, isClosed } = endOfString(this.#text, this.#at);
     const raw = this.#text.slice(this.#at, whole);
     this.#at = end;
-    if (this.#isKeyNext) {
-      this.#isKeyNext = false;
-      this.#isSecret = isClosed && isSecretName(decode(raw));
-      this.#out += raw;
-    } else if (this.#isSecret) this.#replace();
+    if (this.#isKeyNext) this.#readKey(raw, isClosed);
+    else if (this.#isSecret) this.#replace();
     else {
-      const text = JSON.stringify(this.#redactString(decode(isClosed ? raw : `${raw}"`), isClosed));
-      this.#out += isClosed ? text : text.slice(0, -1);
+      const content = decode(isClosed ? raw : `${raw}"`);
+      this.#announce(content);
+      this.#write(this.#redactString(content, isClosed), isClosed);
     }
+  }
+
+  #readKey(raw: string, isClosed: boolean): void {
+    this.#isKeyNext = false;
+    const key = decode(isClosed ? raw : `${raw}"`);
+    this.#key = key;
+    this.#isSecret = isClosed && (isSecretName(key) || (this.#open.at(-1) === '{*' && isNamedMember(key)));
+    const shown = isClosed ? redactContent(key) : redactCut(redactContent(key));
+    if (shown === key) this.#out += raw;
+    else this.#write(shown, isClosed);
+  }
+
+  #write(content: string, isClosed: boolean): void {
+    const text = JSON.stringify(content);
+    this.#out += isClosed ? text : text.slice(0, -1);
+  }
+
+  /** Notes a text that names the next value: `{"name":"API_KEY","value":"x"}`, `["--password","x"]`. */
+  #announce(text: string): void {
+    const last = this.#open.length - 1;
+    if (this.#open[last] === '[') {
+      if (text.length > MAX_OPTION) return;
+      if (isSecretHeader(text) || (/^--?[a-z][\w-]*$/i.test(text) && isSecretName(text))) this.#open[last] = '[*';
+    } else if (last >= 0 && isNamingMember(this.#key)) this.#open[last] = isSecretName(text) ? '{*' : '{';
   }
 
   #redactString(text: string, isClosed: boolean): string {
     const isJson = /^\s{0,64}[[{"]/.test(text);
     if (isJson && this.#nested >= MAX_NESTED) return REDACTED;
-    const read = isJson ? new JsonRedaction(text, this.#nested + 1).run() : text;
-    const redacted = redactPlain(read);
-    return isClosed ? redacted : redacted.replace(CUT_SECRET, REDACTED);
+    const redacted = redactContent(isJson ? new JsonRedaction(text, this.#nested + 1).run() : text);
+    return isClosed ? redacted : redactCut(redacted);
   }
 }
 

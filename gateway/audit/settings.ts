@@ -65,6 +65,9 @@ export function readAudit(text: string): { readonly config: AuditConfig } | { re
   return problems.length > 0 ? { problems } : read;
 }
 
+/** Bytes of one request or response that are written at most: to redact them takes some ms of the only thread. */
+const MAX_DATA_SIZE = 256 * 1_024;
+
 /** Owner of an audit log. */
 interface Audited {
   readonly name?: string | undefined;
@@ -83,7 +86,7 @@ export function settingsOf(audit: AuditConfig, { name, vmcp }: Audited): AuditSe
     hasRequests: audit.includeRequestData === true,
     hasResponses: audit.includeResponseData === true,
     readsResults: audit.detectApplicationErrors !== false,
-    maxDataSize: audit.maxDataSize ?? AUDIT_DEFAULTS.maxDataSize,
+    maxDataSize: Math.min(audit.maxDataSize ?? AUDIT_DEFAULTS.maxDataSize, MAX_DATA_SIZE),
     maxDelegationDepth: audit.maxDelegationDepth ?? AUDIT_DEFAULTS.maxDelegationDepth,
     isStrict: audit.onOverflow === 'refuse',
     logFile: audit.logFile ? audit.logFile : undefined,
