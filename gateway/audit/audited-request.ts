@@ -7,7 +7,15 @@ import { requestIdOf } from '../http/head/request-id.ts';
 import type { SessionFacts } from '../policy/policy.ts';
 import type { AuditLog } from './audit-log.ts';
 import { capture } from './capture.ts';
-import { outcomeOfStatus, type Captured, type Extra, type Outcome, type Source, type Target } from './event.ts';
+import {
+  CLIENT_LEFT_STATUS,
+  outcomeOfStatus,
+  type Captured,
+  type Extra,
+  type Outcome,
+  type Source,
+  type Target,
+} from './event.ts';
 import { typeOfMethod, typeOfRequest } from './method-types.ts';
 import { redactContent } from '../telemetry/redact.ts';
 
@@ -147,8 +155,9 @@ export class AuditedRequest {
 
   /** Writes the event of a request that was answered with a JSON-RPC response, or in place of one. */
   answered({ outcome, status, bytes, errorCode, reason, response }: Reply): void {
+    const { statusCode } = this.#res;
     this.#write(outcome, response, {
-      status,
+      status: status < 400 && statusCode >= 400 ? statusCode : status, // a JSON-RPC error can have a status of its own
       ...(bytes !== undefined && { response_size: bytes }),
       ...(errorCode !== undefined && { jsonrpc_error_code: errorCode }),
       ...(reason !== undefined && { reason }),
@@ -182,11 +191,11 @@ export class AuditedRequest {
 
   /** Writes the event of a request whose response has ended, unless it is written already or expected. */
   closed(): void {
-    const { statusCode: status, locals, writableFinished } = this.#res;
-    if (this.#isAwaited && status < 400) return;
+    const { statusCode, locals, writableFinished } = this.#res;
+    if (this.#isAwaited && statusCode < 400) return;
+    const status = writableFinished || statusCode >= 400 ? statusCode : CLIENT_LEFT_STATUS;
     const reason = (locals['refusalReason'] as string | undefined) ?? (writableFinished ? undefined : 'client_left');
-    const extra = { status, ...(reason !== undefined && { reason }) };
-    this.#write(writableFinished ? outcomeOfStatus(status) : 'failure', undefined, extra);
+    this.#write(outcomeOfStatus(status), undefined, { status, ...(reason !== undefined && { reason }) });
   }
 
   #sessionEvent(type: AuditEventType, outcome: Outcome, extra: Extra): void {

@@ -54,9 +54,13 @@ const Extra = Type.Object(
     backend_name: text('Server that the request was forwarded to.'),
     response_size: whole('Bytes of the JSON-RPC response.'),
     revision: text('Negotiated MCP revision.'),
-    status: whole('HTTP status of the response.'),
+    status: whole(
+      'HTTP status of the response; 499 when there is none, or not all of it, because the client has cancelled the request or left.',
+    ),
     jsonrpc_error_code: whole('Code of the JSON-RPC error.'),
-    reason: text('Why the request was rejected, or why the session ended: one of a fixed set of words.'),
+    reason: text(
+      'Why the request was rejected or has no reply (`cancelled`, `client_left`, `broken_reply`), or why the session ended: one of a fixed set of words.',
+    ),
   },
   {
     additionalProperties: true,
@@ -104,7 +108,7 @@ export const AuditEvent = Closed({
   component: Type.String({ description: '`component` of the settings, else the name of the virtual server.' }),
   outcome: Type.Enum([...OUTCOMES], {
     description:
-      '`success`; `denied`: 401 or 403; `failure`: another 4xx; `error`: 5xx; `application_error`: a result with `isError`, or a JSON-RPC error.',
+      '`success`; `denied`: 401 or 403; `failure`: another 4xx, or no reply because the client has cancelled the request or left; `error`: 5xx; `application_error`: a result with `isError`, or a JSON-RPC error.',
   }),
   source: Source,
   subjects: Subjects,
@@ -132,6 +136,9 @@ export interface Captured {
   readonly json: string;
   readonly truncated: boolean;
 }
+
+/** Stands for the status of a response that the client has not received, as in the logs of nginx. */
+export const CLIENT_LEFT_STATUS = 499;
 
 /** Returns the outcome of a response with this HTTP status. */
 export function outcomeOfStatus(status: number): Outcome {

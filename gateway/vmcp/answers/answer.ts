@@ -43,6 +43,8 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   cut(): void;
   /** False as long as nothing was sent. */
   readonly started: boolean;
+  /** True when the client has left and nothing was sent: no reply can reach it. */
+  readonly isLost?: boolean;
   /** Rejects the call, because its backend needs capabilities that the client has not declared. */
   lacks?(missing: Capabilities): void;
   /** Calls back once when everything sent so far has drained. */

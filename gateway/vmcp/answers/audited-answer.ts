@@ -1,6 +1,6 @@
 import type { AuditedRequest, Reply } from '../../audit/audited-request.ts';
 import { capture } from '../../audit/capture.ts';
-import { outcomeOfStatus, type Captured } from '../../audit/event.ts';
+import { CLIENT_LEFT_STATUS, outcomeOfStatus, type Captured } from '../../audit/event.ts';
 import { scanBackendEnvelope, type Envelope } from '../../http/json-scan.ts';
 import type { Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
@@ -8,9 +8,12 @@ import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
 
 const OK = 200;
 const UNAVAILABLE = 503;
+/** Ends without a reply. */
+const CANCELLED: Reply = { outcome: 'failure', status: CLIENT_LEFT_STATUS, reason: 'cancelled' };
+const CLIENT_LEFT: Reply = { outcome: 'failure', status: CLIENT_LEFT_STATUS, reason: 'client_left' };
 
 /** Answer that writes the audit event of its request when it has been given. */
-export class AuditedAnswer implements Answer {
+export class AuditedAnswer implements Answer, WatchingCall {
   readonly #answer: Answer;
   readonly #request: AuditedRequest;
   /** Bytes of the pieces of a long reply. */
@@ -18,6 +21,10 @@ export class AuditedAnswer implements Answer {
   /** First pieces of a long reply, as far as they are written. */
   readonly #start: Buffer[] = [];
   #isWritten = false;
+  /** Set while the client is watched. */
+  #watching: WatchingCall | undefined;
+  /** True when the client has left before it had the whole reply. */
+  #hasLeft = false;
 
   constructor(answer: Answer, request: AuditedRequest) {
     this.#answer = answer;
@@ -38,6 +45,7 @@ export class AuditedAnswer implements Answer {
   }
 
   result(result: Buffer | string, errorType?: string): void {
+    this.#checkClient();
     this.#answer.result(result, errorType);
     const text = typeof result === 'string' ? Buffer.from(result) : result;
     this.#write({
@@ -49,6 +57,7 @@ export class AuditedAnswer implements Answer {
   }
 
   error(code: number, message: string, data?: unknown): void {
+    this.#checkClient();
     this.#answer.error(code, message, data);
     const { hasResponses } = this.#request.log.settings;
     this.#write({
@@ -60,6 +69,7 @@ export class AuditedAnswer implements Answer {
   }
 
   reply(message: Buffer, errorType?: string): void {
+    this.#checkClient();
     this.#answer.reply(message, errorType);
     this.#write({
       outcome: this.#applicationOutcome(errorType !== undefined),
@@ -78,6 +88,7 @@ export class AuditedAnswer implements Answer {
   }
 
   end(): void {
+    this.#checkClient();
     this.#answer.end();
     const { hasResponses, maxDataSize } = this.#request.log.settings;
     // the pieces are cut in any case: as a whole they are longer than any reply that is read at once
@@ -123,16 +134,23 @@ export class AuditedAnswer implements Answer {
   }
 
   watchClient(call: WatchingCall): void {
-    this.#answer.watchClient(call);
+    this.#watching = call;
+    this.#answer.watchClient(this);
   }
 
   unwatchClient(): void {
+    this.#watching = undefined;
     this.#answer.unwatchClient();
+  }
+
+  clientLeft(): void {
+    this.#hasLeft = true;
+    this.#watching?.clientLeft();
   }
 
   drop(): void {
     this.#answer.drop();
-    this.#write({ outcome: 'failure', status: OK, reason: 'cancelled' });
+    this.#write(CANCELLED);
   }
 
   cut(): void {
@@ -153,10 +171,15 @@ export class AuditedAnswer implements Answer {
     return hasResponses ? capture(json, maxDataSize) : undefined;
   }
 
+  /** Called before a reply is given to a client that may have left. */
+  #checkClient(): void {
+    if (this.#answer.isLost === true) this.#hasLeft = true;
+  }
+
   #write(reply: Reply): void {
     if (this.#isWritten) return;
     this.#isWritten = true;
-    this.#request.answered(reply);
+    this.#request.answered(this.#hasLeft && reply.outcome !== 'denied' ? CLIENT_LEFT : reply);
   }
 }
 

@@ -52,6 +52,10 @@ export class PostAnswer implements Answer, AwaitedReply {
     return this.#res.headersSent;
   }
 
+  get isLost(): boolean {
+    return this.#res.destroyed && !this.#res.headersSent;
+  }
+
   result(result: Buffer | string): void {
     if (this.#stream || result.length <= SHORT) {
       this.reply(resultMessage(this.id, result));

@@ -22,6 +22,11 @@ export class StreamAnswer implements Answer {
     this.#elsewhere?.begin(this.id.toString());
   }
 
+  get isLost(): boolean {
+    const { ended, streams } = this.#session;
+    return ended && (this.#elsewhere !== undefined || !streams.main.connected);
+  }
+
   result(result: Buffer | string): void {
     this.reply(resultMessage(this.id, result));
   }

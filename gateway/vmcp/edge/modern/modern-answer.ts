@@ -66,6 +66,10 @@ export class ModernAnswer implements Answer {
     return this.#out.started;
   }
 
+  get isLost(): boolean {
+    return this.#out.isLost;
+  }
+
   result(result: Buffer | string): void {
     const { stamp, hintOf } = this.#resultParts;
     const hint = hintOf(this.#method, this.#session);
