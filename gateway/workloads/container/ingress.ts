@@ -4,6 +4,7 @@ import { joinUnreadPieces } from '../../http/body/unread-pieces.ts';
 import { classifyHost } from '../../outbound/address-class.ts';
 import { answer, forward } from './forward.ts';
 import { join } from './relay/join.ts';
+import { TooManyConnections } from './relay/sockets.ts';
 
 export interface IngressOptions {
   /** Connects to the server. */
@@ -42,9 +43,12 @@ async function serve(
   response: ServerResponse,
   connect: () => Promise<Socket>,
 ): Promise<void> {
-  const socket = await connect().catch(() => undefined);
-  if (socket === undefined) answer(response, 502, 'the server does not listen on its port');
-  else forward(request, response, socket, { path: request.url ?? '/' });
+  try {
+    forward(request, response, await connect(), { path: request.url ?? '/' });
+  } catch (error) {
+    if (error instanceof TooManyConnections) answer(response, 503, error.message);
+    else answer(response, 502, 'the server does not listen on its port');
+  }
 }
 
 /** Creates the listener of a published port. It forwards bytes. */

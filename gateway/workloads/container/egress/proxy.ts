@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { joinUnreadPieces } from '../../../http/body/unread-pieces.ts';
 import { answer, forward } from '../forward.ts';
 import { join } from '../relay/join.ts';
+import { MAX_CONNECTIONS } from '../relay/program.ts';
 import { parseAuthority, type Destination } from './access.ts';
 import { dial, RefusedDestination, type DialOptions } from './dial.ts';
 
@@ -12,7 +13,6 @@ export interface EgressOptions extends DialOptions {
   readonly onRefused: (message: string) => void;
 }
 
-const MAX_CONNECTIONS = 512;
 /** Time for a refused client to close its side. */
 const CLOSE_MS = 5_000;
 /** Destinations that are reported. */

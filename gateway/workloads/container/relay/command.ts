@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
-import { basename } from 'node:path';
-import { RELAY_PATHS, RELAY_PROGRAM } from './program.ts';
+import { basename, join } from 'node:path';
+import { EMPTY_FILE, RELAY_PATHS, RELAY_PROGRAM } from './program.ts';
 
 /** Files of the program that executes this process: Node, its dynamic loader and its libraries. */
 export interface ProgramFiles {
@@ -28,12 +28,37 @@ export function proxyEnvironment(port: number): Record<string, string> {
   return { ...variables, ...lower, NODE_USE_ENV_PROXY: '1' };
 }
 
-/** Variables of the image that would change how the relay starts. */
-export const RELAY_ENVIRONMENT = { LD_AUDIT: '', LD_PRELOAD: '', NODE_OPTIONS: '' } as const;
+/** Replaces the variables of the image by which its files or settings would take part in the relay. */
+export const RELAY_ENVIRONMENT = {
+  GCONV_PATH: '',
+  GLIBC_TUNABLES: '',
+  LC_ALL: 'C',
+  LD_AUDIT: '',
+  LD_LIBRARY_PATH: '',
+  LD_PRELOAD: '',
+  LOCPATH: '',
+  NODE_CHANNEL_FD: '',
+  NODE_COMPILE_CACHE: '',
+  NODE_EXTRA_CA_CERTS: '',
+  NODE_ICU_DATA: '',
+  NODE_OPTIONS: '',
+  NODE_PATH: '',
+  NODE_REDIRECT_WARNINGS: '',
+  NODE_V8_COVERAGE: '',
+  OPENSSL_CONF: '/dev/null',
+} as const;
+
+/** Files of the image that the dynamic loader and OpenSSL obey in every process. An empty file replaces each. */
+const OBEYED_FILES = ['/etc/ld.so.preload', '/etc/ssl/openssl.cnf'];
+/** `--inhibit-cache`: the libraries of the image are none of the relay. Loaders of musl have neither the cache nor the option. */
+const loaderOptions = (loader: string): string[] =>
+  basename(loader).startsWith('ld-linux') ? ['--inhibit-cache'] : [];
+/** Options of Node.js: no file of the image configures OpenSSL. */
+const NODE_OPTIONS = ['--openssl-config=/dev/null', '--no-addons'];
 
 /**
  * Returns the arguments of `run` for the relay, after its name. It runs in the image of the server, of which it executes
- * nothing: its program is mounted. So nothing is pulled or built.
+ * nothing: its program is mounted, in a folder whose name the image cannot know. So nothing is pulled or built.
  */
 export function relayArguments(options: {
   readonly image: string;
@@ -44,19 +69,26 @@ export function relayArguments(options: {
   readonly labels: readonly string[];
 }): string[] {
   const { image, files, socketDir, mode, labels } = options;
-  const inside = (path: string): string => `${RELAY_PATHS.program}/${basename(path)}`;
+  // the loader also searches folders below it, such as glibc-hwcaps
+  const program = `${RELAY_PATHS.program}/${basename(socketDir)}`;
+  const inside = (path: string): string => `${program}/${basename(path)}`;
   const mounts = [files.node, ...(files.loader === undefined ? [] : [files.loader]), ...files.libraries];
+  const node = [...NODE_OPTIONS, '-e', RELAY_PROGRAM, String(mode)];
   const start =
     files.loader === undefined
-      ? { entrypoint: inside(files.node), args: [] }
-      : { entrypoint: inside(files.loader), args: ['--library-path', RELAY_PATHS.program, inside(files.node)] };
+      ? { entrypoint: inside(files.node), args: node }
+      : {
+          entrypoint: inside(files.loader),
+          args: [...loaderOptions(files.loader), '--library-path', program, inside(files.node), ...node],
+        };
   return [
     ...['--rm', '--pull', 'never', '--network', 'none', '--user', '0:0', '--read-only', '--cap-drop', 'ALL'],
     ...['--security-opt', 'no-new-privileges', '--security-opt', 'label=disable', '--no-healthcheck'],
     ...['--workdir', '/', ...labels.flatMap((label) => ['--label', label])],
+    ...OBEYED_FILES.flatMap((path) => ['-v', `${join(socketDir, EMPTY_FILE)}:${path}:ro`]),
     ...mounts.flatMap((path) => ['-v', `${realpathSync(path)}:${inside(path)}:ro`]),
     ...['-v', `${socketDir}:${RELAY_PATHS.sockets}:ro`, '--entrypoint', start.entrypoint],
-    ...['--', image, ...start.args, '-e', RELAY_PROGRAM, String(mode)],
+    ...['--', image, ...start.args],
   ];
 }
 

@@ -5,6 +5,11 @@ export const RELAY_PATHS = { program: '/vmcp/program', sockets: '/vmcp/sockets' 
 /** Sockets below `RELAY_PATHS.sockets`, on which vmcp listens. */
 export const SOCKET_NAMES = { egress: 'egress', inbound: 'inbound' } as const;
 
+/** Empty file beside the sockets, which replaces files of the image. */
+export const EMPTY_FILE = 'empty';
+/** Connections through the proxy, and as many to the server. */
+export const MAX_CONNECTIONS = 512;
+
 /** Answer of the relay on an inbound connection, once the server has accepted it. */
 export const ACCEPTED = 0x2b;
 
@@ -58,6 +63,8 @@ const inbound = () => {
 };
 if (Number(port) > 0) {
   const egress = (client) => join(client, dial({ path: '${RELAY_PATHS.sockets}/${SOCKET_NAMES.egress}' }));
-  createServer({ allowHalfOpen: true }, egress).listen(Number(port), '127.0.0.1', inbound);
+  const proxy = createServer({ allowHalfOpen: true }, egress);
+  proxy.maxConnections = ${MAX_CONNECTIONS};
+  proxy.listen(Number(port), '127.0.0.1', inbound);
 } else inbound();
 `;

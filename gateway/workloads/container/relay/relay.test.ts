@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../../../e2e/harness/free-port.ts';
 import { createEgressProxy } from '../egress/proxy.ts';
+import { createIngress } from '../ingress.ts';
 import { RELAY_PATHS, RELAY_PROGRAM } from './program.ts';
 import { openRelaySockets } from './sockets.ts';
 
@@ -76,6 +77,35 @@ describe.runIf(process.platform === 'linux')('the relay', () => {
     const other = await startRelay();
     other.relay.kill('SIGKILL');
     await other.sockets.lost;
+  });
+
+  it('has at most 512 connections to the server, and says so (row 111)', async () => {
+    const { sockets } = await startRelay();
+    const port = await listen(createServer((socket) => socket.resume()));
+    const open = await Promise.all(Array.from({ length: 512 }, () => sockets.connect(port)));
+    await expect(sockets.connect(port)).rejects.toThrow('the container has 512 connections: try again later');
+    const ingress = createIngress({ connect: () => sockets.connect(port) });
+    const reply = await fetch(`http://127.0.0.1:${String(await listen(ingress))}/`);
+    expect([reply.status, await reply.text()]).toEqual([503, expect.stringContaining('try again later')]);
+    open[0]?.destroy();
+    await expect.poll(() => sockets.connect(port).then(() => 'open', String)).toBe('open');
+  });
+
+  it('keeps few connections that a program in its place opens (row 111)', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-relay-'));
+    const sockets = await openRelaySockets(join(folder, 'sockets'));
+    cleanups.push(() => {
+      sockets.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    let open = 0;
+    for (let count = 0; count < 100; count += 1) {
+      const socket = connect(join(folder, 'sockets', 'inbound'));
+      socket.resume().once('connect', () => (open += 1));
+      socket.once('close', () => (open -= 1));
+    }
+    await sockets.ready;
+    await expect.poll(() => open).toBe(4);
   });
 
   it('connects clients to allowed names, which vmcp resolves', async () => {

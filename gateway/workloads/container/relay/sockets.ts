@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { ACCEPTED, SOCKET_NAMES } from './program.ts';
+import { join } from 'node:path';
+import { ACCEPTED, EMPTY_FILE, MAX_CONNECTIONS, SOCKET_NAMES } from './program.ts';
 
 /** Sockets between vmcp and the relay of one isolated container, in a folder that is mounted into the relay only. */
 export interface RelaySockets {
@@ -9,17 +10,28 @@ export interface RelaySockets {
   readonly ready: Promise<void>;
   /** Resolves when the relay has ended. */
   readonly lost: Promise<void>;
-  /** Connects to a port in the isolated network. Rejects when nothing listens there. */
+  /**
+   * Connects to a port in the isolated network. Rejects when nothing listens there, and with `TooManyConnections` while
+   * `MAX_CONNECTIONS` are open.
+   */
   connect(port: number): Promise<Socket>;
   close(): void;
 }
 
+/** The server has as many connections as vmcp opens to it. */
+export class TooManyConnections extends Error {
+  override readonly name = 'TooManyConnections';
+}
+
 const ANSWER_TIMEOUT_MS = 15_000;
+/** Connections that wait for a port. The relay keeps one; more can only come from another program in its place. */
+const MAX_IDLE = 4;
 
 /** Listens in `dir`, which must not exist. Its parent must be private, because every user may connect to the sockets. */
 export async function openRelaySockets(dir: string, egress?: Server): Promise<RelaySockets> {
   mkdirSync(dir);
   chmodSync(dir, 0o755); // the relay can run as another user of this machine (userns-remap)
+  writeFileSync(join(dir, EMPTY_FILE), '', { mode: 0o444 });
   const idle = createIdle();
   const inbound = createServer({ allowHalfOpen: true }, idle.add);
   const folder = openSync(dir, 'r');
@@ -60,6 +72,10 @@ function createIdle() {
   const waiting: ((socket: Socket) => void)[] = [];
   const all = new Set<Socket>();
   const add = (socket: Socket): void => {
+    if (waiting.length === 0 && sockets.length >= MAX_IDLE) {
+      socket.destroy();
+      return;
+    }
     all.add(socket);
     socket.on('error', () => undefined);
     socket.once('end', dropEnded);
@@ -76,7 +92,11 @@ function createIdle() {
     if (use) use(socket);
     else sockets.push(socket);
   };
-  const take = async (): Promise<Socket> => sockets.shift() ?? next(waiting);
+  const take = async (): Promise<Socket> => {
+    if (all.size - sockets.length + waiting.length >= MAX_CONNECTIONS)
+      throw new TooManyConnections(`the container has ${String(MAX_CONNECTIONS)} connections: try again later`);
+    return sockets.shift() ?? next(waiting);
+  };
   const close = (): void => {
     for (const socket of all) socket.destroy();
   };

@@ -1,8 +1,8 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ContainerOptions } from '../../../contract/container/options.ts';
@@ -67,7 +67,16 @@ const SERVER = `
   })();`;
 
 const scratch = mkdtempSync(join(tmpdir(), 'vmcp-isolation-'));
-const { name: engine, env: hostEnv } = workingEngine(scratch, { image: IMAGE, server: SERVER });
+/** Files and variables of the image, which take part in its programs and must not take part in the relay. */
+const OBTRUSIVE = {
+  files: { '/etc/ld.so.preload': '/preloaded.so\n', '/etc/ssl/openssl.cnf': 'unusable\n' },
+  libraries: ['/preloaded.so', '/vmcp/program/glibc-hwcaps/x86-64-v2/libm.so.6'],
+  changes: [
+    'ENTRYPOINT ["/node","--openssl-config=/dev/null","/server.cjs"]',
+    'ENV LD_PRELOAD=/preloaded.so LD_LIBRARY_PATH=/vmcp OPENSSL_CONF=/etc/ssl/openssl.cnf NODE_OPTIONS=--title=image',
+  ],
+};
+const { name: engine, env: hostEnv } = workingEngine(scratch, { image: IMAGE, server: SERVER, ...OBTRUSIVE });
 
 const run = (...args: string[]): string => execFileSync(engine ?? '', args, { encoding: 'utf8', env: hostEnv }).trim();
 const containers = (workload: string): string[] =>
@@ -240,6 +249,24 @@ describe.runIf(engine)(`an isolated container under ${engine ?? 'an engine'}`, {
     await child.exited;
     expect(child.lastStderr()).toBe('the relay of the isolated network ended');
     expect(containers('orphaned')).toEqual([]);
+  });
+
+  it('has a relay that runs no file of the image (row 111)', async () => {
+    const command = await fixture.launcher.prepare({ image: IMAGE, container: { isolation: {} } }, 'own');
+    const child = fixture.launcher.spawn(command, { name: 'own', stdin: true });
+    child.stdin?.write('ping\n');
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const filesOf = (name: string): string[] => {
+      const pid = run('inspect', '--format', '{{.State.Pid}}', name);
+      const paths = readFileSync(`/proc/${pid}/maps`, 'utf8').matchAll(/ (\/\S+)$/gmu);
+      return [...new Set([...paths].map(([, path = '']) => path))];
+    };
+    const names = containers('own');
+    const [relay = '', server = ''] = names.toSorted((a) => (a.includes('-relay-') ? -1 : 1));
+    expect(filesOf(server)).toContain('/preloaded.so');
+    const folders = new Set(filesOf(relay).map((path) => dirname(path)));
+    expect([...folders]).toEqual([expect.stringMatching(/^\/vmcp\/program\/\d[^/]+$/u)]);
+    await child.stop(1_000);
   });
 
   it('mounts volumes and has the labels of the configuration', async () => {

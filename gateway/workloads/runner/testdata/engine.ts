@@ -14,6 +14,12 @@ interface TestImage {
   readonly image: string;
   /** Program of the image, in JavaScript. */
   readonly server: string;
+  /** Contents of further files, by path. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Paths of copies of a harmless library. */
+  readonly libraries?: readonly string[];
+  /** Instructions of a Dockerfile. */
+  readonly changes?: readonly string[];
 }
 
 /**
@@ -45,18 +51,27 @@ function podmanOverRunc(scratch: string): string {
 }
 
 /** Builds an image of this machine's Node and its libraries, so that nothing is pulled. */
-function importImage(engine: string, scratch: string, { image, server }: TestImage): void {
+function importImage(engine: string, scratch: string, image: TestImage): void {
   const root = join(scratch, 'root');
   const linked = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
   const libraries = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path);
-  const files = [...libraries.map((path) => [path, path]), [process.execPath, '/node']] as [string, string][];
-  for (const [from, to] of files) {
+  const harmless = libraries.find((path) => path.includes('libm.')) ?? '';
+  const copied = [
+    ...libraries.map((path) => [path, path] as const),
+    ...(image.libraries ?? []).map((path) => [harmless, path] as const),
+    [process.execPath, '/node'] as const,
+  ];
+  for (const [from, to] of copied) {
     mkdirSync(dirname(join(root, to)), { recursive: true });
     copyFileSync(from, join(root, to));
   }
   chmodSync(join(root, 'node'), 0o755);
-  writeFileSync(join(root, 'server.cjs'), server);
+  for (const [path, content] of Object.entries({ ...image.files, '/server.cjs': image.server })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
   execFileSync('tar', ['-cf', join(scratch, 'root.tar'), '-C', root, '.']);
-  const change = 'ENTRYPOINT ["/node","/server.cjs"]';
-  execFileSync(engine, ['import', '--change', change, join(scratch, 'root.tar'), image], { stdio: 'ignore' });
+  const changes = ['ENTRYPOINT ["/node","/server.cjs"]', ...(image.changes ?? [])];
+  const args = ['import', ...changes.flatMap((change) => ['--change', change]), join(scratch, 'root.tar'), image.image];
+  execFileSync(engine, args, { stdio: 'ignore' });
 }
