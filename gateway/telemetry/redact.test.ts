@@ -65,6 +65,7 @@ const HARMLESS = [
   'he said "hello: world" and left: it\'s C:\\tokens',
   'name: foo\nvalue: bar',
   '{"city":"Bern","n":[1,2]}',
+  'secret://top and token://a/b1',
 ];
 
 describe.each([

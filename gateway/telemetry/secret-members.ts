@@ -111,7 +111,7 @@ function nameBefore(text: string, at: number, floor: number): Name | undefined {
   let start = end;
   const least = Math.max(floor, end - MAX_NAME);
   while (start > least && NAME_CHARACTER.test(text[start - 1] ?? '')) start -= 1;
-  if (start === end) return undefined;
+  if (start === end || text.startsWith('://', at)) return undefined; // a scheme is no name
   return { text: decoded(text.slice(start, end)), start, isQuoted: false, escapes: 0 };
 }
 
