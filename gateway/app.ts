@@ -8,7 +8,7 @@ import { sendAddedHeaders } from './http/head/added-headers.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
 import { inOrder, unlessMcp } from './http/in-order.ts';
 import { liveness, readiness } from './http/health.ts';
-import { crossSiteGuard, hostGuard, originGuard, type CurrentOrigins } from './http/origin-guard.ts';
+import { hostGuard, originGuard, pageBodyGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { logRefusals } from './http/log-refusals.ts';
 import { joinUnreadPieces } from './http/body/unread-pieces.ts';
 import { requestId } from './http/head/request-id.ts';
@@ -172,7 +172,7 @@ export function createManagementApp(
   app.use(auditManagement(auditLogs));
   if (api) app.use(securityHeaders);
   if (boundary) app.use(boundary.metadata);
-  app.use(hostGuard(options.origins), originGuard(options.origins));
+  app.use(hostGuard(options.origins), originGuard(options.origins), pageBodyGuard);
   if (boundary) app.use(boundary.authenticate);
   app.get('/metrics', async (req, res, next) => {
     if (servesMetrics(servers())) res.type(registry.contentType).send(await registry.metrics());
@@ -181,7 +181,7 @@ export function createManagementApp(
   app.get('/status', status(servers, version));
   app.get('/api/backends/health', backendsHealth(servers));
   app.all(['/metrics', '/status', '/api/backends/health'], methodNotAllowed('GET', 'HEAD'));
-  if (api) app.use(crossSiteGuard, api);
+  if (api) app.use(api);
   app.use(notFound('try /status, /metrics or /api/backends/health'));
   app.use(fail(options.log));
   return app;

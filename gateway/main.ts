@@ -55,6 +55,8 @@ export type { ServerSpec } from './public-server.ts';
 export interface GatewayOptions {
   readonly servers: readonly ServerSpec[];
   readonly management: ManagementOptions;
+  /** Origins of pages that may call the MCP endpoints, beside those of the configurations. */
+  readonly allowedOrigins?: readonly string[] | undefined;
   readonly log: RootLog;
   readonly version: string;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
@@ -96,6 +98,8 @@ export interface ManagementOptions {
   readonly api?: ApiOptions | undefined;
   /** Authenticates every request. */
   readonly boundary?: Boundary | undefined;
+  /** Origins of other pages that may call. */
+  readonly allowedOrigins?: readonly string[] | undefined;
   /** Settings of an audit log of its own; requests are also written to those of the servers. */
   readonly audit?: AuditConfig | undefined;
 }
@@ -207,7 +211,7 @@ export class Gateway {
       boundary,
       api: api && this.#managementApi(api),
       auditLogs: () => this.#audit.logs(this.#running.values()),
-      origins: { current: managementOrigins(management.host) },
+      origins: { current: managementOrigins(management.host, management.allowedOrigins) },
       requestIdPrefix: this.#requestIdPrefix,
       refusals: new RefusalLog(log),
     });
@@ -335,6 +339,7 @@ export class Gateway {
       log,
       version,
       requestIdPrefix: this.#requestIdPrefix,
+      allowedOrigins: this.#options.allowedOrigins,
       refusals: new RefusalLog(log.child({ server: spec.config.name })),
       ...this.#metrics.of(key(spec)),
       exportedMetrics: this.#metrics.exportOf(key(spec)),

@@ -35,6 +35,8 @@ export interface PublicServerDeps {
   readonly log: Logger;
   readonly version: string;
   readonly requestIdPrefix: string;
+  /** Origins of pages that may call, beside those of the configuration. */
+  readonly allowedOrigins?: readonly string[] | undefined;
   readonly refusals: RefusalLog;
   readonly metrics: CallObserver;
   /** Budgets of the whole process. */

@@ -63,7 +63,7 @@ export class PublicServer {
 
   /** Rejects with `ListenError`. */
   static async start(spec: ServerSpec, deps: PublicServerDeps): Promise<PublicServer> {
-    const origins = { current: originsOf(spec) };
+    const origins = { current: originsOf({ ...spec, allowedOrigins: deps.allowedOrigins }) };
     const gate: CurrentGate = {
       boundary: { current: UNDER_WAY },
       authServer: { current: undefined },
@@ -204,7 +204,7 @@ export class PublicServer {
       });
     buckets.apply();
     storage.apply();
-    this.#origins.current = originsOf({ ...spec, host: this.spec.host });
+    this.#origins.current = originsOf({ ...spec, host: this.spec.host, allowedOrigins: this.#deps.allowedOrigins });
     // the new rules may reject clients that the old rules accepted
     if (clientRulesOf(before) !== clientRulesOf(config)) this.virtual.endSessions();
     this.virtual.swap(config);

@@ -21,7 +21,7 @@ const statusWith = (port: number, headers: Record<string, string>): Promise<numb
     sent.once('error', reject).end();
   });
 
-it('names its URL, and refuses pages and host names that are not of this machine', async () => {
+it('row 96: names its URL, and refuses other pages and host names', async () => {
   const scope = testScope();
   const { url, port, stdout } = await startServe(scope, await temporaryFolder(scope));
   expect(stdout()).toContain(`${url}/api/v1beta\n`);
@@ -29,7 +29,9 @@ it('names its URL, and refuses pages and host names that are not of this machine
   expect(await statusWith(port, { host: 'rebound.example' })).toBe(403);
   expect(await statusWith(port, { origin: 'https://evil.example' })).toBe(403);
   expect(await statusWith(port, { origin: 'null' })).toBe(403);
-  expect(await statusWith(port, { origin: 'http://localhost:3000' })).toBe(200);
+  expect(await statusWith(port, { origin: 'http://localhost:3000' })).toBe(403);
+  expect(await statusWith(port, { origin: `http://localhost:${String(port)}` })).toBe(200);
+  expect(await statusWith(port, { 'sec-fetch-site': 'same-site' })).toBe(403);
   for (const init of [{ headers: { origin: 'https://evil.example' } }, {}]) {
     const refused = await fetch(`${url}/api/nothing`, init);
     expect([refused.status, refused.headers.get('x-content-type-options')]).toEqual([

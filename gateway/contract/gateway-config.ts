@@ -152,7 +152,7 @@ export const Incoming = Closed({
   use_cluster_auth: Type.Optional(
     Type.Boolean({ default: true, description: 'kubernetes: use the pod’s CA file and token towards the API server.' }),
   ),
-  allowed_origins: Type.Optional(Strings('Origins that browsers may call from, beside loopback ones.')),
+  allowed_origins: Type.Optional(Strings('Origins that browsers may call from, beside that of this server.')),
   allowed_hosts: Type.Optional(Strings('Host names that requests may have in `Host`.')),
   trusted_proxies: Type.Optional(
     Strings('Networks of trusted proxies, whose `X-Forwarded-For` is used, such as 10.0.0.0/8.'),

@@ -1,13 +1,15 @@
-import type { RequestHandler } from 'express';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Request, RequestHandler, Response } from 'express';
 import { setRefusalReason } from './log-refusals.ts';
+import { isOwnOrigin, isSameOriginRequest, type OwnOrigin } from './own-origin.ts';
 
 export interface OriginGuardOptions {
   /** Host names allowed in `Host`, without port. undefined allows any. */
   readonly allowedHosts: ReadonlySet<string> | undefined;
-  /** Allowed origins of browser clients, as `scheme://host[:port]`. */
+  /** Configured origins of browser clients, as `scheme://host[:port]`. */
   readonly allowedOrigins: ReadonlySet<string>;
-  /** Allows pages that are served from this machine. */
-  readonly allowLoopbackOrigins: boolean;
+  /** Origin of the listener itself; absent where only the configuration can tell it. */
+  readonly own?: OwnOrigin | undefined;
   /** Request headers that pages may send in addition to those of the protocol, in lower case. */
   readonly allowedHeaders?: readonly string[] | undefined;
   /** True for the management listener, which has no such settings and serves PUT. */
@@ -55,11 +57,6 @@ function allowedHeaders(requested: string | undefined, configured: readonly stri
 /** Returns the name of `name[:port]`, or an empty string for other texts. */
 const hostName = (host: string): string => /^(\[[^\]]*\]|[^:[\]]*)(?::\d*)?$/.exec(host)?.[1]?.toLowerCase() ?? '';
 
-function isLoopbackOrigin(origin: string): boolean {
-  const name = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
-  return name !== undefined && LOOPBACK_HOSTS.has(hostName(name));
-}
-
 /** Rejects an unknown `Host` with 403, as protection against DNS rebinding. */
 export function hostGuard(origins: CurrentOrigins): RequestHandler {
   return (req, res, next) => {
@@ -79,55 +76,76 @@ export function hostGuard(origins: CurrentOrigins): RequestHandler {
 }
 
 /**
- * Rejects an `Origin` that is not allowed with 403. Allowed origins get the CORS headers that browser clients need. Place it after
- * `hostGuard`.
+ * Rejects a request that another page causes with 403: one with an `Origin` that is not allowed, and one without `Origin`, such as
+ * that of an image or a link, unless the browser names the own origin or the user as its cause. Other ports of this machine are
+ * other pages. Allowed origins get the CORS headers that browser clients need. Place it after `hostGuard`.
+ * @see docs/adr/0012-pages-that-may-call.md; W3C Fetch Metadata, `Sec-Fetch-Site`
  */
 export function originGuard(origins: CurrentOrigins): RequestHandler {
   return (req, res, next) => {
     const options = origins.current;
     const { origin } = req.headers;
     if (origin === undefined) {
-      next();
+      if (isSameOriginRequest(req.headers) || isLinkToPage(req, options)) next();
+      else refuse(res, options, 'pages of other origins may not call');
       return;
     }
-    if (!options.allowedOrigins.has(origin) && !(options.allowLoopbackOrigins && isLoopbackOrigin(origin))) {
-      setRefusalReason(res, 'origin');
-      res.status(403).json({
-        error: 'origin_not_allowed',
-        message: options.isManagement
-          ? 'this Origin may not call: only pages of this machine may'
-          : 'this Origin may not call: add it to incomingAuth.allowedOrigins',
-      });
+    const isOwn = options.own !== undefined && isSameOriginRequest(req.headers) && isOwnOrigin(req, options.own);
+    if (!isOwn && !options.allowedOrigins.has(origin)) {
+      refuse(res, options, 'this Origin may not call');
       return;
     }
     res.setHeader('access-control-allow-origin', origin);
     res.setHeader('vary', 'origin');
     res.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
-    if (req.method !== 'OPTIONS') {
-      next();
-      return;
-    }
-    res.setHeader(
-      'access-control-allow-methods',
-      options.isManagement ? 'GET, POST, PUT, DELETE' : 'GET, POST, DELETE',
-    );
-    res.setHeader(
-      'access-control-allow-headers',
-      allowedHeaders(req.headers['access-control-request-headers'], options.allowedHeaders),
-    );
-    res.status(204).end();
+    if (req.method === 'OPTIONS') answerPreflight(req, res, options);
+    else next();
   };
 }
 
+/** Returns true for a link of any page to the page at `/` of a public listener: it changes nothing, and the other page reads nothing. */
+const isLinkToPage = (req: Request, { isManagement }: OriginGuardOptions): boolean =>
+  !isManagement && req.path === '/' && (req.method === 'GET' || req.method === 'HEAD');
+
+function refuse(res: Response, { isManagement }: OriginGuardOptions, subject: string): void {
+  setRefusalReason(res, 'origin');
+  const advice = isManagement
+    ? 'only pages of the management API itself may, and those of --allow-api-origin'
+    : 'add its origin to incomingAuth.allowedOrigins, or start vmcp up with --allow-origin';
+  res.status(403).json({ error: 'origin_not_allowed', message: `${subject}: ${advice}` });
+}
+
+function answerPreflight(req: Request, res: Response, options: OriginGuardOptions): void {
+  const methods = options.isManagement ? 'GET, POST, PUT, DELETE' : 'GET, POST, DELETE';
+  res.setHeader('access-control-allow-methods', methods);
+  res.setHeader(
+    'access-control-allow-headers',
+    allowedHeaders(req.headers['access-control-request-headers'], options.allowedHeaders),
+  );
+  res.status(204).end();
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/iu;
+
 /**
- * Rejects requests without `Origin` that a page of another site causes, such as those of its images and links, with 403: a GET of the
- * management API may read an address that the page chooses, with a credential of the user. @see W3C Fetch Metadata, `Sec-Fetch-Site`
+ * Rejects a body that a browser sends as another type than JSON with 415: only for JSON, it asks before it sends the body of another
+ * page. Programs may send any type.
  */
-export const crossSiteGuard: RequestHandler = ({ headers }, res, next) => {
-  if (headers.origin !== undefined || headers['sec-fetch-site'] !== 'cross-site') {
+export const pageBodyGuard: RequestHandler = ({ headers }, res, next) => {
+  if (!hasBody(headers) || JSON_TYPE.test(headers['content-type'] ?? '') || !isOfBrowser(headers)) {
     next();
     return;
   }
-  setRefusalReason(res, 'origin');
-  res.status(403).json({ error: 'origin_not_allowed', message: 'pages of other sites may not call' });
+  const message = 'pages may send application/json only: set Content-Type';
+  res.status(415).json({ error: 'unsupported_media_type', message });
 };
+
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+
+/** The `fetch` of Node.js sends `Sec-Fetch-Mode: cors` alone; a browser sends a body in this mode with an `Origin`. */
+const isOfBrowser = (headers: IncomingHttpHeaders): boolean =>
+  headers.origin !== undefined ||
+  Object.entries(headers).some(
+    ([name, value]) => name.startsWith('sec-fetch-') && !(name === 'sec-fetch-mode' && value === 'cors'),
+  );

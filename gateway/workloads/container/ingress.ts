@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
 import { joinUnreadPieces } from '../../http/body/unread-pieces.ts';
+import { isOwnOrigin, isSameOriginRequest } from '../../http/own-origin.ts';
 import { classifyHost } from '../../outbound/address-class.ts';
 import { answer, forward } from './forward.ts';
 import { join } from './relay/join.ts';
@@ -13,12 +14,22 @@ export interface IngressOptions {
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** Creates the HTTP listener in front of an isolated server. It refuses other values of Host, as after DNS rebinding. */
+/**
+ * Creates the HTTP listener in front of an isolated server. It refuses other values of Host, as after DNS rebinding, and requests
+ * that other pages cause, except links to pages of the server.
+ */
 export function createIngress({ connect, hosts }: IngressOptions): Server {
   const server = createServer((request, response) => {
     joinUnreadPieces(request);
-    if (isAllowedHost(request.headers.host ?? '', hosts)) void serve(request, response, connect);
-    else answer(response, 403, 'the Host header is not allowed: add it to permission_profile.network.inbound');
+    if (!isAllowedHost(request.headers.host ?? '', hosts)) {
+      answer(response, 403, 'the Host header is not allowed: add it to permission_profile.network.inbound');
+    } else if (isOfOtherPage(request)) {
+      answer(
+        response,
+        403,
+        'pages of other origins may not call this server: connect to the MCP endpoint of the workload',
+      );
+    } else void serve(request, response, connect);
   });
   server.requestTimeout = 0; // an upload may take long
   return server;
@@ -36,6 +47,15 @@ export function isAllowedHost(header: string, hosts: readonly string[] = []): bo
       ? hostname === wanted.slice(1) || hostname.endsWith(wanted)
       : hostname === wanted || hostname === `[${wanted}]`;
   });
+}
+
+const NO_NAMES = { names: new Set<string>() };
+
+/** Returns true if a page of another origin, also that of another port, causes the request, unless it is a link. Pure. */
+export function isOfOtherPage(request: IncomingMessage): boolean {
+  const { method, headers } = request;
+  if (headers.origin !== undefined) return !isSameOriginRequest(headers) || !isOwnOrigin(request, NO_NAMES);
+  return !isSameOriginRequest(headers) && !(method === 'GET' && headers['sec-fetch-mode'] === 'navigate');
 }
 
 async function serve(

@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import type { LogFlags } from '../log-flags.ts';
+import { withOriginOptions, type OriginFlags } from '../origin-flags.ts';
 import { defineCommand, PATHS, port, secretsDirOption } from './command.ts';
 
-interface Flags extends LogFlags {
+interface Flags extends LogFlags, OriginFlags {
   readonly host: string;
   readonly port: number;
   readonly managementPort: number;
@@ -27,23 +28,24 @@ export const upCommand = defineCommand(
     logs: true,
   },
   (command) =>
-    command
-      .argument(...PATHS)
-      .addOption(hostOption())
-      .option('--port <port>', 'port of the first MCP endpoint', port, 4483)
-      .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
-      .option('--state <dir>', 'folder for ports, packages and secrets (default: $XDG_STATE_HOME/vmcp)')
-      .addOption(secretsDirOption())
-      .option('--strict', 'start nothing if there is any problem')
-      .option('--watch', 'apply changes of the files while running')
-      .action(async (paths: string[], flags: Flags, command: Command) => {
-        const { up } = await import('../up/up.ts');
-        process.exitCode = await up(paths, {
-          ...flags,
-          strict: flags.strict ?? false,
-          watch: flags.watch ?? false,
-          portIsExplicit: isExplicit(command, 'port'),
-          managementPortIsExplicit: isExplicit(command, 'managementPort'),
-        });
-      }),
+    withOriginOptions(
+      command
+        .argument(...PATHS)
+        .addOption(hostOption())
+        .option('--port <port>', 'port of the first MCP endpoint', port, 4483)
+        .option('--management-port <port>', 'port of /metrics, /status and the management API', port, 8080)
+        .option('--state <dir>', 'folder for ports, packages and secrets (default: $XDG_STATE_HOME/vmcp)')
+        .addOption(secretsDirOption())
+        .option('--strict', 'start nothing if there is any problem')
+        .option('--watch', 'apply changes of the files while running'),
+    ).action(async (paths: string[], flags: Flags, command: Command) => {
+      const { up } = await import('../up/up.ts');
+      process.exitCode = await up(paths, {
+        ...flags,
+        strict: flags.strict ?? false,
+        watch: flags.watch ?? false,
+        portIsExplicit: isExplicit(command, 'port'),
+        managementPortIsExplicit: isExplicit(command, 'managementPort'),
+      });
+    }),
 );

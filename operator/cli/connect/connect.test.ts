@@ -160,6 +160,23 @@ describe('vmcp connect CLIENT', () => {
   });
 });
 
+describe('vmcp connect inspector', () => {
+  it('prints the command to run, and the option for its page', () => {
+    const { code, stdout, stderr } = run('inspector');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(`npx @modelcontextprotocol/inspector --server-url ${URL_OF_TOOLS} --transport http\n`);
+    expect(stdout).toMatch(/up \.\.\. --allow-origin http:\/\/localhost:6274\n$/u);
+    expect(JSON.parse(run('mcp-inspector', { output: 'json' }).stdout)).toMatchObject({
+      url: URL_OF_TOOLS,
+      allowOrigin: 'http://localhost:6274',
+    });
+  });
+
+  it('changes no file', () => {
+    expect(run('inspector', { remove: true })).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
 describe('vmcp connect', () => {
   it('lists the clients, whether they are installed, and their entries for running servers', () => {
     run('cursor');

@@ -13,6 +13,7 @@ import { readUserFile, writeUserFile } from '../../../gateway/management/state/u
 import { UserFileError } from '../../../gateway/management/state/write-files.ts';
 import { renderTable } from '../table.ts';
 import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
+import { inspectorJson, inspectorText, isInspector } from './inspector.ts';
 
 export interface ConnectFlags extends EndpointFlags {
   readonly print?: boolean;
@@ -45,6 +46,7 @@ export function connect(clientName: string | undefined, flags: ConnectFlags, hos
       ? fail(`name a client for --${action}, such as vmcp connect cursor`, EXIT_INVALID)
       : list(flags, host);
   }
+  if (isInspector(clientName)) return showInspector(flags, host, fail);
   const client = findClient(clientName);
   if (!client) return fail(`unknown client "${clientName}": ${adviceFor(clientName)}`, EXIT_INVALID);
   if (flags.print && flags.remove) return fail('choose either --print or --remove', EXIT_INVALID);
@@ -58,6 +60,15 @@ export function connect(clientName: string | undefined, flags: ConnectFlags, hos
     if (error instanceof UserFileError) return fail(error.message, EXIT_FAILURE);
     throw error;
   }
+}
+
+/** Prints the command that opens the MCP Inspector: it has no configuration file. */
+function showInspector(flags: ConnectFlags, host: Host, fail: (message: string, code: number) => number): number {
+  if (flags.remove || flags.force) return fail('the inspector has no configuration file to change', EXIT_INVALID);
+  const choice = chooseEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
+  if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT_INVALID : EXIT_FAILURE);
+  host.stdout.write(flags.output === 'json' ? inspectorJson(choice.endpoint) : inspectorText(choice.endpoint));
+  return 0;
 }
 
 /** Returns similar clients, or all of them. */

@@ -12,13 +12,14 @@ import { defaultConnection } from '../../source/kube/kube-config.ts';
 import { userFolders } from '../../local/user-folders.ts';
 import { loginBrowser } from '../client/browser.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';
+import type { OriginFlags } from '../origin-flags.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { readServeConfig, type ServeConfig } from './serve-config.ts';
 import { decodeUtf8 } from '../../../gateway/contract/text/utf8.ts';
 
-export interface ServeFlags extends LogFlags {
+export interface ServeFlags extends LogFlags, OriginFlags {
   readonly config?: string;
   readonly host: string;
   readonly port: number;
@@ -58,7 +59,8 @@ async function run(flags: ServeFlags, { protectedBy, audit, cluster }: ServeConf
     const api = { stateDir: state.dir, folders, launcher, cluster: managed, openBrowser };
     const gateway = await startGateway({
       servers: [],
-      management: { host, port, api, boundary, audit },
+      management: { host, port, api, boundary, audit, allowedOrigins: flags.allowApiOrigin },
+      allowedOrigins: flags.allowOrigin,
       log,
       version: VERSION,
       launcher,

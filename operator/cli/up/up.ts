@@ -27,12 +27,13 @@ import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from '../validate/problems-output.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
+import type { OriginFlags } from '../origin-flags.ts';
 import { createCommandLog, lowestLevel, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { watchPaths, type PathsWatcher } from './watch-paths.ts';
 
-export interface UpOptions extends LogFlags {
+export interface UpOptions extends LogFlags, OriginFlags {
   readonly host: string;
   readonly port: number;
   readonly portIsExplicit: boolean;
@@ -150,9 +151,11 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
     );
     const gateway = await startGateway({
       servers: specs,
+      allowedOrigins: options.allowOrigin,
       management: {
         host: '127.0.0.1',
         port: managementPort,
+        allowedOrigins: options.allowApiOrigin,
         api: {
           ...{ stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher },
           fromFiles: (statusOf) => fileWorkloads(site.running, site.manifests, statusOf),

@@ -127,7 +127,7 @@ export async function serverWith(replies: Replies, policies: readonly Policy[] =
     onForeignSession: () => undefined,
     boundary,
   });
-  const origins = { current: { allowedHosts: undefined, allowedOrigins: new Set<string>(), allowLoopbackOrigins: true } };
+  const origins = { current: { allowedHosts: undefined, allowedOrigins: new Set<string>() } };
   const options = { log, origins, requestIdPrefix: '', refusals: new RefusalLog(log) };
   const gate = { boundary, authServer: {}, clientUrl: () => undefined, audit: { current: undefined } };
   const app = createPublicApp(virtual, { maxBodyBytes: 2_000_000, version: '0' }, gate, options);
