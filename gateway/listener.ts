@@ -2,6 +2,7 @@ import { createServer, IncomingMessage, ServerResponse, type RequestListener, ty
 import { Server as NetServer } from 'node:net';
 import { ClientConnections, headTimes } from './http/connections/client-connections.ts';
 import type { AddressReader } from './http/connections/closable-connections.ts';
+import { recordListener } from './outbound/own-listeners.ts';
 
 /** Returns what is wrong with a port, and what to do. */
 function adviceFor({ code, message }: NodeJS.ErrnoException): string {
@@ -56,6 +57,8 @@ export interface ListenerLimits {
   readonly unreadMs?: number;
   /** Time in which a client must send the head of a request. */
   readonly headMs?: number;
+  /** True for the endpoint of MCP clients. */
+  readonly servesMcp?: boolean;
 }
 
 /** Default limit, for management listeners: scrapes, probes and operators. */
@@ -74,7 +77,14 @@ export async function listen(
   app: RequestListener,
   host: string,
   port: number,
-  { maxConnections = MOST_CONNECTIONS, unreadMs = UNREAD_MS, onRefused, addresses, headMs }: ListenerLimits = {},
+  {
+    maxConnections = MOST_CONNECTIONS,
+    unreadMs = UNREAD_MS,
+    servesMcp = false,
+    onRefused,
+    addresses,
+    headMs,
+  }: ListenerLimits = {},
 ): Promise<Listener> {
   const server = createServer({ ...HTTP_LIMITS, ...headTimes(headMs), ...messagesOf(app) });
   const handle: RequestListener = (req, res) => {
@@ -89,6 +99,7 @@ export async function listen(
     });
     server.listen({ host, port, backlog: 1024 }, resolve);
   });
+  recordListener(server, servesMcp ? 'mcp' : 'internal');
   const bound = server.address();
   const { address: ip, port: boundPort } = typeof bound === 'object' && bound ? bound : { address: host, port };
   return {

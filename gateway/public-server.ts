@@ -99,6 +99,7 @@ export class PublicServer {
       listener = await listen(app, spec.host, spec.port, {
         maxConnections: PUBLIC_CONNECTIONS,
         addresses: () => forwardedAddresses(virtual.config.vmcp.incoming.trusted_proxies ?? []),
+        servesMcp: true,
         onRefused: () => {
           deps.onOverBudget('connections');
         },

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ClientConnections, headTimes } from './connections/client-connections.ts';
+import { recordListener } from '../outbound/own-listeners.ts';
 
 const PATH = '/callback';
 /** Most connections: a browser uses a few, any program of this machine can open more. */
@@ -44,6 +45,7 @@ export async function openRedirectListener(ports: readonly number[], next: strin
   new ClientConnections(server, answer(waiting, next), { most: MOST_CONNECTIONS });
   let port: number | undefined;
   for (const candidate of ports) port ??= await listen(server, candidate);
+  recordListener(server, 'internal');
   if (port === undefined) throw new Error('no free loopback port: close programs that hold many sockets');
   return {
     port,

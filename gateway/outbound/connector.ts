@@ -3,6 +3,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { OutboundError } from './outbound-error.ts';
+import { ownListener } from './own-listeners.ts';
 import { checkAddress, checkHost, type OutboundPolicy } from './policy.ts';
 import { TrustedRoots, type TrustOptions } from './trusted-roots.ts';
 
@@ -11,18 +12,22 @@ export interface ConnectorOptions extends TrustOptions {
   readonly timeoutMs: number;
   /** DNS lookup; that of the system when absent. */
   readonly lookup?: LookupFunction | undefined;
+  /** URL that the configuration names: it may be an MCP endpoint of this process. A URL of a document never is. */
+  readonly configuredUrl?: string | URL | undefined;
   /** Accepts every certificate. */
   readonly insecureSkipVerify?: boolean | undefined;
 }
 
 /**
  * Creates the connector of undici. Each connection makes one DNS lookup; every address must satisfy the policy, and one of
- * these addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` when the policy rejects.
+ * these addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` when the policy rejects, and before the first byte
+ * of a request when the connection leads to a listener of this process that `configuredUrl` does not name.
  */
 export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptions): buildConnector.connector {
-  const { timeoutMs: timeout, lookup = systemLookup, insecureSkipVerify = false, ...trust } = options;
+  const { timeoutMs: timeout, lookup = systemLookup, insecureSkipVerify = false, configuredUrl, ...trust } = options;
   const shared = { timeout, allowH2: false, lookup: guardedLookup(policy, lookup) };
   const plain = buildConnector(shared);
+  const configured = authorityOf(URL.parse(String(configuredUrl ?? '')));
   const roots = new TrustedRoots(trust);
   let secure: { readonly context: SecureContext; readonly connect: buildConnector.connector } | undefined;
 
@@ -43,7 +48,15 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
     try {
       const refused = checkHost(target, policy); // a literal address is never looked up
       if (refused) throw new OutboundError('refused', refused.message);
-      connectorFor(target.protocol)(target, callback);
+      connectorFor(target.protocol)(target, (error, socket) => {
+        const own = socket ? ownListener(socket) : undefined;
+        if (!socket) callback(error, null);
+        else if (own === undefined || (own === 'mcp' && authorityOf(target) === configured)) callback(null, socket);
+        else {
+          socket.destroy();
+          callback(new OutboundError('refused', `"${target.hostname}" at this port is vmcp itself`), null);
+        }
+      });
     } catch (error) {
       queueMicrotask(() => {
         callback(error as Error, null);
@@ -51,6 +64,10 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
     }
   };
 }
+
+/** Returns the host and port of a URL in one spelling. */
+const authorityOf = (url: { readonly protocol: string; readonly hostname: string; readonly port: string } | null) =>
+  url && `${url.hostname.replace(/^\[|\]$/gu, '')}:${url.port || (url.protocol === 'http:' ? '80' : '443')}`;
 
 /** Returns a DNS lookup that fails with `OutboundError` when one of the addresses does not satisfy the policy. */
 export const guardedLookup =

@@ -18,6 +18,8 @@ export interface OutboundOptions {
   /** Accepts every certificate. Development only. */
   readonly insecureSkipVerify?: boolean | undefined;
   readonly log?: Pick<Logger, 'warn'> | undefined;
+  /** URL that the configuration names: it may be an MCP endpoint of this process. */
+  readonly configuredUrl?: string | URL | undefined;
   /** DNS lookup; that of the system when absent. */
   readonly lookup?: LookupFunction | undefined;
 }

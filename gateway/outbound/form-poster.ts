@@ -17,8 +17,8 @@ export function createFormPoster(
   const guards = new Map<string, Outbound>();
   const guardOf = ({ url, allowPrivateIPs, insecureAllowHTTP }: FormPost): Outbound => {
     const policy = policyFor(url, { allowPrivateIPs, insecureAllowHTTP });
-    const key = JSON.stringify(policy);
-    const guard = guards.get(key) ?? createOutbound({ policy, log, lookup });
+    const key = JSON.stringify([policy, URL.parse(url)?.host]);
+    const guard = guards.get(key) ?? createOutbound({ policy, configuredUrl: url, log, lookup });
     guards.set(key, guard);
     return guard;
   };

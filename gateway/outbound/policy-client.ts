@@ -9,7 +9,8 @@ import { policyFor } from './policy.ts';
  */
 export function createPolicyClient(options: PolicyClientOptions, log: Pick<Logger, 'warn'>): PolicyClient {
   const { url, caFile, certFile, keyFile, insecureSkipVerify } = options;
-  const guard = createOutbound({ policy: policyFor(url, options), caFile, certFile, keyFile, insecureSkipVerify, log });
+  const policy = policyFor(url, options);
+  const guard = createOutbound({ policy, configuredUrl: url, caFile, certFile, keyFile, insecureSkipVerify, log });
   return async ({ headers, body, maxReplyBytes: maxBytes, timeoutMs, signal }) => {
     const headersTimeoutMs = timeoutMs; // a webhook may think until the end of its time
     const reply = await guard.request({

@@ -68,7 +68,11 @@ export class TrustedIssuers {
 function open(issuer: TrustedIssuer, { outbound: create, addressOf, now, log }: TrustedIssuersDeps): Opened {
   const { url, jwksUrl, allowPrivateIPs, insecureAllowHTTP } = issuer;
   const child = withFields(log, { issuer: url });
-  const outbound = create({ policy: policyFor(jwksUrl ?? url, { allowPrivateIPs, insecureAllowHTTP }), log: child });
+  const outbound = create({
+    policy: policyFor(jwksUrl ?? url, { allowPrivateIPs, insecureAllowHTTP }),
+    configuredUrl: jwksUrl ?? url,
+    log: child,
+  });
   const getter = (dependency: 'discovery' | 'keys') => jsonGet({ outbound, headersFor: () => ({}), dependency });
   const getKeys = getter('keys');
   const discovery = new Discovery(url, getter('discovery'), now);

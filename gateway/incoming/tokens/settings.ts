@@ -46,14 +46,14 @@ export class Guards {
   for(url: string): Outbound {
     const { allowPrivateIP, insecureAllowHTTP, cacertPath } = this.#oidc;
     const policy = policyFor(url, { allowPrivateIPs: allowPrivateIP, insecureAllowHTTP });
-    return this.with(policy, cacertPath);
+    return this.with(policy, cacertPath, url);
   }
 
-  with(policy: OutboundPolicy, caFile: string | undefined): Outbound {
-    const key = JSON.stringify([policy, caFile]);
+  with(policy: OutboundPolicy, caFile: string | undefined, configuredUrl?: string): Outbound {
+    const key = JSON.stringify([policy, caFile, URL.parse(configuredUrl ?? '')?.host]);
     const present = this.#open.get(key);
     if (present) return present;
-    const guard = this.#deps.outbound({ policy, caFile, log: this.#deps.log });
+    const guard = this.#deps.outbound({ policy, configuredUrl, caFile, log: this.#deps.log });
     this.#open.set(key, guard);
     return guard;
   }

@@ -48,7 +48,7 @@ export class TelemetryExport {
     const { endpoint = '', insecure, allowPrivateIP, caCertPath: caFile } = config;
     const { log } = options;
     const policy = policyFor(endpoint, { allowPrivateIPs: allowPrivateIP, insecureAllowHTTP: insecure });
-    const outbound = createOutbound({ policy, caFile, log });
+    const outbound = createOutbound({ policy, configuredUrl: endpoint, caFile, log });
     const headers = (): Record<string, string> => headersOf(config, options.readSecret);
     const sender = (signal: Signal): OtlpSender =>
       new OtlpSender({ signal, endpoint, headers, outbound, signalClosed: this.#closed.signal });

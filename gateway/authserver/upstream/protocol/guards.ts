@@ -24,8 +24,8 @@ export class Guards {
     const known = this.#byUrl.get(configuredUrl);
     if (known) return known;
     const policy = policyFor(configuredUrl, this.#settings);
-    const key = JSON.stringify(policy);
-    const guard = this.#guards.get(key) ?? this.#create(policy);
+    const key = JSON.stringify([policy, URL.parse(configuredUrl)?.host]);
+    const guard = this.#guards.get(key) ?? this.#create(policy, configuredUrl);
     this.#guards.set(key, guard);
     this.#byUrl.set(configuredUrl, guard);
     return guard;
@@ -35,8 +35,8 @@ export class Guards {
     await Promise.all([...this.#guards.values()].map((guard) => guard.close()));
   }
 
-  #create(policy: OutboundPolicy): Outbound {
+  #create(policy: OutboundPolicy, configuredUrl: string): Outbound {
     const { outbound, log } = this.#deps;
-    return outbound({ policy, caFile: this.#settings.caFile, log });
+    return outbound({ policy, configuredUrl, caFile: this.#settings.caFile, log });
   }
 }

@@ -79,7 +79,7 @@ export function httpTransport(options: HttpTransportOptions): HttpTransport {
   const common = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     allowH2: false,
-    connect: guardedConnector(policy, { caFile, log, timeoutMs }),
+    connect: guardedConnector(policy, { caFile, configuredUrl: url, log, timeoutMs }),
   };
   const calls = withHeaderFiles(new Pool(url.origin, { ...common, connections: CONNECTIONS }), headerFiles);
   const streams = withHeaderFiles(new Pool(url.origin, { ...common, connections: STREAM_CONNECTIONS }), headerFiles);

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { Server as HttpServer } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { recordListener } from '../../../outbound/own-listeners.ts';
 import { createEgressProxy } from '../../container/egress/proxy.ts';
 import { createIngress, createPublisher } from '../../container/ingress.ts';
 import { programFiles, relayArguments, RELAY_ENVIRONMENT } from '../../container/relay/command.ts';
@@ -108,6 +109,7 @@ async function openPorts(
     servers.push(server);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
+    recordListener(server, 'mcp');
   };
   for (const { port, targetPort } of published)
     await open(
