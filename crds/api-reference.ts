@@ -1,3 +1,4 @@
+import { COMMON_ERRORS } from '../gateway/management/frame/common-failures.ts';
 import { operationsByTag, type DescribedOperation } from '../gateway/management/frame/openapi.ts';
 import type { ManagementOperation } from '../gateway/management/operation.ts';
 import { fieldTable, HEADER } from './reference.ts';
@@ -9,7 +10,17 @@ const INTRODUCTION = `# Management API
 
 A request body is one JSON object of at most 1 MiB, 10,000 values, and 1,000 members in each object. Unknown members are ignored. An error is plain text, or JSON with \`code\` and
 \`message\` where its status is marked with \\*. A client that sends \`Accept: application/problem+json\` receives it as problem
-details (RFC 9457). A request with a wrong \`Host\`, \`Origin\` or token gets 403 or 401 before that, as JSON with \`error\`.
+details (RFC 9457). A request with a wrong \`Host\`, \`Origin\` or token gets 403 or 401 before that, as JSON with \`error\`. A body
+that a browser sends must have the type \`application/json\`, else the answer is 415; programs may send any type.
+
+Every operation except those of \`server\` may also answer with one of these errors, and its text has the reason and what to do. Any other
+error of vmcp is 500 \`internal_error\`, and the log has its cause.
+
+| Status | Code | Meaning |
+| ------ | ---- | ------- |
+${Object.entries(COMMON_ERRORS)
+  .map(([code, { status, message }]) => `| ${String(status)} | \`${code}\` | ${message} |`)
+  .join('\n')}
 `;
 
 /** Returns the Markdown page of the management API. */

@@ -43,6 +43,34 @@ it('row 96: names its URL, and refuses other pages and host names', async () => 
   expect([listed.status, listed.headers.get('content-type')]).toEqual([200, 'application/json']);
 });
 
+it('answers an expected failure with its reason, a declared status and code, and no stack in the log', async () => {
+  const scope = testScope();
+  const state = await temporaryFolder(scope);
+  await writeFiles(state, { 'groups.json': '{"groups": [' });
+  const { url, api, output } = await startServe(scope, state);
+  const problem = async (method: string, path: string, body?: object) => {
+    const headers = { accept: 'application/problem+json' };
+    const reply = await fetch(`${api}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return (await reply.json()) as Record<string, unknown>;
+  };
+  const { paths } = (await (await fetch(`${url}/api/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+  };
+  const described = (method: string, path: string, status: number) =>
+    paths[`/api/v1beta${path}`]?.[method]?.responses[String(status)]?.description;
+
+  const detail = 'OP_SERVICE_ACCOUNT_TOKEN is not set: set it and start vmcp again';
+  expect(await problem('POST', '/secrets', { provider_type: '1password' })).toMatchObject({ status: 400, detail });
+  expect(described('post', '/secrets', 400)).toContain('`provider_not_ready`');
+  expect(await problem('GET', '/groups')).toMatchObject({
+    status: 500,
+    code: 'state_unusable',
+    detail: expect.stringContaining(`${join(state, 'groups.json')} is damaged`) as string,
+  });
+  expect(described('get', '/groups', 500)).toContain('`state_unusable`');
+  expect(output()).not.toMatch(/\n\s+at |unexpectedly/u);
+});
+
 it('asks every request for a token of the configured issuer', async () => {
   const scope = testScope();
   const issuer = await startIssuer(scope);

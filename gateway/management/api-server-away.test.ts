@@ -42,9 +42,9 @@ async function startApi(baseUrl: string): Promise<ManagementServer['send']> {
   return send;
 }
 
-/** Starts a proxy before an API server that is away. */
-async function startProxy(): Promise<string> {
-  const server = createServer((_, res) => res.writeHead(503).end('no healthy upstream'));
+/** Starts a server in the place of the API server that gives every request this answer. */
+async function startProxy(status = 503, text = 'no healthy upstream'): Promise<string> {
+  const server = createServer((_, res) => res.writeHead(status, { 'content-type': 'application/json' }).end(text));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
@@ -70,5 +70,28 @@ describe('while the API server of the cluster is away', () => {
   it('answers 503 if a proxy answers for it', async () => {
     const send = await startApi(await startProxy());
     expect((await ask(send, ['POST', SECRET, { key: 'a', value: 'b' }])).status).toBe(503);
+  });
+});
+
+describe('while the API server of the cluster refuses requests', () => {
+  const MESSAGE = 'user "vmcp" cannot use this resource';
+
+  it.each([
+    [401, 'Unauthorized'],
+    [403, 'Forbidden'],
+    [404, 'NotFound'],
+    [405, 'MethodNotAllowed'],
+    [409, 'Conflict'],
+    [429, 'TooManyRequests'],
+  ])('with %i, no operation answers 500 and each answer is declared', { timeout: 60_000 }, async (code, reason) => {
+    const status = JSON.stringify({ kind: 'Status', status: 'Failure', code, reason, message: MESSAGE });
+    const send = await startApi(await startProxy(code, status));
+    const answers = await Promise.all(
+      Object.entries(REQUESTS).map(async ([id, request]) => [id, await ask(send, request)] as const),
+    );
+    for (const [id, answer] of answers) {
+      expect([id, answer.status, answer.text]).not.toEqual([id, 500, expect.anything()]);
+      if (answer.status === 503 && (code === 401 || code === 403)) expect([id, answer.text]).toEqual([id, expect.stringContaining('cannot use this resource')]); // oxfmt-ignore
+    }
   });
 });

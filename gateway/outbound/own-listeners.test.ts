@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { createOutbound, type OutboundOptions } from './fetch.ts';
+import type { OutboundError } from './outbound-error.ts';
 import { recordListener } from './own-listeners.ts';
 import type { OutboundPolicy } from './policy.ts';
 import { onEnd, resolver, serve } from './testdata/servers.ts';
@@ -32,7 +33,7 @@ async function send(url: string, method: 'GET' | 'POST' = 'POST', options: Parti
   const limits = { maxBytes: 1_000, timeoutMs: 5_000, followRedirects: 'anywhere' as const };
   return outbound.request({ url, method, ...limits }).then(
     ({ status }) => status,
-    ({ kind }: { kind: string }) => kind,
+    (error: unknown) => (error as OutboundError).kind,
   );
 }
 

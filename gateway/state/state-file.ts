@@ -5,8 +5,8 @@ import { Value } from 'typebox/value';
 
 /** A file of the state cannot be read or does not have its shape. The message names the file. */
 export class StateFileError extends Error {
-  constructor(path: string, what: string, cause?: unknown) {
-    super(`${path} ${what}: restore it from a backup, or delete it to start without its content`, { cause });
+  constructor(path: string, what: string, advice: string, cause?: unknown) {
+    super(`${path} ${what}: ${advice}`, { cause });
     this.name = 'StateFileError';
   }
 }
@@ -60,11 +60,17 @@ export class StateFile<Schema extends TSchema> {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') return this.#empty;
-      throw new StateFileError(this.#path, `cannot be read (${code ?? 'unknown error'})`, error);
+      throw new StateFileError(
+        this.#path,
+        `cannot be read (${code ?? 'unknown error'})`,
+        'check its permissions',
+        error,
+      );
     }
     const document = parsed(text);
     if (Value.Check(this.#schema, document)) return document;
-    throw new StateFileError(this.#path, 'is damaged or comes from another version');
+    const advice = 'restore it from a backup, or delete it to start without its content';
+    throw new StateFileError(this.#path, 'is damaged or comes from another version', advice);
   }
 }
 

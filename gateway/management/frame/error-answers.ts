@@ -7,6 +7,7 @@ import { OperationError, RequestError, type RequestFault } from '../../http/endp
 import { refuseUnread } from '../../http/body/refuse-too-large.ts';
 import { stackOf } from '../../telemetry/log.ts';
 import type { ManagementOperation } from '../operation.ts';
+import { COMMON_ERRORS, commonFailure } from './common-failures.ts';
 import { OperationTimeout } from './time-limit.ts';
 
 /** Error as the client receives it. */
@@ -34,9 +35,9 @@ export function answerError(operation: ManagementOperation, log: Logger) {
       res.destroy();
       return;
     }
-    const declared = declaredAnswer(operation, thrown);
-    if (!declared) logFailure(log, thrown, req, res);
-    sendError(req, res, declared ?? internalError(operation, thrown));
+    const answer = declaredAnswer(operation, thrown) ?? commonAnswer(operation, log, res, thrown);
+    if (!answer) logFailure(log, thrown, req, res);
+    sendError(req, res, answer ?? internalError(operation));
   };
 }
 
@@ -113,21 +114,28 @@ function faultAnswer(fault: RequestFault): Omit<ErrorAnswer, 'isStructured'> {
   }
 }
 
-function internalError({ hasStructuredErrors = false }: ManagementOperation, thrown: unknown): ErrorAnswer {
-  const message = diskAdvice(thrown) ?? 'Internal Server Error';
-  return { status: 500, code: 'internal_error', message, isStructured: hasStructuredErrors };
+function internalError({ hasStructuredErrors = false }: ManagementOperation): ErrorAnswer {
+  return { status: 500, code: 'internal_error', message: 'Internal Server Error', isStructured: hasStructuredErrors };
 }
 
-/** Advice for system errors that the user can mend; the log has the path. */
-const DISK_ADVICE: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk of vmcp is full: free some space, then try again',
-  EDQUOT: 'the disk quota of vmcp is used up: free some space, then try again',
-  EROFS: 'the state folder of vmcp is read-only: make it writable, then try again',
-};
-
-function diskAdvice(thrown: unknown): string | undefined {
-  const { code, cause } = thrown instanceof Error ? (thrown as NodeJS.ErrnoException) : {};
-  return DISK_ADVICE[code ?? ''] ?? (cause === undefined ? undefined : diskAdvice(cause));
+/** Returns the answer to a failure that every operation may meet, and logs it without a stack; undefined for another error. */
+function commonAnswer(
+  operation: ManagementOperation,
+  log: Logger,
+  res: Response,
+  thrown: unknown,
+): ErrorAnswer | undefined {
+  const failure = commonFailure(thrown);
+  if (!failure) return undefined;
+  const { code, message } = failure;
+  const { status } = operation.errors[code] ?? COMMON_ERRORS[code];
+  const problem = thrown instanceof Error ? thrown.message : message;
+  log.warn('request failed', { status, code, problem, path: loggedPath(res.req), request_id: requestIdOf(res) });
+  markLogged(res);
+  const { hasStructuredErrors = false, errors } = operation;
+  const isStructured = hasStructuredErrors || errors[code]?.isStructured === true;
+  // the registry protocol has one code for 500
+  return { status, code: hasStructuredErrors && status === 500 ? 'internal_error' : code, message, isStructured };
 }
 
 /** Logs an error that no operation declares. */

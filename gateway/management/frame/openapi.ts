@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
+import { COMMON_ERRORS } from './common-failures.ts';
 import { STREAM_LIMIT_ERROR } from './error-answers.ts';
 import { TAGS, type ManagementError, type ManagementOperation, type Success } from '../operation.ts';
 
@@ -160,6 +161,16 @@ const REFUSALS: readonly CodedError[] = [
 const ownErrorsOf = ({ errors, hasStructuredErrors: isStructured = false }: ManagementOperation): CodedError[] =>
   Object.entries(errors).map(([code, error]) => ({ isStructured, ...error, code }));
 
+/** Errors of the place where vmcp runs, which operations of `server` do not use. */
+const commonErrorsOf = ({
+  tag,
+  errors,
+  hasStructuredErrors = false,
+}: Omit<ManagementOperation, 'input'>): CodedError[] =>
+  Object.entries(COMMON_ERRORS)
+    .filter(([code, { status }]) => !Object.hasOwn(errors, code) && !(hasStructuredErrors && status === 500))
+    .flatMap(([code, error]) => (tag === 'server' ? [] : [{ code, ...error }]));
+
 function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
   const reads = input.path ?? input.query ?? input.body;
   return [
@@ -168,11 +179,8 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
     ...REFUSALS,
     ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),
     ...(operation.success.hasLines === true ? [STREAM_LIMIT_ERROR] : []),
-    {
-      code: 'internal_error',
-      status: 500,
-      message: 'an error of vmcp, whose log has the cause, or a disk without space',
-    },
+    ...commonErrorsOf(operation),
+    { code: 'internal_error', status: 500, message: 'an error of vmcp, whose log has the cause' },
     { code: 'timeout', status: 504, message: `no result after ${String((operation.timeoutMs ?? 60_000) / 1000)} s` },
   ];
 }

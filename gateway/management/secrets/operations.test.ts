@@ -97,25 +97,36 @@ describe('setup of the secrets provider', () => {
     expect(await setUp('encrypted', '')).toMatchObject({ status: 201 });
   });
 
-  it('answers 500 to a wrong password, logs why, and keeps the old provider', async () => {
+  it('answers 400 to a wrong password with the reason, and keeps the old provider', async () => {
     const { stateDir } = await withSecret({ env: { VMCP_SECRETS_PASSWORD: 'right' } });
     const api = await startApi({ stateDir, env: {} });
-    expect(await api.setUp('encrypted', CANARY)).toMatchObject({ status: 500, text: 'Internal Server Error\n' });
-    expect(api.output.join('\n')).toContain(`${join(stateDir, 'secrets_encrypted')} cannot be decrypted`);
+    const { status, text } = await api.setUp('encrypted', CANARY);
+    expect([status, text]).toEqual([400, expect.stringContaining(`${join(stateDir, 'secrets_encrypted')} cannot be decrypted`)]); // oxfmt-ignore
     expect(await api.send('GET', '/secrets/default')).toMatchObject({ json: { provider_type: 'encrypted' } });
   });
 
-  it('answers 500 without a token of 1Password', async () => {
-    const { setUp, output } = await startApi();
-    expect(await setUp('1password')).toMatchObject({ status: 500 });
-    expect(output.join('\n')).toContain('OP_SERVICE_ACCOUNT_TOKEN is not set');
+  it('answers 400 without a token of 1Password, with the reason and without a stack in the log', async () => {
+    const { setUp, send, output, stateDir } = await startApi();
+    const reason = 'OP_SERVICE_ACCOUNT_TOKEN is not set: set it and start vmcp again';
+    expect(await setUp('1password')).toMatchObject({ status: 400, text: `${reason}\n` });
+    writeFileSync(join(stateDir, 'secrets-provider.json'), '{"provider_type": "1password"}');
+    expect(await send('GET', KEYS)).toMatchObject({ status: 503, text: `${reason}\n` });
+    expect(output.join('\n')).not.toMatch(/^\s+at /mu);
+  });
+
+  it('answers 503 when 1Password refuses the token', async () => {
+    const connectOnePassword = (): Promise<never> => Promise.reject(new Error(TOKEN));
+    const { setUp, output } = await startApi({ env: { OP_SERVICE_ACCOUNT_TOKEN: TOKEN }, connectOnePassword });
+    const text = '1Password refuses the request: check OP_SERVICE_ACCOUNT_TOKEN and the network\n';
+    expect(await setUp('1password')).toMatchObject({ status: 503, text });
+    expect(output.join('\n')).not.toContain(TOKEN);
   });
 
   it.each(['secrets_encrypted', 'secrets-provider.json'])('answers 500 when %s cannot be written', async (file) => {
-    const { setUp, stateDir, output } = await startApi();
+    const { setUp, stateDir } = await startApi();
     mkdirSync(join(stateDir, file));
-    expect(await setUp('encrypted')).toMatchObject({ status: 500 });
-    expect(output.join('\n')).toContain(`${join(stateDir, file)} cannot be read (EISDIR)`);
+    const { status, text } = await setUp('encrypted');
+    expect([status, text]).toEqual([500, expect.stringContaining(`${join(stateDir, file)} cannot be read (EISDIR)`)]);
   });
 
   it('keeps the choice across a restart', async () => {
@@ -280,7 +291,7 @@ describe('operations on secrets', () => {
   });
 
   it('answer 500 when the file is damaged, and leave it as it is', async () => {
-    const { send, stateDir, output } = await withSecret();
+    const { send, stateDir } = await withSecret();
     const path = join(stateDir, 'secrets_encrypted');
     writeFileSync(path, 'damaged');
     for (const request of [
@@ -289,10 +300,9 @@ describe('operations on secrets', () => {
       send('PUT', `${KEYS}/github`, { value: CANARY }),
       send('DELETE', `${KEYS}/github`),
     ]) {
-      expect(await request).toMatchObject({ status: 500, text: 'Internal Server Error\n' });
+      expect(await request).toMatchObject({ status: 500, text: `${path} is damaged: restore it from a backup\n` });
     }
     expect(readFileSync(path, 'utf8')).toBe('damaged');
-    expect(output.join('\n')).toContain(`${path} is damaged: restore it from a backup`);
   });
 });
 

@@ -174,6 +174,7 @@ export class Secrets implements SecretReader {
     const active = this.#providers.get(type);
     if (active) return active;
     throw new SecretsFailure(
+      'broken',
       `there is no secrets provider "${type}": correct VMCP_SECRETS_PROVIDER, or set up a provider`,
     );
   }

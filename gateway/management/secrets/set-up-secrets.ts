@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
 import { API_BASE, defineManagementOperation } from '../operation.ts';
 import { ProviderName } from './secret-shapes.ts';
+import { SecretsFailure } from './secrets-failure.ts';
 
 export const setUpSecrets = defineManagementOperation({
   id: 'setUpSecrets',
@@ -9,8 +11,7 @@ export const setUpSecrets = defineManagementOperation({
   path: `${API_BASE}/secrets`,
   tag: 'secrets',
   summary: 'Set up or reconfigure the secrets provider',
-  description:
-    'The provider is tested first. If the test fails, the answer is 500, the log has the reason, and nothing changes.',
+  description: 'The provider is tested first. If the test fails, the answer has the reason, and nothing changes.',
   input: {
     body: Type.Object({
       provider_type: ProviderName,
@@ -37,10 +38,17 @@ export const setUpSecrets = defineManagementOperation({
       status: 400,
       message: 'the password differs from the one in the environment of vmcp: leave it out, or change the environment',
     },
+    provider_not_ready: {
+      status: 400,
+      message: 'the provider cannot be used with the password, or with the environment of vmcp',
+    },
     ...CLUSTER_UNAVAILABLE,
   },
   run: async ({ secrets }, { body: { provider_type, password } }) => ({
     provider_type,
-    message: await secrets.setUp(provider_type, password),
+    message: await secrets.setUp(provider_type, password).catch((error: unknown) => {
+      const isOfSettings = error instanceof SecretsFailure && error.kind === 'settings';
+      throw isOfSettings ? new OperationError('provider_not_ready', error.message) : error;
+    }),
   }),
 });

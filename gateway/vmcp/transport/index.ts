@@ -50,9 +50,8 @@ export const createTransports =
       case 'sse':
         return onOpen(() => {
           const { url, headers, headerFiles, policy, caFile } = httpOptions(backend);
-          const trust = { caFile, log: shared.log };
-          const timeoutMs = shared.initTimeoutMs;
-          const connect = guardedConnector(policy, { ...trust, configuredUrl: url, timeoutMs });
+          const { log, initTimeoutMs: timeoutMs } = shared;
+          const connect = guardedConnector(policy, { caFile, configuredUrl: url, log, timeoutMs });
           const dispatcher = withHeaderFiles(new Agent({ allowH2: false, connect }), headerFiles);
           const transport = sseTransport({ ...shared, url, headers, dispatcher, maxMessageBytes: MAX_REPLY_BYTES });
           return { ...transport, close: () => transport.close().then(() => dispatcher.destroy()) };

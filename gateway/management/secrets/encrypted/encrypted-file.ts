@@ -48,6 +48,7 @@ export class EncryptedFile {
       const code = systemCode(error);
       if (code === undefined) throw error;
       throw new SecretsFailure(
+        'broken',
         `${this.path} cannot be changed (${code}): check the disk and the permissions of its folder`,
         error,
       );
@@ -59,7 +60,7 @@ export class EncryptedFile {
     const bytes = await this.#bytes();
     if (bytes === undefined) return 'absent';
     const envelope = parseEnvelope(bytes);
-    if ('problem' in envelope) throw new SecretsFailure(`${this.path} ${envelope.problem}`);
+    if ('problem' in envelope) throw new SecretsFailure('broken', `${this.path} ${envelope.problem}`);
     const secrets = openEnvelope(envelope, await this.#keys.keyOf(password, envelope.derivation));
     return secrets && { secrets, derivation: envelope.derivation };
   }
@@ -69,7 +70,8 @@ export class EncryptedFile {
     const derivation = known?.kind === 'scrypt' ? known : this.#newDerivation();
     const key = await this.#keys.keyOf(password, derivation);
     const bytes = sealEnvelope(secrets, derivation, key, randomBytes(NONCE_BYTES));
-    if (bytes === undefined) throw new SecretsFailure(`${this.path} cannot hold more than 32 MiB: delete some secrets`);
+    if (bytes === undefined)
+      throw new SecretsFailure('broken', `${this.path} cannot hold more than 32 MiB: delete some secrets`);
     await writeDurably(this.path, bytes);
   }
 
@@ -80,14 +82,17 @@ export class EncryptedFile {
   async #bytes(): Promise<Buffer | undefined> {
     try {
       if ((await stat(this.path)).size > MAX_FILE_BYTES) {
-        throw new SecretsFailure(`${this.path} is longer than a file of secrets can be: restore it from a backup`);
+        throw new SecretsFailure(
+          'broken',
+          `${this.path} is longer than a file of secrets can be: restore it from a backup`,
+        );
       }
       return await readFile(this.path);
     } catch (error) {
       const code = systemCode(error);
       if (code === 'ENOENT') return undefined;
       if (code === undefined) throw error;
-      throw new SecretsFailure(`${this.path} cannot be read (${code}): check its permissions`);
+      throw new SecretsFailure('broken', `${this.path} cannot be read (${code}): check its permissions`);
     }
   }
 }

@@ -38,6 +38,7 @@ export class FileLock {
       if (performance.now() > deadline) {
         const holder = String(attempt.holder.pid);
         throw new SecretsFailure(
+          'unavailable',
           `the lock ${this.#path} is held by process ${holder}: wait until it is done, or stop it`,
         );
       }

@@ -66,6 +66,7 @@ function secretOf(resolved: Resolved | undefined): string | undefined {
   if (content) return content.secret;
   if (error && NOT_FOUND.has(error.type)) return undefined;
   throw new SecretsFailure(
+    'settings',
     `1Password cannot resolve a reference (${error?.type ?? 'no answer'}): correct the reference`,
   );
 }
@@ -90,6 +91,9 @@ export async function loadSdk(name: string = '@1password/sdk'): Promise<OnePassw
   try {
     return (await import(name)) as OnePasswordSdk;
   } catch {
-    throw new SecretsFailure(`the package ${name} is not installed: run "npm install ${name}" in the folder of vmcp`);
+    throw new SecretsFailure(
+      'settings',
+      `the package ${name} is not installed: run "npm install ${name}" in the folder of vmcp`,
+    );
   }
 }

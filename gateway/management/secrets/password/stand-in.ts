@@ -12,10 +12,13 @@ export async function standInPassword(env: Environment): Promise<string | undefi
   if (!path) return undefined;
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new SecretsFailure(`VMCP_SECRETS_PASSWORD_FILE: ${path} cannot be read (${code}): correct the path`);
+    throw new SecretsFailure(
+      'settings',
+      `VMCP_SECRETS_PASSWORD_FILE: ${path} cannot be read (${code}): correct the path`,
+    );
   });
   const content = text.replace(/\r?\n$/u, '');
   if (content === '')
-    throw new SecretsFailure(`VMCP_SECRETS_PASSWORD_FILE: ${path} is empty: write the password to it`);
+    throw new SecretsFailure('settings', `VMCP_SECRETS_PASSWORD_FILE: ${path} is empty: write the password to it`);
   return content;
 }

@@ -116,7 +116,10 @@ const bytesOf = (data: Readonly<Record<string, string>>): number =>
 const failureOf = (error: unknown): unknown =>
   unavailableOf(error) ??
   (error instanceof ApiError
-    ? new SecretsFailure(`the Secret ${MANAGED_SECRET} cannot be used: ${error.message}`)
+    ? new SecretsFailure(
+        'unavailable',
+        `the Secret ${MANAGED_SECRET} cannot be used (${error.message}): check the rights of vmcp`,
+      )
     : error);
 
 /** Provider outside of a cluster, which works for no secret. */
@@ -127,6 +130,7 @@ class NoCluster implements SecretsProvider {
 
   async get(): Promise<string | undefined> {
     throw new SecretsFailure(
+      'unavailable',
       'the secrets provider cluster needs vmcp serve with "workloads": "kubernetes": set up another provider',
     );
   }

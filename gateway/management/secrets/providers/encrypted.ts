@@ -133,7 +133,7 @@ class EncryptedProvider implements SecretsProvider {
   async #open(password: string): Promise<Opened> {
     const opened = await this.#file.open(password);
     if (opened === 'absent')
-      throw new SecretsFailure(`${this.#file.path} is missing: restore it, or set up the provider again`);
+      throw new SecretsFailure('broken', `${this.#file.path} is missing: restore it, or set up the provider again`);
     if (opened === undefined) throw this.#notOpened();
     return opened;
   }
@@ -142,6 +142,7 @@ class EncryptedProvider implements SecretsProvider {
     const password = (await standInPassword(this.#env)) ?? (await this.#keyring.read());
     if (password === undefined) {
       throw new SecretsFailure(
+        'settings',
         'the keyring has no password for the secrets: set up the provider again with the password of the file',
       );
     }
@@ -150,6 +151,7 @@ class EncryptedProvider implements SecretsProvider {
 
   #notOpened(): SecretsFailure {
     return new SecretsFailure(
+      'settings',
       `${this.#file.path} cannot be decrypted: the password is wrong, or the file is damaged; set up the provider again with the right password, or restore the file`,
     );
   }

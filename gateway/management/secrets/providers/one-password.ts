@@ -45,14 +45,19 @@ class OnePasswordProvider implements SecretsProvider {
     } catch (error) {
       this.#connection = undefined;
       if (error instanceof SecretsFailure) throw error;
-      throw new SecretsFailure('1Password refuses the request: check OP_SERVICE_ACCOUNT_TOKEN and the network');
+      throw new SecretsFailure(
+        'unavailable',
+        '1Password refuses the request: check OP_SERVICE_ACCOUNT_TOKEN and the network',
+      );
     }
   }
 
   async #open(): Promise<OnePassword> {
     const token = this.#env['OP_SERVICE_ACCOUNT_TOKEN'];
-    if (!token) throw new SecretsFailure('OP_SERVICE_ACCOUNT_TOKEN is not set: set it and start vmcp again');
-    const late = (): SecretsFailure => new SecretsFailure('1Password does not answer within 5 s: check the network');
+    if (!token)
+      throw new SecretsFailure('settings', 'OP_SERVICE_ACCOUNT_TOKEN is not set: set it and start vmcp again');
+    const late = (): SecretsFailure =>
+      new SecretsFailure('unavailable', '1Password does not answer within 5 s: check the network');
     return withinTime(CONNECT_TIMEOUT_MS, () => this.#connect(token), late);
   }
 }

@@ -150,7 +150,7 @@ export class ClusterWorkloads implements Workloads {
   async logs(name: string, options: LogOptions): Promise<readonly string[]> {
     const object = await this.#require(name);
     // A remote server writes its output elsewhere.
-    return object.kind === 'MCPServer' ? asOperation(() => this.#logs.read(object, options)) : [];
+    return object.kind === 'MCPServer' ? this.#logs.read(object, options) : [];
   }
 
   async follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
