@@ -1,5 +1,4 @@
-import { COMMON_ERRORS } from '../gateway/management/frame/common-failures.ts';
-import { operationsByTag, type DescribedOperation } from '../gateway/management/frame/openapi.ts';
+import { operationsByTag, SHARED_ERRORS, type DescribedOperation } from '../gateway/management/frame/openapi.ts';
 import type { ManagementOperation } from '../gateway/management/operation.ts';
 import { fieldTable, HEADER } from './reference.ts';
 
@@ -18,9 +17,7 @@ error of vmcp is 500 \`internal_error\`, and the log has its cause.
 
 | Status | Code | Meaning |
 | ------ | ---- | ------- |
-${Object.entries(COMMON_ERRORS)
-  .map(([code, { status, message }]) => `| ${String(status)} | \`${code}\` | ${message} |`)
-  .join('\n')}
+${SHARED_ERRORS.map(({ code, status, message }) => `| ${String(status)} | \`${code}\` | ${message} |`).join('\n')}
 `;
 
 /** Returns the Markdown page of the management API. */

@@ -161,15 +161,21 @@ const REFUSALS: readonly CodedError[] = [
 const ownErrorsOf = ({ errors, hasStructuredErrors: isStructured = false }: ManagementOperation): CodedError[] =>
   Object.entries(errors).map(([code, error]) => ({ isStructured, ...error, code }));
 
-/** Errors of the place where vmcp runs, which operations of `server` do not use. */
-const commonErrorsOf = ({
+/** Errors of the place where vmcp runs, of all operations except those of `server`. */
+export const SHARED_ERRORS: readonly CodedError[] = Object.entries(COMMON_ERRORS).map(([code, error]) => ({
+  code,
+  ...error,
+}));
+
+/** The registry protocol has one code for 500. */
+const sharedErrorsOf = ({
   tag,
   errors,
   hasStructuredErrors = false,
 }: Omit<ManagementOperation, 'input'>): CodedError[] =>
-  Object.entries(COMMON_ERRORS)
-    .filter(([code, { status }]) => !Object.hasOwn(errors, code) && !(hasStructuredErrors && status === 500))
-    .flatMap(([code, error]) => (tag === 'server' ? [] : [{ code, ...error }]));
+  SHARED_ERRORS.filter(
+    ({ code, status }) => tag !== 'server' && !Object.hasOwn(errors, code) && !(hasStructuredErrors && status === 500),
+  );
 
 function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
   const reads = input.path ?? input.query ?? input.body;
@@ -179,7 +185,7 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
     ...REFUSALS,
     ...(input.body ? [{ code: 'body_too_large', status: 413, message: 'the body is longer than 1 MiB' }] : []),
     ...(operation.success.hasLines === true ? [STREAM_LIMIT_ERROR] : []),
-    ...commonErrorsOf(operation),
+    ...sharedErrorsOf(operation),
     { code: 'internal_error', status: 500, message: 'an error of vmcp, whose log has the cause' },
     { code: 'timeout', status: 504, message: `no result after ${String((operation.timeoutMs ?? 60_000) / 1000)} s` },
   ];
