@@ -3,8 +3,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResultSchema, type Progress } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
+import { readRunning } from '../../local/running.ts';
 import { VERSION } from '../version.ts';
 import { BrowserLogin, type LoginPlace } from './browser-login.ts';
+import { guardedFetch } from './guarded-fetch.ts';
 
 /** A tool as listed, with all of its members. */
 export interface Tool extends JsonObject {
@@ -30,13 +32,14 @@ const MAX_PAGES = 1_000;
 
 /** Opens a session with this token, or with the stored login; without either the user logs in if the server asks. */
 export async function openSession(url: string, token: string | undefined, place: LoginPlace): Promise<McpSession> {
+  const options = { fetch: guardedFetch(url, readRunning(place.stateDir)?.managementUrl) };
   if (token !== undefined) {
     const headers = { authorization: `Bearer ${token}` };
-    return connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+    return connect(new StreamableHTTPClientTransport(new URL(url), { ...options, requestInit: { headers } }));
   }
   const login = await BrowserLogin.open(url, place);
   const transport = (): StreamableHTTPClientTransport =>
-    new StreamableHTTPClientTransport(new URL(url), { authProvider: login });
+    new StreamableHTTPClientTransport(new URL(url), { ...options, authProvider: login });
   const first = transport();
   try {
     return await connect(first);
