@@ -16,10 +16,10 @@ export interface Beside<T> {
   readonly grownMb: number;
 }
 
-/** Calls `tools` in turn until `work` is done. */
+/** Calls `tools` in turn until `work` is done: each of the sessions at a time, or a single one three times. */
 export async function measureBeside<T>(
   pid: number,
-  session: RawSession,
+  sessions: RawSession | readonly RawSession[],
   tools: readonly string[],
   work: () => Promise<T>,
 ): Promise<Beside<T>> {
@@ -29,7 +29,7 @@ export async function measureBeside<T>(
   const before = usage(pid)?.rssMb ?? 0;
   let peak = before;
   const sampler = setInterval(() => (peak = Math.max(peak, usage(pid)?.rssMb ?? 0)), SAMPLE_MS);
-  const worker = async (start: number): Promise<void> => {
+  const worker = async (session: RawSession, start: number): Promise<void> => {
     for (let turn = start; !done; turn += 1) {
       const tool = tools[turn % tools.length] ?? '';
       const began = performance.now();
@@ -38,7 +38,8 @@ export async function measureBeside<T>(
       if (!text.endsWith('healthy')) wrong.push(text);
     }
   };
-  const workers = Promise.all(Array.from({ length: WORKERS }, (_, start) => worker(start)));
+  const all = Array.isArray(sessions) ? sessions : Array.from({ length: WORKERS }, () => sessions as RawSession);
+  const workers = Promise.all(all.map(worker));
   try {
     const value = await work();
     done = true;

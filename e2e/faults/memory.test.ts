@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,11 +7,11 @@ import { expect, it } from 'vitest';
 import { usage } from '../bench/usage.ts';
 import { openSession } from '../harness/clients/raw.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
-import { eventually } from '../harness/poll.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
-import { startVmcp, type Vmcp } from '../harness/vmcp.ts';
+import { startVmcp } from '../harness/vmcp.ts';
 import { measureBeside } from './healthy-load.ts';
 import { startMcpServer } from './mcp-server.ts';
+import { LIMIT_MB, limitMemory } from './memory-limit.ts';
 
 /** `ATTACK_SECONDS=120` runs the long version, which also checks the latency of healthy calls. */
 const SECONDS = Number(process.env['ATTACK_SECONDS'] ?? 5);
@@ -20,28 +19,6 @@ const IS_LONG = SECONDS >= 60;
 const CLIENTS = 50;
 /** A session has room for 256 long URIs: with fewer clients the first one is full in seconds. */
 const SUBSCRIBERS = IS_LONG ? CLIENTS : 8;
-/** Memory limit of a gateway pod. */
-const LIMIT_MB = 768;
-const CGROUPS = '/sys/fs/cgroup/memory';
-
-/** Makes the kernel kill the process above the limit if cgroup v1 is writable; otherwise the test only measures. */
-function limitMemory(scope: Scope, { pid, stop }: Vmcp): void {
-  const folder = `${CGROUPS}/vmcp-memory-${String(pid)}`;
-  if (!existsSync(`${CGROUPS}/memory.limit_in_bytes`)) return;
-  try {
-    mkdirSync(folder);
-    writeFileSync(`${folder}/memory.limit_in_bytes`, String(LIMIT_MB * 1024 * 1024));
-    writeFileSync(`${folder}/cgroup.procs`, String(pid));
-  } catch {
-    return;
-  }
-  scope.defer(async () => {
-    await stop();
-    await eventually('the group is empty', () => readFileSync(`${folder}/cgroup.procs`, 'utf8') === '');
-    rmdirSync(folder);
-  });
-}
-
 async function startAttacker(scope: Scope) {
   const child = spawn(process.execPath, [new URL('memory-attacker.ts', import.meta.url).pathname], {
     stdio: ['pipe', 'pipe', 'inherit'],
