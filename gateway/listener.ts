@@ -93,15 +93,8 @@ export async function listen(
   };
   const connections = new ClientConnections(server, handle, { most: maxConnections, onClosed: onRefused, addresses });
   server.timeout = unreadMs;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(new ListenError(host, port, error));
-    });
-    server.listen({ host, port, backlog: 1024 }, resolve);
-  });
+  const { ip, port: boundPort } = await bind(server, host, port);
   recordListener(server, servesMcp ? 'mcp' : 'internal');
-  const bound = server.address();
-  const { address: ip, port: boundPort } = typeof bound === 'object' && bound ? bound : { address: host, port };
   return {
     host,
     port: boundPort,
@@ -123,6 +116,18 @@ export async function listen(
         resolve();
       }),
   };
+}
+
+/** Returns the bound address. Rejects with `ListenError`. */
+async function bind(server: Server, host: string, port: number): Promise<{ ip: string; port: number }> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => {
+      reject(new ListenError(host, port, error));
+    });
+    server.listen({ host, port, backlog: 1024 }, resolve);
+  });
+  const bound = server.address();
+  return typeof bound === 'object' && bound ? { ip: bound.address, port: bound.port } : { ip: host, port };
 }
 
 /**

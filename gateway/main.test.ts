@@ -1,4 +1,4 @@
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { PassThrough } from 'node:stream';
@@ -262,6 +262,27 @@ describe('a backend that sends a request before its channel is open', () => {
     await start(spec([{ name: 'a', transport: 'sse', url }]));
     await expect.poll(() => answered).toMatchObject([{ error: { code: -32601 } }]);
   });
+});
+
+it('answers clients of the management API that return while it stops, and ends their connections', async () => {
+  const { gateway } = await start();
+  const agent = new Agent({ keepAlive: true });
+  const connectionOf = (): Promise<string | undefined> =>
+    new Promise((resolve, reject) => {
+      request(`${gateway.managementUrl}/status`, { agent }, (res) => {
+        res.resume().on('end', () => {
+          resolve(res.headers.connection);
+        });
+      })
+        .on('error', reject)
+        .end();
+    });
+  expect(await connectionOf()).toBe('keep-alive');
+  const stopped = gateway.stop();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(await connectionOf()).toBe('close');
+  await stopped;
+  agent.destroy();
 });
 
 describe('the public listener', () => {
