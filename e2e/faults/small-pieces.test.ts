@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { heldBytes } from '../../gateway/bytes/testdata/held-bytes.ts';
 import { usage } from '../bench/usage.ts';
+import { startGatewayOver } from '../harness/authenticated-gateway.ts';
+import type { Issuer } from '../harness/issuer.ts';
 import { MCP_HEADERS, openSession, textOf } from '../harness/clients/raw.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
@@ -110,4 +115,26 @@ it.each([
   const after = await callLarge();
   process.stdout.write(`${JSON.stringify({ kind, alone, beside, after })}\n`);
   for (const ms of [...beside, after]) expect(ms).toBeLessThan(3_000 + 10 * alone);
+});
+
+it('row 88: does not read bodies while their tokens are validated, and bounds what Node.js reads ahead', async () => {
+  const scope = testScope();
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  scope.defer(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const issuer = `http://127.0.0.1:${String((silent.address() as AddressInfo).port)}`;
+  const { url } = await startGatewayOver(scope, { backends: [], issuer: { url: issuer } as Issuer });
+  const attacker = await startAttacker(scope);
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { iss: issuer, aud: 'vmcp', sub: 'x', exp: Math.floor(Date.now() / 1_000) + 600 };
+  const token = `${part({ alg: 'RS256', kid: 'k' })}.${part(claims)}.${'A'.repeat(342)}`;
+  const before = heldBytes();
+  await attacker.attack('form', 20, url, { ...MCP_HEADERS, authorization: `Bearer ${token}` });
+  await sleep(500);
+  const held = (heldBytes() - before) / MIB;
+  process.stdout.write(`${JSON.stringify({ kind: 'pending', held })}\n`);
+  expect(held).toBeLessThan(20);
 });
