@@ -43,5 +43,5 @@ export function setCookie(
   { maxAgeSeconds, ...rules }: CookieRules & { readonly maxAgeSeconds: number },
 ): void {
   const flags = `Path=/; Max-Age=${String(maxAgeSeconds)}; HttpOnly; SameSite=Lax${isSecure(rules) ? '; Secure' : ''}`;
-  res.appendHeader('Set-Cookie', `${name}=${value}; ${flags}`);
+  res.append('Set-Cookie', `${name}=${value}; ${flags}`);
 }
