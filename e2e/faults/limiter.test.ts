@@ -169,3 +169,16 @@ describe('row 87: memory grows no faster than the bytes of requests', () => {
     expect(faults).toEqual([]);
   });
 });
+
+/** Processor time of a call of 8 MiB without a policy, on a slow machine. */
+const MOST_CALL_MS = 600;
+
+it('row 84: a call of 8 MiB with 900,000 names takes no more time under a policy that reads one of them', async () => {
+  const arguments_ = `{${Array.from({ length: 900_000 }, (_, index) => `"${index.toString(36)}":1`).join(',')}}`;
+  const call = mcpEndpoints(user, 'files_whoami').find(({ name }) => name === 'tools/call (arguments)');
+  if (!call) throw new Error('tools/call is not registered');
+  const shape: Shape = { name: 'arguments', part: 'json', text: () => arguments_ };
+  const { ms = Infinity, statuses = [] } = (await costOf(call, [shape], LARGE)) ?? {};
+  expect(statuses).toEqual([403]);
+  expect(ms).toBeLessThan(MOST_CALL_MS);
+});

@@ -93,7 +93,7 @@ function keepHighest(
     .sort((left, right) => order.indexOf(left.backend) - order.indexOf(right.backend));
   const backends = new Set(contenders.map((tool) => tool.backend));
   if (ranked.length > 0)
-    return keepFirst([...ranked, ...contenders.filter((tool) => !ranked.includes(tool))], warnings);
+    return keepFirst([...ranked, ...contenders.filter((tool) => !order.includes(tool.backend))], warnings);
   if (backends.size === 1) return keepFirst(contenders, warnings);
   const owners = [...backends].map(quote).join(', ');
   for (const { backend, advertised } of contenders) {
