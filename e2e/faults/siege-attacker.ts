@@ -1,6 +1,6 @@
 /**
- * Attacks processor time, memory and connections of a gateway in all ways at once, with 50 clients. Prints the port of a hostile
- * backend, begins with the line `<origin> <token> <seconds>` on stdin, and prints the number of steps of each attack at the end.
+ * Attacks processor time, memory and connections of a gateway in all ways at once. Prints the port of a hostile backend, begins with
+ * the line `<origin> <token> <seconds> <share of the clients>` on stdin, and prints the number of steps of each attack at the end.
  */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -129,7 +129,7 @@ async function names(target: Target): Promise<void> {
 
 type Attack = (target: Target, address: string, round: number, held: Socket[]) => Promise<void>;
 
-/** Attacks, with the number of their clients. */
+/** Attacks, with the number of their clients: 50 in all. */
 const ATTACKS: Readonly<Record<string, readonly [clients: number, attack: Attack]>> = {
   forms: [8, form],
   pieces: [16, pieces],
@@ -181,13 +181,13 @@ async function serve(): Promise<number> {
 
 process.stdout.write(`${String(await serve())}\n`);
 const [line] = (await once(createInterface({ input: process.stdin }), 'line')) as [string];
-const [origin = '', token = '', seconds = ''] = line.split(' ');
+const [origin = '', token = '', seconds = '', share = ''] = line.split(' ');
 const session = await openSession(`${origin}/mcp`, undefined, { authorization: `Bearer ${token}` });
 const target: Target = { port: Number(new URL(origin).port), token, session };
 const deadline = performance.now() + Number(seconds) * 1_000;
 const steps: Record<string, number> = {};
 const clients = Object.entries(ATTACKS).flatMap(([kind, [count, attack]], at) =>
-  Array.from({ length: count }, async (_, index) => {
+  Array.from({ length: Math.ceil(count * Number(share)) }, async (_, index) => {
     const held: Socket[] = [];
     for (let round = 0; performance.now() < deadline; round += 1) {
       await attack(target, `127.0.${String(at + 1)}.${String(index + 1)}`, round, held);
@@ -195,5 +195,5 @@ const clients = Object.entries(ATTACKS).flatMap(([kind, [count, attack]], at) =>
     }
   }),
 );
-await Promise.race([Promise.all(clients), sleep(Number(seconds) * 1_000 + 15_000)]);
+await Promise.race([Promise.all(clients), sleep(Number(seconds) * 1_000 + 3_000)]);
 process.stdout.write(`${JSON.stringify(steps)}\n`, () => process.exit(0));

@@ -138,10 +138,10 @@ describe.concurrent('at the limit of connections', () => {
 
   it('row 94: one address holds at most a quarter of the connections without a request', async (context) => {
     const { expect } = context;
-    const { open } = await serve(context, { maxConnections: 400 });
+    const { open } = await serve(context, { maxConnections: 1_200 });
     const honest = await open('', '127.0.0.2');
     const silent: Client[] = [];
-    for (let count = 0; count < 110; count += 1) silent.push(await open(''));
+    for (let count = 0; count < 310; count += 1) silent.push(await open(''));
     await expect.poll(() => silent.map((one) => one.isClosed()).lastIndexOf(true)).toBe(9);
     expect(honest.isClosed()).toBe(false);
   });

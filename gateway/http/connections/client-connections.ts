@@ -26,9 +26,12 @@ export const headTimes = (headMs = HEAD_MS): { headersTimeout: number; connectio
 const PROBES = new Set(['/health', '/ping', '/readyz', '/healthz', '/metrics', '/status']);
 /** Share of the connections that is kept for new ones, while all others are in use. */
 const RESERVED_SHARE = 1 / 16;
-/** Share of the connections that one address may hold without a request, unless these are few. */
+/**
+ * Share of the connections that one address may hold without a request, unless these are few: a program may open some hundred at
+ * once, whose requests the gateway reads later.
+ */
 const SILENT_SHARE = 1 / 4;
-const FEW = 64;
+const FEW = 256;
 /** Time after the stop request, and after the last response of a connection, for which its client may return. */
 const RETURN_MS = 2_000;
 /** Time for which requests wait until the server has stopped to listen: most clients think less between two requests. */

@@ -5,7 +5,7 @@ import { isOwnOrigin, isSameOriginRequest } from '../../http/own-origin.ts';
 import { classifyHost } from '../../outbound/address-class.ts';
 import { answer, forward } from './forward.ts';
 import { join } from './relay/join.ts';
-import { TooManyConnections } from './relay/sockets.ts';
+import { ConnectionLimitError } from './relay/sockets.ts';
 
 export interface IngressOptions {
   /** Connects to the server. */
@@ -66,7 +66,7 @@ async function serve(
   try {
     forward(request, response, await connect(), { path: request.url ?? '/' });
   } catch (error) {
-    if (error instanceof TooManyConnections) answer(response, 503, error.message);
+    if (error instanceof ConnectionLimitError) answer(response, 503, error.message);
     else answer(response, 502, 'the server does not listen on its port');
   }
 }

@@ -11,7 +11,7 @@ export interface RelaySockets {
   /** Resolves when the relay has ended. */
   readonly lost: Promise<void>;
   /**
-   * Connects to a port in the isolated network. Rejects when nothing listens there, and with `TooManyConnections` while
+   * Connects to a port in the isolated network. Rejects when nothing listens there, and with `ConnectionLimitError` while
    * `MAX_CONNECTIONS` are open.
    */
   connect(port: number): Promise<Socket>;
@@ -19,8 +19,8 @@ export interface RelaySockets {
 }
 
 /** The server has as many connections as vmcp opens to it. */
-export class TooManyConnections extends Error {
-  override readonly name = 'TooManyConnections';
+export class ConnectionLimitError extends Error {
+  override readonly name = 'ConnectionLimitError';
 }
 
 const ANSWER_TIMEOUT_MS = 15_000;
@@ -94,7 +94,7 @@ function createIdle() {
   };
   const take = async (): Promise<Socket> => {
     if (all.size - sockets.length + waiting.length >= MAX_CONNECTIONS)
-      throw new TooManyConnections(`the container has ${String(MAX_CONNECTIONS)} connections: try again later`);
+      throw new ConnectionLimitError(`the container has ${String(MAX_CONNECTIONS)} connections: try again later`);
     return sockets.shift() ?? next(waiting);
   };
   const close = (): void => {
