@@ -65,3 +65,15 @@ describe('ByteCollector', () => {
     expect(held).toBeLessThan(2.2 * bytes + 100_000);
   });
 });
+
+it('takes parts of pieces like views of them, short and long', () => {
+  const piece = Buffer.from(Array.from({ length: 5_000 }, (_, index) => index % 251));
+  const [parts, views] = [new ByteCollector(), new ByteCollector()];
+  for (let from = 0; from < piece.length; from += 7) {
+    const to = Math.min(from + (from % 3 === 0 ? 5 : 700), piece.length);
+    parts.pushPart(piece, from, to);
+    views.push(piece.subarray(from, to));
+  }
+  expect(parts.length).toBe(views.length);
+  expect(parts.take().equals(views.take())).toBe(true);
+});

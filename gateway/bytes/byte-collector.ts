@@ -1,5 +1,7 @@
 /** Length from which a piece stays as it is: its object is small beside it. A shorter one is copied behind the others. */
 const KEPT_BYTES = 4 * 1024;
+/** Length up to which bytes are copied one by one: a call of the native copy takes longer. */
+const SHORT_BYTES = 32;
 /** Memory for short pieces: as much as there are bytes already, within these limits. */
 const ROOM_BYTES = { least: 512, most: 64 * 1024 };
 
@@ -21,6 +23,17 @@ export class ByteCollector {
 
   get length(): number {
     return this.#length;
+  }
+
+  /** Adds the bytes of `piece` from `from` to `to`. Short ones cost no view of them. */
+  pushPart(piece: Buffer, from: number, to: number): void {
+    const last = this.#last;
+    if (!last || to - from > SHORT_BYTES || to - from > last.length - this.#used) {
+      this.push(piece.subarray(from, to));
+      return;
+    }
+    for (let at = from; at < to; at += 1) last[this.#used++] = piece[at] as number;
+    this.#length += to - from;
   }
 
   push(piece: Buffer): void {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 const TURN_MS = 1;
 /** Most time that one turn pays for: while the event loop is busy, large bodies are read more slowly. */
-const LONGEST_TURN_MS = 2;
+const LONGEST_TURN_MS = 1;
 
 /** Cost of the read that comes before the first turn of a body: of one read of a connection at most. */
 const FREE_COST = 64 * 1024;

@@ -160,3 +160,11 @@ describe('createSseParser', () => {
     ).toHaveLength(100);
   });
 });
+
+it('counts the lines since the last event, so that a stream without any is read in turns', () => {
+  const parser = createSseParser(() => undefined, 1_000);
+  parser.push(Buffer.from(': ping\n\n\ndata: 1\n'));
+  expect(parser.lines()).toBe(4);
+  parser.push(Buffer.from('\ndata: 2\n'));
+  expect(parser.lines()).toBe(1);
+});

@@ -25,6 +25,8 @@ export interface SseParser {
   push(chunk: Buffer): void;
   /** Returns the number of bytes of the incomplete block. */
   pending(): number;
+  /** Returns the number of lines since the last reported block. */
+  lines(): number;
 }
 
 const LF = 0x0a;
@@ -41,36 +43,45 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Parses `text/event-stream` bytes, cut anywhere into chunks. @see WHATWG HTML section 9.2.6 */
 export function createSseParser(onEvent: (event: SseEvent) => void, maxEventBytes: number): SseParser {
-  const blocks = createBlocks(onEvent);
+  const blocks = createBlocks((event) => {
+    lines = 0;
+    onEvent(event);
+  });
   const unfinished = new ByteCollector();
   let firstLine = true;
   let skipLineFeed = false;
+  let lines = 0;
 
   const guardSize = (more: number) => {
     if (blocks.bytes() + unfinished.length + more <= maxEventBytes) return;
     throw new BackendError({ kind: 'too_large', detail: `an event is larger than ${maxEventBytes} bytes` });
   };
-  const endLine = (tail: Buffer) => {
-    guardSize(tail.length);
-    let line = tail;
+  /** Ends a line of which the last bytes are those of `chunk` between `from` and `to`. */
+  const endLine = (chunk: Buffer, from: number, to: number) => {
+    guardSize(to - from);
+    lines += 1;
     if (unfinished.length > 0) {
-      unfinished.push(tail);
-      line = unfinished.take();
-    }
-    if (firstLine && line.subarray(0, 3).equals(BYTE_ORDER_MARK)) line = line.subarray(3);
+      unfinished.pushPart(chunk, from, to);
+      const line = unfinished.take();
+      readLine(line, 0, line.length);
+    } else readLine(chunk, from, to);
+  };
+  const readLine = (chunk: Buffer, from: number, to: number) => {
+    const isMarked = firstLine && chunk.subarray(from, Math.min(from + 3, to)).equals(BYTE_ORDER_MARK);
     firstLine = false;
-    blocks.line(line);
+    blocks.line(chunk, isMarked ? from + 3 : from, to);
   };
 
   return {
     pending: () => blocks.bytes() + unfinished.length,
+    lines: () => lines,
     push(chunk) {
       let at = 0;
       if (skipLineFeed && chunk[0] === LF) at = 1;
       if (chunk.length > 0) skipLineFeed = false;
       const ends = lineEnds(chunk);
       for (let end = ends.next(at); end !== -1; end = ends.next(at)) {
-        endLine(chunk.subarray(at, end));
+        endLine(chunk, at, end);
         at = end + 1;
         if (chunk[end] !== CR) continue;
         if (at === chunk.length) skipLineFeed = true;
@@ -93,11 +104,20 @@ function lineEnds(chunk: Buffer) {
     /** Returns the offset of the first CR or LF at or after `from`; -1 for none. */
     next(from: number): number {
       if (cr !== -1 && cr < from) cr = chunk.indexOf(CR, from);
-      if (lf !== -1 && lf < from) lf = chunk.indexOf(LF, from);
+      if (lf !== -1 && lf < from) lf = nextLineFeed(chunk, from);
       if (cr === -1) return lf;
       return lf === -1 ? cr : Math.min(cr, lf);
     },
   };
+}
+
+/** Length up to which a line is searched here: a call of the native search takes longer. */
+const SHORT_LINE_BYTES = 16;
+
+function nextLineFeed(chunk: Buffer, from: number): number {
+  const end = Math.min(from + SHORT_LINE_BYTES, chunk.length);
+  for (let at = from; at < end; at += 1) if (chunk[at] === LF) return at;
+  return chunk.indexOf(LF, end);
 }
 
 interface Block {
@@ -135,14 +155,14 @@ function createBlocks(onEvent: (event: SseEvent) => void) {
     const report = { event: event === '' ? 'message' : event, data, id: lastId };
     onEvent(retry === undefined ? report : { ...report, retry });
   };
-  const addData = (value: Buffer) => {
-    if (block.bytes === 0) block.line = value;
+  const addData = (chunk: Buffer, from: number, to: number) => {
+    if (block.bytes === 0) block.line = chunk.subarray(from, to);
     else {
       const lines = collected();
-      lines.push(LINE_FEED);
-      lines.push(value);
+      lines.pushPart(LINE_FEED, 0, 1);
+      lines.pushPart(chunk, from, to);
     }
-    block.bytes += value.length + 1;
+    block.bytes += to - from + 1;
     block.changed = true;
   };
   const collected = (): ByteCollector => {
@@ -152,8 +172,7 @@ function createBlocks(onEvent: (event: SseEvent) => void) {
     return lines;
   };
   const field = (name: string, value: Buffer) => {
-    if (name === 'data') addData(value);
-    else if (value.length > LONGEST_TEXT_BYTES) guardText(name);
+    if (value.length > LONGEST_TEXT_BYTES) guardText(name);
     else if (name === 'event') {
       block.event = value.toString('utf8');
     } else if (name === 'id' && !value.includes(0)) {
@@ -171,17 +190,36 @@ function createBlocks(onEvent: (event: SseEvent) => void) {
     releaseChunk(): void {
       if (block.line) collected();
     },
-    line(line: Buffer): void {
-      if (line.length === 0) {
+    /** Reads the line between `from` and `to`. */
+    line(chunk: Buffer, from: number, to: number): void {
+      if (from === to) {
         dispatch();
         return;
       }
-      const colon = line.indexOf(COLON);
-      if (colon === -1) field(line.toString('latin1', 0, LONGEST_NAME + 1), NOTHING);
-      else if (colon > 0 && colon <= LONGEST_NAME)
-        field(line.toString('latin1', 0, colon), line.subarray(line[colon + 1] === SPACE ? colon + 2 : colon + 1));
+      const nameEnd = endOfName(chunk, from, to);
+      if (nameEnd === from || nameEnd === -1) return; // a comment, or no field
+      const isBare = nameEnd === to;
+      const start = isBare ? to : nameEnd + (chunk[nameEnd + 1] === SPACE && nameEnd + 1 < to ? 2 : 1);
+      if (isData(chunk, from, nameEnd)) addData(chunk, start, to);
+      else field(chunk.toString('latin1', from, nameEnd), chunk.subarray(start, to));
     },
   };
+}
+
+/** Returns the end of the name of a field, which is the whole line without a colon; -1 for a longer name than any field has. */
+function endOfName(chunk: Buffer, from: number, to: number): number {
+  const end = Math.min(to, from + LONGEST_NAME + 1);
+  for (let at = from; at < end; at += 1) if (chunk[at] === COLON) return at;
+  return to - from <= LONGEST_NAME ? to : -1;
+}
+
+const DATA = Buffer.from('data');
+
+/** Returns true for the name `data`. */
+function isData(chunk: Buffer, from: number, to: number): boolean {
+  if (to - from !== DATA.length) return false;
+  for (let at = 0; at < DATA.length; at += 1) if (chunk[from + at] !== DATA[at]) return false;
+  return true;
 }
 
 function guardText(name: string): void {

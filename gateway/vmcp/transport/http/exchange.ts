@@ -25,6 +25,10 @@ import { createSseParser, type SseParser } from '../sse-parser.ts';
 const STREAM_ABOVE_BYTES = 256 * 1024;
 /** Pieces of them are joined up to this length: whoever keeps or sends them pays more for a piece than for its bytes. */
 const FORWARDED_BYTES = 16 * 1024;
+/** Time that a line of an event takes, as that of so many bytes. */
+const LINE_COST = 64;
+/** Lines without an event above which a stream is read in turns. */
+const MOST_LINES_AT_ONCE = 10_000;
 
 /**
  * One POST to a streamable HTTP backend and its reply: JSON, or a stream of events that ends with the reply. The sink
@@ -41,6 +45,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #retryAfter: string | undefined;
   readonly #pieces = new ByteCollector();
   #received = 0;
+  /** Cost of the reply at its last turn. */
+  #costBefore = 0;
   #expected = -1;
   #events: SseParser | undefined;
   /** Present once an event has arrived. */
@@ -147,7 +153,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     try {
       if (this.#events) {
         this.#events.push(chunk);
-        if (this.#collecting(this.#events.pending())) this.#takeTurns(controller);
+        const isLong = this.#collecting(this.#events.pending());
+        if (isLong || this.#events.lines() > MOST_LINES_AT_ONCE) this.#takeTurns(controller);
       } else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
       else {
         this.#pieces.push(chunk);
@@ -261,7 +268,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   /** Reads one piece per turn of the event loop: a fast socket must not block all other calls. */
   #takeTurns(controller: Dispatcher.DispatchController): void {
     controller.pause();
-    if (!this.#paused) inLaterTurn(this.#received, onTurn, this);
+    const cost = this.#received + (this.#events?.lines() ?? 0) * LINE_COST;
+    if (!this.#paused) inLaterTurn(cost, cost - this.#costBefore, onTurn, this);
+    this.#costBefore = cost;
   }
 
   #onJson(body: Buffer): void {

@@ -34,11 +34,16 @@ export function createLongReplyPace(read: () => EventLoopUtilization = () => per
 
 /** Length above which a reply is paced. */
 const LONG_BYTES = 4 * 1024 * 1024;
+/** Length of a piece: one read of the connection. */
+const PIECE_BYTES = 64 * 1024;
 const pace = createLongReplyPace();
 
-/** Calls `turn(subject)` in a later turn of the event loop; after a pause when `received` bytes make a long reply. */
-export function inLaterTurn<T>(received: number, turn: (subject: T) => void, subject: T): void {
-  const pauseMs = received < LONG_BYTES ? 0 : pace.pauseMs();
+/**
+ * Calls `turn(subject)` in a later turn of the event loop: for a long reply after a pause, which is longer after a piece that took
+ * more time. Both are given as the bytes that take as long to read. @param cost of the reply so far
+ */
+export function inLaterTurn<T>(cost: number, pieceCost: number, turn: (subject: T) => void, subject: T): void {
+  const pauseMs = cost < LONG_BYTES ? 0 : pace.pauseMs() * Math.max(1, Math.round(pieceCost / PIECE_BYTES));
   if (pauseMs === 0) setImmediate(turn, subject);
   else setTimeout(turn, pauseMs, subject);
 }
