@@ -251,9 +251,11 @@ function endWith(res: ServerResponse, previous: ServerResponse | undefined): boo
 function onAnswered(this: ServerResponse): void {
   const connection = connectionOf(this.req.socket);
   if (connection.res !== this) return; // a pipelined request runs
-  if (isFarAhead(this.req, connection)) connection.socket.destroySoon();
+  const { socket, readBefore, bodyBytes } = connection;
+  const read = socket.bytesRead;
+  if (isFarAhead(read - readBefore, this.req, bodyBytes)) socket.destroySoon();
   connection.res = undefined;
   connection.since = performance.now();
-  connection.readBefore = connection.socket.bytesRead;
+  connection.readBefore = read;
   connection.isCounted = false;
 }

@@ -37,16 +37,15 @@ export function overweight(connections: Iterable<ClientConnection>): ClientConne
 }
 
 /**
- * Returns true if the client has sent much more than `req`: its bytes could no longer be told from those of later requests. No known
- * client sends a request before it has the response to the one before. Pure.
+ * Returns true if the client has sent much more than `req`, of `sent` bytes: these could no longer be told from those of later
+ * requests. No known client sends a request before it has the response to the one before. Pure.
  */
-export const isFarAhead = (req: IncomingMessage, { socket, readBefore, bodyBytes }: ClientConnection): boolean => {
-  const read = socket.bytesRead - readBefore;
-  if (read <= MOST_AHEAD) return false;
+export function isFarAhead(sent: number, req: IncomingMessage, bodyBytes: number): boolean {
+  if (sent <= MOST_AHEAD) return false;
   const head = req.rawHeaders.reduce((bytes, text) => bytes + text.length + 2, (req.url ?? '').length);
   const body = Math.max(Number(req.headers['content-length'] ?? 0), bodyBytes * (1 + FRAMING_SHARE));
-  return read - head - body > MOST_AHEAD;
-};
+  return sent - head - body > MOST_AHEAD;
+}
 
 /** Bytes of the chunks of a body beside those of the body, as a share of these: clients send chunks of 100 bytes or more. */
 const FRAMING_SHARE = 1 / 8;
