@@ -206,8 +206,7 @@ export class ClientConnections {
   }
 
   #closeOverweight(): void {
-    const closed = [...overweight(this.#silent), ...overweight(this.#used)];
-    for (const connection of closed) this.#close(connection);
+    for (const connection of overweight(this.#silent, this.#used)) this.#close(connection);
   }
 
   #closeFirst(connections: Iterable<ClientConnection>): void {

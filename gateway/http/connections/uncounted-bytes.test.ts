@@ -62,6 +62,13 @@ it.each([
   expect(refused()).toBeLessThanOrEqual(CLIENTS);
 });
 
+it('row 117: counts connections with a request and without one together', async () => {
+  const { openMany } = await serve();
+  const heads = await openMany(`POST / HTTP/1.1\r\nHost: x\r\nx-long: ${LONG}`, 600);
+  const forms = await openMany(`POST /form HTTP/1.1\r\n${HEAD}\r\n${LONG}`, 600);
+  await expect.poll(() => openOf(heads) + openOf(forms)).toBeLessThanOrEqual((48 * KIB) / 60);
+});
+
 it('keeps connections whose bodies a budget counts', async () => {
   const { openMany } = await serve();
   const many = await openMany(`POST /call HTTP/1.1\r\n${HEAD}\r\n${LONG}`, 1_000);

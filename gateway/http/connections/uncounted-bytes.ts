@@ -4,7 +4,7 @@ import type { ClientConnection } from './client-connection.ts';
 const KIB = 1024;
 /** Most bytes of requests that no budget counts, from all clients of a listener together. */
 const MOST_BYTES = 48 * KIB * KIB;
-/** Most of them that one connection holds: a head, or the unread part of a body. */
+/** Most bytes that a connection holds: a head, or the unread part of a body. */
 const MOST_OF_ONE = 128 * KIB;
 /** A connection with fewer stays open: requests without a body are shorter. */
 const FEW_BYTES = 8 * KIB;
@@ -13,17 +13,20 @@ const MOST_AHEAD = 16 * KIB;
 
 /**
  * Returns the connections to close because clients hold too much memory with heads and bodies that they do not complete, or that nobody
- * reads yet: Node.js keeps up to 64 KiB of a head, and as much of a body. The oldest are first: other requests take some ms. Pure.
+ * reads yet: Node.js keeps up to 64 KiB of a head, and as much of a body. The connections that have done nothing for
+ * the longest time come first: other requests take some ms. Pure.
  */
-export function overweight(connections: Iterable<ClientConnection>): ClientConnection[] {
+export function overweight(...groups: readonly Iterable<ClientConnection>[]): ClientConnection[] {
   const heavy: { readonly connection: ClientConnection; readonly bytes: number }[] = [];
   let total = 0;
-  for (const connection of connections) {
-    if (connection.isCounted) continue;
-    const bytes = Math.min(connection.socket.bytesRead - connection.readBefore, MOST_OF_ONE);
-    if (bytes < FEW_BYTES) continue;
-    total += bytes;
-    heavy.push({ connection, bytes });
+  for (const group of groups) {
+    for (const connection of group) {
+      if (connection.isCounted) continue;
+      const bytes = Math.min(connection.socket.bytesRead - connection.readBefore, MOST_OF_ONE);
+      if (bytes < FEW_BYTES) continue;
+      total += bytes;
+      heavy.push({ connection, bytes });
+    }
   }
   const closed: ClientConnection[] = [];
   if (total <= MOST_BYTES) return closed;
