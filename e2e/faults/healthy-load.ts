@@ -16,7 +16,7 @@ export interface Beside<T> {
   readonly grownMb: number;
 }
 
-/** Calls `tools` in turn until `work` is done: each of the sessions at a time, or a single one three times. */
+/** Calls `tools` in turn until `work` is done: with a worker for each session, or with three workers for a single session. */
 export async function measureBeside<T>(
   pid: number,
   sessions: RawSession | readonly RawSession[],

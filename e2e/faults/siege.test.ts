@@ -1,7 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { constants, setPriority } from 'node:os';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { usage } from '../bench/usage.ts';
@@ -13,6 +9,7 @@ import { testScope, type Scope } from '../harness/scope.ts';
 import { startVmcp } from '../harness/vmcp.ts';
 import { OAuthClient } from '../scenarios/auth-server/oauth-client.ts';
 import { answerJson, startLyingProvider } from '../scenarios/threats/lying-provider.ts';
+import { startAttacker } from './attacker.ts';
 import { measureBeside } from './healthy-load.ts';
 import { startMcpServer } from './mcp-server.ts';
 import { LIMIT_MB, limitMemory } from './memory-limit.ts';
@@ -28,25 +25,6 @@ const HEALTHY_CLIENTS = 10;
 const PROBE_EVERY_MS = 1_000;
 /** A probe of Kubernetes that has no answer after 5 s has failed; three in a row restart the pod. */
 const PROBE_TIMEOUT_MS = IS_LONG ? 5_000 : 20_000;
-
-/** Starts the attacker with low priority: it stands for other machines, which take no time of the processor from the gateway. */
-async function startAttacker(scope: Scope) {
-  const child = spawn(process.execPath, [new URL('siege-attacker.ts', import.meta.url).pathname], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  scope.defer(() => void child.kill('SIGKILL'));
-  if (IS_LONG) setPriority(child.pid ?? 0, constants.priority.PRIORITY_LOW);
-  const lines = createInterface({ input: child.stdout });
-  const next = async (): Promise<string> => String((await once(lines, 'line'))[0]);
-  const port = await next();
-  return {
-    url: `http://127.0.0.1:${port}/mcp`,
-    attack: async (origin: string, token: string): Promise<unknown> => {
-      child.stdin.write(`${origin} ${token} ${String(SECONDS)} ${String(SHARE)}\n`);
-      return JSON.parse(await next());
-    },
-  };
-}
 
 /** Starts a gateway with logins, a policy that reads an argument, a good and a hostile backend. */
 async function startBesieged(scope: Scope, backends: { readonly good: string; readonly bad: string }) {
@@ -107,7 +85,10 @@ it(
   'serves ten clients and every probe while others attack its processor time, memory and connections',
   async () => {
     const scope = testScope();
-    const [attacker, good] = [await startAttacker(scope), await startMcpServer(scope, 'good')];
+    const [attacker, good] = [
+      await startAttacker(scope, new URL('siege-attacker.ts', import.meta.url), IS_LONG),
+      await startMcpServer(scope, 'good'),
+    ];
     const { vmcp, issuer, logIn } = await startBesieged(scope, { good: good.url, bad: attacker.url });
     limitMemory(scope, vmcp);
     const [honest, hostile] = [await logIn('ann'), await logIn('eve')];
@@ -119,7 +100,9 @@ it(
     const alone = await measureBeside(vmcp.pid, sessions, ['good_tool'], () => sleep(SECONDS * 200));
     const startMb = usage(vmcp.pid)?.rssMb ?? 0;
     const [endPublic, endManagement] = [probe(`${issuer}/health`), probe(`${vmcp.management}/metrics`)];
-    const beside = await measureBeside(vmcp.pid, sessions, ['good_tool'], () => attacker.attack(issuer, hostile));
+    const beside = await measureBeside(vmcp.pid, sessions, ['good_tool'], async (): Promise<unknown> =>
+      JSON.parse(await attacker.order(`${issuer} ${hostile} ${String(SECONDS)} ${String(SHARE)}`)),
+    );
     const probes = { health: endPublic(), metrics: endManagement() };
     const figures = { seconds: SECONDS, startMb, peakMb: startMb + beside.grownMb, probes, calls: beside.calls };
     const latency = { aloneP99: alone.p99Ms, besideP99: beside.p99Ms };

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { heldBytes } from '../../gateway/bytes/testdata/held-bytes.ts';
@@ -13,30 +11,13 @@ import { MCP_HEADERS, openSession, textOf } from '../harness/clients/raw.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { startVmcp } from '../harness/vmcp.ts';
+import { startAttacker } from './attacker.ts';
 import { startMcpServer } from './mcp-server.ts';
 
 const MIB = 1024 * 1024;
 
-async function startAttacker(scope: Scope) {
-  const child = spawn(process.execPath, [new URL('small-pieces.ts', import.meta.url).pathname], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  scope.defer(() => void child.kill('SIGKILL'));
-  const lines = createInterface({ input: child.stdout });
-  const next = async (): Promise<string> => String((await once(lines, 'line'))[0]);
-  const port = await next();
-  return {
-    url: `http://127.0.0.1:${port}/mcp`,
-    attack: async (name: string, connections: number, url: string, headers: object): Promise<void> => {
-      child.stdin.write(`${name}\t${String(connections)}\t${url}\t${JSON.stringify(headers)}\n`);
-      await next();
-    },
-    leave: async (): Promise<void> => {
-      child.stdin.write('leave\n');
-      await next();
-    },
-  };
-}
+const orderOf = (attack: string, connections: number, url: string, headers: object): string =>
+  [attack, String(connections), url, JSON.stringify(headers)].join('\t');
 
 /** Returns the most resident memory of a process while `work` runs, beyond that at its begin, in MiB. */
 async function growth(pid: number, work: () => Promise<unknown>): Promise<number> {
@@ -51,7 +32,10 @@ async function growth(pid: number, work: () => Promise<unknown>): Promise<number
 
 /** A gateway with a backend of the attacker and a good one, which is warm: its first calls are done. */
 async function startGateway(scope: Scope) {
-  const [attacker, good] = [await startAttacker(scope), await startMcpServer(scope, 'good')];
+  const [attacker, good] = [
+    await startAttacker(scope, new URL('small-pieces.ts', import.meta.url)),
+    await startMcpServer(scope, 'good'),
+  ];
   const vmcp = await startVmcp(scope, { files: gatewayOver([entry('bad', attacker.url), entry('good', good.url)]) });
   const session = await openSession(vmcp.url);
   scope.defer(() => {
@@ -70,7 +54,7 @@ it.each([
     const scope = testScope();
     const { vmcp, attacker, session } = await startGateway(scope);
     const grown = await growth(vmcp.pid, async () => {
-      await attacker.attack(kind, connections, vmcp.url, session.headers);
+      await attacker.order(orderOf(kind, connections, vmcp.url, session.headers));
       // the attacker has sent everything when the gateway has not read it yet; a call waits for a part of that
       for (let call = 0; call < 20; call += 1) {
         expect(textOf(await session.call('good_tool', { text: 'healthy' }))).toContain('healthy');
@@ -109,9 +93,9 @@ it.each([
     return performance.now() - start;
   };
   const alone = await callLarge();
-  await attacker.attack(kind, 300, vmcp.url, { ...MCP_HEADERS, 'mcp-protocol-version': '2026-07-28' });
+  await attacker.order(orderOf(kind, 300, vmcp.url, { ...MCP_HEADERS, 'mcp-protocol-version': '2026-07-28' }));
   const beside = [await callLarge(), await callLarge()];
-  await attacker.leave();
+  await attacker.order('leave');
   const after = await callLarge();
   process.stdout.write(`${JSON.stringify({ kind, alone, beside, after })}\n`);
   for (const ms of [...beside, after]) expect(ms).toBeLessThan(3_000 + 10 * alone);
@@ -127,12 +111,12 @@ it('row 88: does not read bodies while their tokens are validated, and bounds wh
   });
   const issuer = `http://127.0.0.1:${String((silent.address() as AddressInfo).port)}`;
   const { url } = await startGatewayOver(scope, { backends: [], issuer: { url: issuer } as Issuer });
-  const attacker = await startAttacker(scope);
+  const attacker = await startAttacker(scope, new URL('small-pieces.ts', import.meta.url));
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { iss: issuer, aud: 'vmcp', sub: 'x', exp: Math.floor(Date.now() / 1_000) + 600 };
   const token = `${part({ alg: 'RS256', kid: 'k' })}.${part(claims)}.${'A'.repeat(342)}`;
   const before = heldBytes();
-  await attacker.attack('form', 20, url, { ...MCP_HEADERS, authorization: `Bearer ${token}` });
+  await attacker.order(orderOf('form', 20, url, { ...MCP_HEADERS, authorization: `Bearer ${token}` }));
   await sleep(500);
   const held = (heldBytes() - before) / MIB;
   process.stdout.write(`${JSON.stringify({ kind: 'pending', held })}\n`);
