@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { startIssuer, type Issuer } from '../../harness/issuer.ts';
 import { startBackends, type BackendSet } from '../contenders.ts';
 import { writeConfig, type Authentication } from '../gateway.ts';
@@ -11,6 +12,8 @@ const BACKENDS = 3;
 const TOOLS = 10;
 const USERS = 32;
 const FLOOR = 0.8;
+/** Path in a checkout: the script of another checkout runs the gateway of that checkout. */
+const SERVER = 'e2e/bench/servers/gateway-with-tokens.ts';
 
 /** Authentication at both boundaries in a workload. */
 interface Kind {
@@ -57,7 +60,7 @@ async function startContender(
   { authentication, tokens }: { readonly authentication?: Authentication; readonly tokens: readonly string[] },
 ): Promise<Started> {
   const file = writeConfig(bench.folder, backends, authentication);
-  const { child, ports } = await startServer('servers/gateway-with-tokens.ts', ['--config', file]);
+  const { child, ports } = await startServer(join(bench.root, SERVER), ['--config', file]);
   const port = ports[0] ?? 0;
   const url = `http://127.0.0.1:${String(port)}/mcp`;
   const token = tokens.at(-1);
