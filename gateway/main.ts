@@ -364,9 +364,10 @@ export class Gateway {
 
   /** Serves a workload on a listener of its own. Rejects with `ListenError` and `BoundaryImpossible`. */
   async #serveWorkload({ config, host, port, ...request }: ServeRequest): Promise<Served> {
-    const { version, upstreamTokens } = this.#options;
+    const { version, upstreamTokens, management } = this.#options;
     const { log, launcher, readSecret, launchState, authenticator } = request;
-    const spec = { config, host, port, local: true };
+    const stateDir = management.api && join(management.api.stateDir, 'workload-auth-servers', config.name ?? '');
+    const spec = { config, host, port, local: true, ...(stateDir !== undefined && { stateDir }) };
     const server = await this.#startServer(spec, {
       log,
       authenticator,

@@ -87,7 +87,7 @@ export const openAudit = (
 
 /** Loaded only where a configuration asks for it. Rejects with `BoundaryImpossible`. */
 export async function openAuthServer(
-  config: GatewayConfig,
+  { config, stateDir }: { readonly config: GatewayConfig; readonly stateDir?: string | undefined },
   { log, strategies, env, refusals, onAuthServerEvent, observeUpstream }: PublicServerDeps,
   gate: Pick<CurrentGate, 'onLoginEnded' | 'audit'>,
 ): Promise<AuthServer | undefined> {
@@ -108,6 +108,7 @@ export async function openAuthServer(
     onLoginEnded: (tsid: string) => {
       gate.onLoginEnded(tsid);
     },
+    stateDir,
     log: child,
   };
   return Server.open(config, deps).catch(impossible);

@@ -38,6 +38,8 @@ export interface ServerSpec {
   readonly port: number;
   /** True on a developer's machine: requests must name a loopback host, `host` or an allowed host. */
   readonly local?: boolean;
+  /** Folder for generated keys, logins and clients of its authorization server; without it they end with the process. */
+  readonly stateDir?: string;
 }
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -71,7 +73,7 @@ export class PublicServer {
       clientUrl: () => undefined,
       audit: await openAudit(spec.config, deps),
     };
-    gate.authServer.current = await openAuthServer(spec.config, deps, gate).catch(async (error: unknown) => {
+    gate.authServer.current = await openAuthServer(spec, deps, gate).catch(async (error: unknown) => {
       await gate.audit.close();
       throw error;
     });
@@ -242,7 +244,8 @@ export class PublicServer {
     const { authServer, boundary } = this.#gate;
     const present = authServer.current;
     const stays = present !== undefined && config.embedded_auth_server_config !== undefined;
-    const next = stays ? present : await openAuthServer(config, this.#deps, this.#gate);
+    const { stateDir } = this.spec;
+    const next = stays ? present : await openAuthServer({ config, stateDir }, this.#deps, this.#gate);
     let judge: Boundary | undefined;
     try {
       if (newRules) judge = this.#newBoundary(config, next);

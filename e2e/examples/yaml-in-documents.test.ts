@@ -48,9 +48,5 @@ it('the example of delegation is valid', async () => {
   ];
   await writeFiles(cwd, { 'all.yaml': files.join('---\n') });
   const { code, stdout, stderr } = await vmcpResult(testScope(), ['validate', 'all.yaml'], { cwd });
-  expect([code, stdout, stderr]).toEqual([
-    0,
-    'ok: 1 VirtualMCPServer, 0 backends\n',
-    expect.stringContaining('[EphemeralKeys]'),
-  ]);
+  expect([code, stdout, stderr]).toEqual([0, 'ok: 1 VirtualMCPServer, 0 backends\n', '']);
 });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
@@ -14,10 +15,11 @@ import type { EmitEvent } from './events.ts';
 import { oauthErrors } from './http/oauth-errors.ts';
 import { clientAddresses } from '../http/addresses/client-address.ts';
 import { HmacSecrets } from './keys/hmac-secrets.ts';
+import { generatedKey } from './keys/generated-keys.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';
 import { openUpstreams } from './open-upstreams.ts';
-import { settingsOf } from './read-settings.ts';
+import { providerIdentities, settingsOf } from './read-settings.ts';
 import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
 import { registrationStore } from './sessions/registration-store.ts';
 import { createSessions } from './sessions/sessions.ts';
@@ -43,6 +45,8 @@ export interface AuthServerDeps {
   readonly observeUpstream: ObserveUpstream;
   /** Called when a request to this process has ended a login. Its access tokens are invalid from then on. */
   readonly onLoginEnded: (tsid: string) => void;
+  /** Folder in which generated keys and the records of a store in memory outlive the process; without it they end with it. */
+  readonly stateDir?: string | undefined;
   readonly log: Logger;
 }
 
@@ -53,8 +57,8 @@ interface Foundation {
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly secrets: HmacSecrets;
-  /** Secrets that the store seals with. The store keeps this object when the secrets are replaced. */
-  readonly sealing: { current: HmacSecrets };
+  /** Secrets that the store seals with, and the configuration. The store keeps this object when they are replaced. */
+  readonly inForce: { secrets: HmacSecrets; config: Config };
 }
 
 interface Generation {
@@ -104,7 +108,8 @@ export class AuthServer {
       throw error;
     }
     this.#foundation = foundation;
-    foundation.sealing.current = foundation.secrets;
+    foundation.inForce.secrets = foundation.secrets;
+    foundation.inForce.config = configOf(config);
     this.#retire(async () => {
       await closeGeneration(old);
       await closeUnless(former, foundation);
@@ -181,31 +186,43 @@ async function openFoundation(
   deps: AuthServerDeps,
   former?: Foundation & { readonly config: Config },
 ): Promise<Foundation> {
-  const { log, now, env } = deps;
+  const { log, now, env, stateDir } = deps;
   const { storage = {} } = config;
-  const kept = (member: 'storage' | 'signing_key_config' | 'hmac_secret_files'): Foundation | undefined =>
+  const kept = (member: 'signing_key_config' | 'hmac_secret_files'): Foundation | undefined =>
     isDeepStrictEqual(former?.config[member], config[member]) ? former : undefined;
-  const keys =
-    kept('signing_key_config')?.keys ??
-    new SigningKeys({ files: signingKeyFiles(config.signing_key_config).files, log });
-  const secrets = kept('hmac_secret_files')?.secrets ?? new HmacSecrets({ files: config.hmac_secret_files ?? [], log });
+  const keys = kept('signing_key_config')?.keys ?? new SigningKeys({ files: signingFilesOf(config, deps), log });
+  const secrets = kept('hmac_secret_files')?.secrets ?? new HmacSecrets({ files: secretFilesOf(config, deps), log });
   if (storeFacts(storage.type).survivesRestart && (keys.ephemeral || secrets.ephemeral))
     log.warn(
       'the store outlives the generated keys of this process and other processes cannot read its records: configure keys',
     );
-  const present = kept('storage');
-  if (present) return { store: present.store, sealing: present.sealing, keys, secrets };
-  const sealing = { current: secrets };
+  if (former && isDeepStrictEqual(storeOf(former.config), storeOf(config)))
+    return { store: former.store, inForce: former.inForce, keys, secrets };
+  const inForce = { secrets, config };
   const store = await createStore(storage, {
     now,
     log,
     env,
-    secrets: () => sealing.current.ring(),
+    secrets: () => inForce.secrets.ring(),
     keyPrefix: `vmcp:auth:{${vmcp.namespace ?? 'default'}:${vmcp.store_name ?? name ?? 'vmcp'}}:`,
+    ...(stateDir !== undefined && {
+      records: { file: join(stateDir, 'records'), providers: () => providerIdentities(inForce.config) },
+    }),
   });
   await waitForStore(store, log);
-  return { store, sealing, keys, secrets };
+  return { store, inForce, keys, secrets };
 }
+
+const signingFilesOf = ({ signing_key_config: configured }: Config, { stateDir, log }: AuthServerDeps) =>
+  configured === undefined && stateDir !== undefined
+    ? [generatedKey('signing', stateDir, log)]
+    : signingKeyFiles(configured).files;
+
+const secretFilesOf = ({ hmac_secret_files: configured = [] }: Config, { stateDir, log }: AuthServerDeps) =>
+  configured.length === 0 && stateDir !== undefined ? [generatedKey('hmac', stateDir, log)] : configured;
+
+/** Returns the settings of the store itself: the limit of clients is read with each registration. */
+const storeOf = ({ storage: { max_dcr_clients: _, ...own } = {} }: Config): object => own;
 
 /** Waits for the store, so that the first requests find it. A store that is down does not prevent the start. */
 async function waitForStore(store: Store, log: Logger): Promise<void> {

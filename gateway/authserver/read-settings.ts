@@ -64,6 +64,20 @@ export function settingsOf({
 export const providerNames = ({ upstreams = [] }: EmbeddedAuthServerConfig): string[] =>
   upstreams.map(({ name }) => name ?? UNNAMED);
 
+/** Returns a text for each provider, by its name, that differs when the name stands for other users. */
+export const providerIdentities = (config: EmbeddedAuthServerConfig): Readonly<Record<string, string>> => {
+  const names = providerNames(config);
+  return Object.fromEntries(
+    (config.upstreams ?? []).map(({ oidc_config: oidc, oauth2_config: oauth2 }, index) => [
+      names[index] ?? UNNAMED,
+      JSON.stringify([
+        [oidc?.issuer_url, oidc?.subject_claim, oidc?.userinfo_override],
+        [oauth2?.token_endpoint, oauth2?.identity_from_token, oauth2?.userinfo],
+      ]),
+    ]),
+  );
+};
+
 /** Returns the allowed values of `resource`, without repetitions. The default is the virtual server of this configuration. */
 export function audiencesOf(
   { allowed_audiences: audiences = [] }: EmbeddedAuthServerConfig,

@@ -11,6 +11,8 @@ export interface State {
   readonly portsFile: string;
   /** For `openPortBook` of the workload runner. */
   readonly workloadPortsFile: string;
+  /** Returns the folder for keys, logins and clients of the authorization server of a virtual server, `namespace/name`. */
+  authServerDir(server: string): string;
   /** Releases the lock. Idempotent. */
   close(): void;
 }
@@ -65,6 +67,7 @@ function lockState(dir: string): State {
     dir,
     portsFile: join(dir, 'ports.json'),
     workloadPortsFile: join(dir, 'workload-ports.json'),
+    authServerDir: (server) => join(dir, 'auth-servers', encodeURIComponent(server)),
     close: lock.release,
   };
 }

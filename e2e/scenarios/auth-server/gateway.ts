@@ -33,10 +33,10 @@ export async function startAuthServer(
   return { issuer, url, around, vmcp, files };
 }
 
-/** Stops the process and starts another one with the same files. */
-export async function restart(scope: Scope, gateway: Gateway): Promise<Gateway> {
+/** Stops the process and starts another one with the same files and the same state folder. */
+export async function restart(scope: Scope, gateway: Gateway, more: StartOptions = {}): Promise<Gateway> {
   await gateway.vmcp.stop();
   const { port, state } = gateway.vmcp;
-  const vmcp = await startVmcp(scope, { files: gateway.files, port, state });
+  const vmcp = await startVmcp(scope, { files: gateway.files, port, state, ...more });
   return { ...gateway, vmcp };
 }

@@ -38,10 +38,12 @@ export function signingKeyOf(pem: string): SigningKey {
   return { kid, alg, privateKey, publicJwk: { ...publicJwk, kid, alg, use: 'sig' } };
 }
 
-/** Creates a key that ends with the process. */
-export const newSigningKey = (): SigningKey => {
+export const newSigningKey = (): SigningKey => signingKeyOf(newSigningPem());
+
+/** Creates a key in PEM. */
+export const newSigningPem = (): string => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return signingKeyOf(privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
+  return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 };
 
 function privateKeyOf(pem: string): KeyObject {

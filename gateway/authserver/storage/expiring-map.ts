@@ -1,5 +1,8 @@
 const SWEEP_EVERY_MS = 300_000;
 
+/** Key, value and expiry of an entry, in ms on the clock of the map. */
+export type Entry<Value> = readonly [key: string, value: Value, until: number];
+
 interface Item<Value> {
   readonly value: Value;
   /** ms on the clock of the map. */
@@ -83,6 +86,18 @@ export class ExpiringMap<Value> {
       const item = this.#live(key);
       if (item) yield item.value;
     }
+  }
+
+  /** Returns the entries that have not expired, the oldest first. */
+  entries(): Entry<Value>[] {
+    this.sweep();
+    return [...this.#items].map(([key, { value, until }]) => [key, value, until]);
+  }
+
+  /** Adds entries of an earlier map, except those that have expired since. */
+  restore(entries: readonly Entry<Value>[]): void {
+    const now = this.#now();
+    for (const [key, value, until] of entries) this.set(key, value, until - now);
   }
 
   /** Returns the number of entries, and the time until the next one expires. */

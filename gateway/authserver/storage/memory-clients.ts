@@ -1,17 +1,21 @@
 import type { Client } from './client.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap, type Entry } from './expiring-map.ts';
+import type { SavedClients, SavedTable } from './saved-records.ts';
 import type { Clients } from './store.ts';
+
+/** Most bytes of unused clients that are saved, the newest ones: saving them takes time, and anybody may register clients. */
+const SAVED_UNUSED_BYTES = 1024 * 1024;
 
 /**
  * Keeps registered clients and copies of metadata documents in memory. Anybody may register a client of 50 KB or publish a
  * document, so unused ones are limited by their bytes, too.
  * @param maxUnusedBytes most bytes of unused registered clients, and of unused copies
  */
-export function memoryClients(now: () => number, maxUnusedBytes: number): Clients {
+export function memoryClients(now: () => number, maxUnusedBytes: number): MemoryClients {
   const registered = new Table(now);
   const documents = new Table(now);
   const tableOf = (clientId: string): Table => (registered.kept.has(clientId) ? registered : documents);
-  return {
+  const clients: Clients = {
     async register(client, ttlMs, max, keepMs = ttlMs) {
       if (registered.kept.has(client.client_id) || documents.kept.has(client.client_id)) return { kind: 'exists' };
       while (max > 0 && registered.isFull(max, maxUnusedBytes)) {
@@ -33,6 +37,20 @@ export function memoryClients(now: () => number, maxUnusedBytes: number): Client
     delete: async (clientId) => tableOf(clientId).delete(clientId),
     count: async () => registered.kept.census().size,
   };
+  return {
+    clients,
+    save: () => ({ registered: registered.save(), documents: documents.save() }),
+    load(saved) {
+      registered.load(saved.registered);
+      documents.load(saved.documents);
+    },
+  };
+}
+
+interface MemoryClients {
+  readonly clients: Clients;
+  readonly save: () => SavedClients;
+  readonly load: (saved: SavedClients) => void;
 }
 
 interface Unused {
@@ -61,11 +79,33 @@ class Table {
     return !this.kept.hasRoom(max) || this.unusedBytes >= maxUnusedBytes;
   }
 
-  add(client: Client, ttlMs: number): void {
+  add(client: Client, ttlMs: number, at = this.#now()): void {
     this.kept.set(client.client_id, client, ttlMs);
     const bytes = JSON.stringify(client).length;
-    this.unused.set(client.client_id, { at: this.#now(), bytes }, ttlMs);
+    this.unused.set(client.client_id, { at, bytes }, ttlMs);
     this.unusedBytes += bytes;
+  }
+
+  save(): SavedTable {
+    const used: Entry<Client>[] = [];
+    const unused: [Client, number, number][] = [];
+    let bytes = 0;
+    for (const entry of this.kept.entries().toReversed()) {
+      const [id, client, until] = entry;
+      const found = this.unused.get(id);
+      bytes += found?.bytes ?? 0;
+      if (!found) used.push(entry);
+      else if (bytes <= SAVED_UNUSED_BYTES) unused.push([client, until, found.at]);
+    }
+    return { used: used.toReversed(), unused: unused.toReversed() };
+  }
+
+  load({ used, unused }: SavedTable): void {
+    this.kept.restore(used);
+    for (const [client, until, at] of unused) {
+      const ttlMs = until - this.#now();
+      if (ttlMs > 0) this.add(client, ttlMs, at);
+    }
   }
 
   /** Stores or replaces a client. A later expiry and a use are kept. */

@@ -1,9 +1,17 @@
 import { ExpiringMap } from './expiring-map.ts';
 import type { Family, FamilyRef, Liveness } from './records.ts';
+import type { KeptFamily, SavedFamilies } from './saved-records.ts';
 import { StoreUnavailable, type Families, type FamilySpans, type LivenessReader } from './store.ts';
 
+interface MemoryFamilies {
+  readonly families: Families;
+  readonly live: LivenessReader;
+  readonly save: () => SavedFamilies;
+  readonly load: (saved: SavedFamilies) => void;
+}
+
 /** Keeps token families, their refresh tokens and their liveness in memory. */
-export function memoryFamilies(now: () => number, max: number): { families: Families; live: LivenessReader } {
+export function memoryFamilies(now: () => number, max: number): MemoryFamilies {
   const table = new FamilyTable(now, max);
 
   const rotate: Families['rotate'] = async ({ family: ref, token, successor, graceMs, ...spans }) => {
@@ -34,21 +42,14 @@ export function memoryFamilies(now: () => number, max: number): { families: Fami
     ofClient: async (clientId) => table.matching((family) => family.clientId === clientId),
     revoke: async (ref, keepMs) => table.revoke(ref, keepMs),
   };
-  return { families, live: { get: async (tsid) => table.liveness(tsid) } };
-}
-
-interface Kept {
-  readonly family: Family;
-  readonly current?: string | undefined;
-  readonly previous?: string | undefined;
-  /** End of the time in which the previous token is still accepted. */
-  readonly windowUntil: number;
+  const live: LivenessReader = { get: async (tsid) => table.liveness(tsid) };
+  return { families, live, save: () => table.save(), load: (saved) => table.load(saved) };
 }
 
 class FamilyTable {
   readonly #now: () => number;
   readonly #max: number;
-  readonly #kept: ExpiringMap<Kept>;
+  readonly #kept: ExpiringMap<KeptFamily>;
   readonly #familyOfToken: ExpiringMap<string>;
   readonly #revoked: ExpiringMap<true>;
   readonly #live: ExpiringMap<Liveness>;
@@ -63,7 +64,7 @@ class FamilyTable {
   }
 
   get = (id: string): Family | undefined => this.#kept.get(id)?.family;
-  ofToken = (token: string): Kept | undefined => this.#kept.get(this.#familyOfToken.get(token) ?? '');
+  ofToken = (token: string): KeptFamily | undefined => this.#kept.get(this.#familyOfToken.get(token) ?? '');
   liveness = (tsid: string): Liveness | undefined => this.#live.get(tsid);
 
   create(family: Family, token: string | undefined, spans: FamilySpans): boolean {
@@ -74,7 +75,7 @@ class FamilyTable {
     return true;
   }
 
-  keep(entry: Kept, tokens: readonly string[], { idleMs, liveMs }: FamilySpans): void {
+  keep(entry: KeptFamily, tokens: readonly string[], { idleMs, liveMs }: FamilySpans): void {
     const { family } = entry;
     const ttlMs = Math.min(idleMs, family.expiresAt - this.#now());
     this.#kept.set(family.id, entry, ttlMs);
@@ -87,6 +88,16 @@ class FamilyTable {
     this.#revoked.set(id, true, keepMs);
     this.#kept.delete(id);
     this.#live.delete(tsid);
+  }
+
+  save(): SavedFamilies {
+    return { families: this.#kept.entries(), tokens: this.#familyOfToken.entries(), live: this.#live.entries() };
+  }
+
+  load({ families, tokens, live }: SavedFamilies): void {
+    this.#kept.restore(families);
+    this.#familyOfToken.restore(tokens);
+    this.#live.restore(live);
   }
 
   matching(matches: (family: Family) => boolean): FamilyRef[] {

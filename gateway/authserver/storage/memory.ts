@@ -4,12 +4,17 @@ import { ExpiringMap } from './expiring-map.ts';
 import { LOGIN_ATTEMPT_LIMITS, memoryLoginAttempts, type LoginAttemptLimits } from './memory-login-attempts.ts';
 import { memoryClients } from './memory-clients.ts';
 import { memoryFamilies } from './memory-families.ts';
+import { RecordsFile } from './records-file.ts';
+import type { SavedCodes, SavedRecords } from './saved-records.ts';
+import { savingStore } from './saving-store.ts';
 import type { CodeGrant, FamilyRef, UpstreamRow, User } from './records.ts';
 import type { Codes, Locks, Rates, Registrations, Store, UpstreamRows, Users } from './store.ts';
 import { msPerUse, upstreamLock } from './store.ts';
 import { defineStore } from './variant.ts';
 
-/** Keeps records in the process: they end with it, and other replicas do not see them. */
+/**
+ * Keeps records in the process, and other replicas do not see them. With a file of records (`vmcp up`) they outlive the process.
+ */
 export const memory = defineStore({
   type: 'memory',
   description: 'Lost on restart, one replica only.',
@@ -18,7 +23,8 @@ export const memory = defineStore({
   spec: undefined,
   config: Closed({}),
   resolve: () => ({}),
-  async create(_config, { now, log }) {
+  async create(_config, { now, log, secrets, keyPrefix, records }) {
+    if (records) return savedStore(now, await RecordsFile.open({ ...records, secrets, keyPrefix, log }));
     log.warn('the authorization server keeps all records in memory: a restart ends every login');
     return memoryStore(now);
   },
@@ -42,28 +48,70 @@ const LIMITS: MemoryLimits = {
 };
 
 /** Returns a store in the memory of this process. @param now ms since the epoch. */
-export function memoryStore(now: () => number, limits: Partial<MemoryLimits> = {}): Store {
+export const memoryStore = (now: () => number, limits: Partial<MemoryLimits> = {}): Store =>
+  memoryTables(now, limits).store;
+
+/** Returns a store whose records are in memory and in a file. */
+function savedStore(now: () => number, file: RecordsFile): Store {
+  const { store, save, load } = memoryTables(now, {});
+  if (file.found) load(file.found);
+  return savingStore(store, () => file.write(save));
+}
+
+interface MemoryTables {
+  readonly store: Store;
+  readonly save: () => SavedRecords;
+  readonly load: (saved: SavedRecords) => void;
+}
+
+function memoryTables(now: () => number, limits: Partial<MemoryLimits>): MemoryTables {
   const { loginAttempts, maxFamilies, maxUnusedBytes, maxRateKeys } = { ...LIMITS, ...limits };
   const locks = memoryLocks(now);
-  return {
+  const codes = memoryCodes(now);
+  const families = memoryFamilies(now, maxFamilies);
+  const clients = memoryClients(now, maxUnusedBytes);
+  const users = memoryUsers();
+  const upstreamTokens = memoryUpstreamTokens(now, locks.held);
+  const registrations = memoryRegistrations();
+  const store: Store = {
     loginAttempts: memoryLoginAttempts(now, loginAttempts),
-    codes: memoryCodes(now),
-    ...memoryFamilies(now, maxFamilies),
-    clients: memoryClients(now, maxUnusedBytes),
-    users: memoryUsers(),
-    upstreamTokens: memoryUpstreamTokens(now, locks.held),
-    registrations: memoryRegistrations(),
+    codes: codes.codes,
+    families: families.families,
+    live: families.live,
+    clients: clients.clients,
+    users: users.users,
+    upstreamTokens: upstreamTokens.rows,
+    registrations: registrations.registrations,
     locks: locks.locks,
     rates: memoryRates(now, maxRateKeys),
     health: async () => undefined,
     close: async () => undefined,
   };
+  return {
+    store,
+    save: () => ({
+      ...codes.save(),
+      ...families.save(),
+      clients: clients.save(),
+      users: users.save(),
+      upstreamTokens: upstreamTokens.save(),
+      registrations: registrations.save(),
+    }),
+    load(saved) {
+      codes.load(saved);
+      families.load(saved);
+      clients.load(saved.clients);
+      users.load(saved.users);
+      upstreamTokens.load(saved.upstreamTokens);
+      registrations.load(saved.registrations);
+    },
+  };
 }
 
-function memoryCodes(now: () => number): Codes {
+function memoryCodes(now: () => number) {
   const grants = new ExpiringMap<CodeGrant>(now);
   const used = new ExpiringMap<FamilyRef>(now);
-  return {
+  const codes: Codes = {
     async put(code, grant, ttlMs) {
       if (grants.has(code)) return false;
       grants.set(code, grant, ttlMs);
@@ -79,30 +127,48 @@ function memoryCodes(now: () => number): Codes {
       return family ? { kind: 'used', family } : { kind: 'unknown' };
     },
   };
-}
-
-function memoryUsers(): Users {
-  const users = new Map<string, User>();
-  const ids = new Map<string, string>();
   return {
-    async resolve(candidate) {
-      const pair = `${String(candidate.provider.length)}:${candidate.provider}:${candidate.subject}`;
-      const known = users.get(ids.get(pair) ?? '');
-      if (known) return known;
-      ids.set(pair, candidate.id);
-      users.set(candidate.id, candidate);
-      return candidate;
+    codes,
+    save: () => ({ codes: grants.entries(), usedCodes: used.entries() }),
+    load(saved: SavedCodes) {
+      grants.restore(saved.codes);
+      used.restore(saved.usedCodes);
     },
-    get: async (id) => users.get(id),
   };
 }
 
-function memoryRegistrations(): Registrations {
+function memoryUsers() {
+  const users = new Map<string, User>();
+  const ids = new Map<string, string>();
+  const pairOf = ({ provider, subject }: User): string => `${String(provider.length)}:${provider}:${subject}`;
+  const add = (user: User): void => {
+    ids.set(pairOf(user), user.id);
+    users.set(user.id, user);
+  };
+  const resolving: Users = {
+    async resolve(candidate) {
+      const known = users.get(ids.get(pairOf(candidate)) ?? '');
+      if (!known) add(candidate);
+      return known ?? candidate;
+    },
+    get: async (id) => users.get(id),
+  };
+  return { users: resolving, save: () => [...users.values()], load: (saved: readonly User[]) => saved.forEach(add) };
+}
+
+function memoryRegistrations() {
   const known = new Map<string, string>();
-  return {
+  const registrations: Registrations = {
     get: async (key) => known.get(key),
     put: async (key, text) => void known.set(key, text),
     delete: async (key) => void known.delete(key),
+  };
+  return {
+    registrations,
+    save: () => [...known],
+    load(saved: SavedRecords['registrations']) {
+      for (const [key, text] of saved) known.set(key, text);
+    },
   };
 }
 
@@ -128,7 +194,7 @@ class LoginsOfUsers {
   }
 }
 
-function memoryUpstreamTokens(now: () => number, held: (name: string, fence: string) => boolean): UpstreamRows {
+function memoryUpstreamTokens(now: () => number, held: (name: string, fence: string) => boolean) {
   const logins = new ExpiringMap<ExpiringMap<UpstreamRow>>(now);
   const users = new LoginsOfUsers(now);
   const rowsOf = (tsid: string): readonly UpstreamRow[] => [...(logins.get(tsid)?.values() ?? [])];
@@ -138,7 +204,7 @@ function memoryUpstreamTokens(now: () => number, held: (name: string, fence: str
     logins.set(row.tsid, login, Math.max(ttlMs, logins.remainingMs(row.tsid)));
     users.add(row.userId, row.tsid, ttlMs);
   };
-  return {
+  const rows: UpstreamRows = {
     put: async (row, ttlMs) => write(row, ttlMs),
     async replace(row, lock) {
       const isHeld = lock.name === upstreamLock(row.tsid, row.provider) && held(lock.name, lock.fence);
@@ -165,6 +231,13 @@ function memoryUpstreamTokens(now: () => number, held: (name: string, fence: str
         if (row?.userId === userId && row.accessToken !== '' && row.storedAt >= (latest?.storedAt ?? 0)) latest = row;
       }
       return latest;
+    },
+  };
+  return {
+    rows,
+    save: () => logins.entries().flatMap(([, login]) => login.entries().map(([, row, until]) => [row, until] as const)),
+    load(saved: SavedRecords['upstreamTokens']) {
+      for (const [row, until] of saved) if (until > now()) write(row, until - now());
     },
   };
 }

@@ -16,6 +16,15 @@ export interface StoreDeps {
   readonly secrets: () => readonly Uint8Array[];
   /** Default prefix of keys, such as `vmcp:auth:{default:name}:`. */
   readonly keyPrefix: string;
+  /** File for the records of a store in memory; without it they end with the process. */
+  readonly records?: RecordsLocation | undefined;
+}
+
+/** File with the records of one virtual server, and the providers that they belong to. */
+export interface RecordsLocation {
+  readonly file: string;
+  /** Returns the identity of each provider by its name: users of a name whose identity has changed are other people. */
+  readonly providers: () => Readonly<Record<string, string>>;
 }
 
 export interface KeyValueDeps extends Pick<StoreDeps, 'log' | 'env'> {

@@ -250,6 +250,7 @@ async function place(
     host: options.host,
     port: ports[names[index] ?? ''] ?? 0,
     local: true,
+    stateDir: state.authServerDir(names[index] ?? ''),
   }));
   for (const line of [...issuerPortLines(specs), ...redirectUriLines(configs)]) process.stderr.write(`${line}\n`);
   return specs;

@@ -8,7 +8,10 @@ type Refs = NonNullable<AuthServerSpec['signingKeySecretRefs']>;
 
 const MEMBERS = ['signingKeySecretRefs', 'hmacSecretRefs'] as const;
 
-/** Resolves the signing keys and secrets. Reports missing ones, which the gateway generates at every start. */
+/**
+ * Resolves the signing keys and secrets. Reports missing ones in a cluster, where each pod generates them at every start; local
+ * mode keeps generated ones in its state folder.
+ */
 export function resolveKeys(server: AuthServerSpec, scope: Scope): Keys {
   const { signingKeySecretRefs: signing = [], hmacSecretRefs: secrets = [] } = server;
   const report = scope.on(scope.vmcp);
@@ -16,7 +19,7 @@ export function resolveKeys(server: AuthServerSpec, scope: Scope): Keys {
   for (const { name, key } of signing) scope.mount('Secret', name, key);
   const [first, ...others] = signing.map(({ name, key }) => `${name}/${key}`);
   const ephemeral = MEMBERS.filter((member) => (server[member] ?? []).length === 0);
-  checkEphemeral(ephemeral, server, scope);
+  if (scope.platform.mode === 'cluster') checkEphemeral(ephemeral, server, scope);
   return {
     ...(first !== undefined && {
       signing_key_config: {

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Logger } from '../../contract/logger.ts';
+import { RANDOM_BYTES } from '../core/opaque-token.ts';
+import { secretOf } from './hmac-secrets.ts';
+import { newSigningPem, signingKeyOf } from './signing-key.ts';
+
+interface Kind {
+  readonly name: string;
+  readonly create: () => string;
+  /** Throws for a content that is no such key. */
+  readonly check: (content: string) => unknown;
+}
+
+const KINDS = {
+  signing: { name: 'signing-key.pem', create: newSigningPem, check: signingKeyOf },
+  hmac: {
+    name: 'hmac-secret',
+    create: () => randomBytes(RANDOM_BYTES).toString('base64url'),
+    check: (content) => secretOf(content, () => undefined),
+  },
+} as const satisfies Readonly<Record<string, Kind>>;
+
+/**
+ * Returns the file of a generated key in `folder`. Creates one where there is none, and replaces one that is unusable, such as a
+ * truncated one. Throws the error of the system if the file cannot be written.
+ */
+export function generatedKey(kind: keyof typeof KINDS, folder: string, log: Pick<Logger, 'warn'>): string {
+  const { name, create, check }: Kind = KINDS[kind];
+  const file = join(folder, name);
+  try {
+    check(readFileSync(file, 'latin1'));
+    chmodSync(file, 0o600);
+    return file;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      log.warn('a generated key is unusable and replaced: its tokens are invalid from now on', { file });
+  }
+  writePrivate(file, create());
+  return file;
+}
+
+function writePrivate(file: string, content: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.draft`;
+  try {
+    rmSync(draft, { force: true });
+    writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}

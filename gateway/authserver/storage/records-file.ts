@@ -1,0 +1,112 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { parseObject } from '../../contract/json.ts';
+import { writeDurably } from '../../state/state-file.ts';
+import type { SavedRecords } from './saved-records.ts';
+import { createSealer, type Sealer } from './sealing.ts';
+import type { RecordsLocation, StoreDeps } from './variant.ts';
+
+export type RecordsFileOptions = RecordsLocation & Pick<StoreDeps, 'secrets' | 'keyPrefix' | 'log'>;
+
+const VERSION = 1;
+
+/** Sealed file with the records of a memory store, written after every change. */
+export class RecordsFile {
+  readonly #options: RecordsFileOptions;
+  readonly #sealer: Sealer;
+  /** Records of an earlier process; undefined if there are none that can be read. */
+  readonly found: SavedRecords | undefined;
+  /** Identities of all providers whose users have records. */
+  readonly #providers: Readonly<Record<string, string>>;
+  #queued: Promise<void> | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #fault: string | undefined;
+
+  /** Reads the file. One that cannot be read counts as empty. */
+  static async open(options: RecordsFileOptions): Promise<RecordsFile> {
+    const sealer = createSealer(options.secrets);
+    return new RecordsFile(options, sealer, await readContent(options, sealer));
+  }
+
+  private constructor(options: RecordsFileOptions, sealer: Sealer, content?: Content) {
+    this.#options = options;
+    this.#sealer = sealer;
+    this.#providers = content?.providers ?? {};
+    this.found = content && withoutOthers(content, options.providers());
+  }
+
+  /**
+   * Writes the records that `take` returns. Changes during a write are written together by the next one. Never rejects: while
+   * the file cannot be written, the records are in memory only.
+   */
+  write(take: () => SavedRecords): Promise<void> {
+    this.#queued ??= this.#running.then(() => {
+      this.#queued = undefined;
+      this.#running = this.#write(take);
+      return this.#running;
+    });
+    return this.#queued;
+  }
+
+  async #write(take: () => SavedRecords): Promise<void> {
+    const { file, providers, log } = this.#options;
+    try {
+      const content: Content = {
+        version: VERSION,
+        providers: { ...this.#providers, ...providers() },
+        records: take(),
+      };
+      const sealed = this.#sealer.seal(keyName(this.#options), JSON.stringify(content));
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      await writeDurably(file, sealed);
+      this.#fault = undefined;
+    } catch (error) {
+      const { code = 'unexpected' } = error as NodeJS.ErrnoException;
+      if (this.#fault === code) return;
+      this.#fault = code;
+      log.warn('logins and clients cannot be saved: a restart ends them', { file, code });
+    }
+  }
+}
+
+interface Content {
+  readonly version: typeof VERSION;
+  readonly providers: Readonly<Record<string, string>>;
+  readonly records: SavedRecords;
+}
+
+const keyName = ({ keyPrefix }: RecordsFileOptions): string => `${keyPrefix}records`;
+
+/** Returns undefined for a missing file, and for one that another key or another release has written, or that is damaged. */
+async function readContent(options: RecordsFileOptions, sealer: Sealer): Promise<Content | undefined> {
+  const { file, log } = options;
+  let fault = 'damaged, or sealed with another key';
+  try {
+    const sealed = await readFile(file, 'utf8');
+    const content = parseObject(sealer.open(keyName(options), sealed) ?? '');
+    if (content?.['version'] === VERSION) return content as unknown as Content;
+    if (content) fault = 'written by another release';
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    fault = code ?? 'unexpected';
+  }
+  log.warn('the saved logins and clients cannot be read: users log in again', { file, fault });
+  return undefined;
+}
+
+/** Returns the records without users and upstream tokens of providers that have become others. */
+function withoutOthers({ providers: before, records }: Content, now: Readonly<Record<string, string>>): SavedRecords {
+  const isOther = (name: string): boolean =>
+    before[name] !== undefined && now[name] !== undefined && before[name] !== now[name];
+  const gone = new Set(records.users.filter(({ provider }) => isOther(provider)).map(({ id }) => id));
+  if (gone.size === 0 && !Object.keys(before).some(isOther)) return records;
+  return {
+    ...records,
+    users: records.users.filter(({ id }) => !gone.has(id)),
+    codes: records.codes.filter(([, { login }]) => !gone.has(login.userId)),
+    families: records.families.filter(([, { family }]) => !gone.has(family.login.userId)),
+    live: records.live.filter(([, { userId }]) => !gone.has(userId)),
+    upstreamTokens: records.upstreamTokens.filter(([row]) => !gone.has(row.userId) && !isOther(row.provider)),
+  };
+}
