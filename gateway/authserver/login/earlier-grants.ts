@@ -60,7 +60,7 @@ async function reusableRow(
 ): Promise<UpstreamRow | undefined> {
   const { store, upstreams, now } = context;
   const row = await store.upstreamTokens.latestForUser(userId, provider);
-  if (!row || isSpent(row) || row.clientId !== clientId) return undefined;
+  if (!row || isSpent(row) || row.shared === true || row.clientId !== clientId) return undefined;
   if ((await upstreams.get(provider)?.isClient(row.upstreamClientId)) !== true) return undefined;
   if (needsRefreshToken(row)) return (await isReplaced(context, row, clientId)) ? row : undefined;
   return row.expiresAt === undefined || row.expiresAt > now() + FRESH_MS ? row : undefined;

@@ -1,13 +1,32 @@
 import type { UpstreamRow } from '../storage/records.ts';
-import { StoreUnavailable, type Store } from '../storage/store.ts';
+import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import { RowLock } from './row-lock.ts';
 import { grantOf } from './upstream-row.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface RevokeUpstreamDeps {
-  readonly store: Pick<Store, 'upstreamTokens'>;
+  readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly log: Logger;
+}
+
+/** Gives the refresh token to a login that has used the tokens of the ended one, because its own refresh token is useless. */
+async function passOn(
+  ended: UpstreamRow,
+  other: UpstreamRow,
+  { upstreamTokens: rows, locks }: RevokeUpstreamDeps['store'],
+) {
+  const { refreshToken, upstreamClientId } = ended;
+  if (other.shared !== true || refreshToken === undefined || other.upstreamClientId !== upstreamClientId) return;
+  const lock = await RowLock.acquire(locks, upstreamLock(other.tsid, other.provider));
+  if (!lock) return;
+  try {
+    const present = await rows.get(other.tsid, other.provider);
+    if (present?.shared === true) await rows.replace({ ...present, refreshToken, shared: false }, lock.current);
+  } finally {
+    await lock.release();
+  }
 }
 
 /**
@@ -20,7 +39,10 @@ export async function revokeUpstream(row: UpstreamRow, { store, upstreams, log }
   try {
     if (!(await upstream.isClient(row.upstreamClientId))) return;
     const other = await store.upstreamTokens.latestForUser(row.userId, row.provider);
-    if (other?.upstreamSubject === row.upstreamSubject) return;
+    if (other?.upstreamSubject === row.upstreamSubject) {
+      await passOn(row, other, store);
+      return;
+    }
     const revoked = await upstream.revoke(grantOf(row));
     log.debug('upstream tokens of a login that has ended', { provider: row.provider, revoked });
   } catch (error) {

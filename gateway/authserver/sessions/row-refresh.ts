@@ -5,7 +5,8 @@ import type { UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
 import type { RefreshOutcome, Upstream } from '../upstream/upstream.ts';
 import { RowLock } from './row-lock.ts';
-import { deadRow, grantOf, isRenewed, refreshedRow, rowKey } from './upstream-row.ts';
+import { judge } from './token-freshness.ts';
+import { deadRow, grantOf, isRefreshable, isRenewed, refreshedRow, rowKey, sharedRow } from './upstream-row.ts';
 
 /** Time that a caller waits. The refresh continues without it, so that no rotated refresh token gets lost. */
 export const REFRESH_LIMIT_MS = 30_000;
@@ -91,8 +92,11 @@ export class RowRefresh {
     try {
       const present = await rows.get(row.tsid, row.provider);
       if (!present) return { kind: 'missing' };
-      if (isRenewed(present, row) || present.refreshToken === undefined) return { kind: 'row', row: present };
-      return lock && (await (this.#saveLate(present, lock) ?? this.#redeem(present, upstream, lock)));
+      if (isRenewed(present, row) || !isRefreshable(present)) return { kind: 'row', row: present };
+      if (!lock) return undefined;
+      if (present.shared === true)
+        return (await this.#share(present, upstream, lock)) ?? (await this.#markDead(present, lock));
+      return await (this.#saveLate(present, lock) ?? this.#redeem(present, upstream, lock));
     } finally {
       await lock?.release();
     }
@@ -100,6 +104,9 @@ export class RowRefresh {
 
   async #redeem(row: UpstreamRow, upstream: Upstream, lock: RowLock): Promise<Renewal> {
     const outcome = await upstream.refresh({ grant: grantOf(row), subject: row.upstreamSubject });
+    const shared =
+      outcome.outcome === 'dead' && outcome.superseded === true ? await this.#share(row, upstream, lock) : undefined;
+    if (shared) return shared;
     this.#report(row, outcome);
     switch (outcome.outcome) {
       case 'refreshed':
@@ -112,6 +119,19 @@ export class RowRefresh {
         return stored.kind === 'row' && !isRenewed(stored.row, row) ? unavailable(outcome.reason) : stored;
       }
     }
+  }
+
+  /**
+   * Takes the access token of the user's latest login at the provider, refreshed if necessary: a provider may keep one refresh
+   * token for each user and client, so that a later login makes the earlier one useless. Returns undefined if there is none.
+   */
+  async #share(row: UpstreamRow, upstream: Upstream, lock: RowLock): Promise<Renewal | undefined> {
+    const latest = await this.#deps.store.upstreamTokens.latestForUser(row.userId, row.provider);
+    if (!latest || latest.tsid === row.tsid || !isOfSameGrant(latest, row)) return undefined;
+    const isFresh = latest.accessToken !== row.accessToken && judge(latest, {}, this.#deps.now()).fresh;
+    const renewal: Renewal = isFresh ? { kind: 'row', row: latest } : await this.renew(latest, upstream);
+    if (renewal.kind === 'missing' || (renewal.kind === 'row' && renewal.row.accessToken === '')) return undefined;
+    return renewal.kind === 'row' ? this.#store(row, sharedRow(row, renewal.row), lock, false) : renewal;
   }
 
   /** Stores the new tokens, or deletes the row: a second use of the old refresh token would end the grant. */
@@ -172,5 +192,11 @@ export class RowRefresh {
     else emit('upstream_refresh_failed', { ...facts, reason: outcome.reason });
   }
 }
+
+/** Returns true if `latest` has a refresh token of the same user and client at the provider. */
+const isOfSameGrant = (latest: UpstreamRow, row: UpstreamRow): boolean =>
+  latest.refreshToken !== undefined &&
+  latest.upstreamSubject === row.upstreamSubject &&
+  latest.upstreamClientId === row.upstreamClientId;
 
 const unavailable = (reason: string): Renewal => ({ kind: 'unavailable', reason });

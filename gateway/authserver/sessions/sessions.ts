@@ -10,6 +10,7 @@ import type { LoginLiveness } from './liveness.ts';
 import { revokeUpstream } from './revoke-upstream.ts';
 import { RowRefresh } from './row-refresh.ts';
 import { StoredUpstreamTokens } from './stored-upstream-tokens.ts';
+import { isRefreshable } from './upstream-row.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 /** Completed logins: their liveness, their upstream tokens and their end. */
@@ -89,9 +90,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
   };
 }
 
-/** Returns true for an expired row with a refresh token. Expiry without one does not mean that the grant has ended. */
+/** Returns true for an expired row that can be refreshed. Expiry without a refresh token does not mean that the grant has ended. */
 const mustBeRefreshed = (row: UpstreamRow, now: number): boolean =>
-  row.refreshToken !== undefined && row.expiresAt !== undefined && row.expiresAt <= now;
+  isRefreshable(row) && row.expiresAt !== undefined && row.expiresAt <= now;
 
 /** Returns a time longer than the lifetime of access tokens and of the code that could still create the family. */
 const revokedForMs = ({ lifespans }: SessionsDeps['settings']): number =>

@@ -12,7 +12,7 @@ import type { ChallengeMarks } from './challenge-marks.ts';
 import { HeldTokens, type HeldRow } from './held-tokens.ts';
 import type { Renewal, RowRefresh } from './row-refresh.ts';
 import { judge } from './token-freshness.ts';
-import { isOf } from './upstream-row.ts';
+import { isOf, isRefreshable } from './upstream-row.ts';
 
 /** Time without another refresh after a failed one, while the current token is usable. */
 const QUIET_MS = 5_000;
@@ -69,7 +69,7 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     if (!isOf(row, owner)) throw noUsableToken(provider); // without a mark: the row belongs to another login
     const held = await this.#usableRow(asked, row);
     if (this.#serves(held, need)) return held.token;
-    if (row.refreshToken === undefined) return this.#withoutRefresh(asked, held);
+    if (!isRefreshable(row)) return this.#withoutRefresh(asked, held);
     return this.#renewed(asked, held, await this.#deps.refresh.renew(row, upstream));
   }
 

@@ -32,6 +32,20 @@ export const refreshedRow = (row: UpstreamRow, grant: UpstreamGrant): UpstreamRo
   idTokenExpiresAt: grant.idTokenExpiresAt,
 });
 
+/** Returns the row with the tokens of a later login of the user. The refresh token stays there. */
+export const sharedRow = (
+  row: UpstreamRow,
+  { accessToken, idToken, scope, expiresAt, idTokenExpiresAt }: UpstreamRow,
+): UpstreamRow => ({
+  ...withoutTokens(row),
+  ...{ accessToken, idToken, scope, expiresAt, idTokenExpiresAt },
+  shared: true,
+});
+
+/** Returns true if another access token can be had without a login. */
+export const isRefreshable = ({ refreshToken, shared }: UpstreamRow): boolean =>
+  refreshToken !== undefined || shared === true;
+
 /** Returns the row of a grant that has ended. */
 export const deadRow = (row: UpstreamRow): UpstreamRow => ({ ...withoutTokens(row), dead: true });
 

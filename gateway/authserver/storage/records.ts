@@ -118,6 +118,8 @@ export interface UpstreamRow {
   readonly storedAt: number;
   /** The provider rejected the refresh token: the user must log in again. */
   readonly dead?: boolean | undefined;
+  /** The tokens are those of the user's latest login at the provider, which keeps one refresh token for each user and client. */
+  readonly shared?: boolean | undefined;
   /** The client was sent a challenge because the row is unusable. No other login takes this row over. */
   readonly challenged?: boolean | undefined;
   /** The upstream filter excludes the provider for this user: a new login does not help. */

@@ -299,9 +299,30 @@ describe('tokens of a plain OAuth 2.0 provider', () => {
     ['an internal error with 200', { ok: false, error: 'internal_error' }, 200, 'unavailable'],
     ['invalid_client', { error: 'invalid_client' }, 401, 'unavailable'],
     ['invalid_grant with 500', { error: 'invalid_grant' }, 500, 'unavailable'],
+    ['Dex', { error: 'invalid_request', error_description: 'Refresh token is invalid or has already been claimed by another client.' }, 400, 'dead'], // oxfmt-ignore
+    ['a proxy of its own', { error: 'invalid_token' }, 401, 'dead'],
+    ['a provider with another code', { error: 'token_expired' }, 400, 'dead'],
+    ['a provider that refuses the scopes', { error: 'invalid_scope' }, 400, 'dead'],
+    ['a provider without a code', { message: 'no' }, 400, 'dead'],
+    ['Atlassian', { error: 'unauthorized_client', error_description: 'refresh_token is invalid' }, 403, 'dead'],
+    ['a firewall', { message: 'blocked' }, 403, 'unavailable'],
+    ['a failing provider', { error: 'server_error' }, 400, 'unavailable'],
+    ['a busy provider', { error: 'temporarily_unavailable' }, 400, 'unavailable'],
+    ['a busy provider by status', { error: 'invalid_request' }, 429, 'unavailable'],
+    ['a moved endpoint', { error: 'not_found' }, 404, 'unavailable'],
   ])('report the outcome of a failed refresh by the error of %s', async (_name, body, status, outcome) => {
     const { upstream } = await providing({ token: json(body, status) });
     expect(await upstream.refresh({ grant, subject: 'x' })).toMatchObject({ outcome });
+  });
+
+  it('are refreshed by a provider that rejects the first request because of Basic, without naming the client', async () => {
+    const token: Answer = (res, request) =>
+      (request.form.get('client_secret') === 's' ? json(GOOD) : json({ error: 'invalid_request' }, 400))(res, request);
+    const { upstream, provider } = await providing({ token }, { client_secret_file: await fileWith('s') });
+    expect(await upstream.refresh({ grant, subject: 'x' })).toMatchObject({ outcome: 'refreshed' });
+    provider.answers['token'] = json({ error: 'invalid_request' }, 400);
+    expect(await upstream.refresh({ grant, subject: 'x' })).toMatchObject({ outcome: 'dead', superseded: true });
+    expect(provider.to('token')).toHaveLength(3);
   });
 
   it('are revoked if there is an endpoint, without failing on errors', async () => {

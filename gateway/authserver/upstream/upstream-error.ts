@@ -22,6 +22,7 @@ const ANSWERS: Readonly<Record<UpstreamFault, ClientAnswer>> = {
 export const clientAnswer = (fault: UpstreamFault): ClientAnswer => ANSWERS[fault];
 
 interface Facts {
+  readonly status?: number | undefined;
   readonly providerError?: string | undefined;
   readonly providerDescription?: string | undefined;
 }
@@ -29,14 +30,17 @@ interface Facts {
 /** A leg failed. `message` is for the log and contains no text of the provider. */
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
+  /** Status of the reply that was rejected; undefined without one. */
+  readonly status: number | undefined;
   /** Error code of the provider, for the log. */
   readonly providerError: string | undefined;
   /** Error description of the provider, for the log only: cleaned and truncated. */
   readonly providerDescription: string | undefined;
-  constructor(fault: UpstreamFault, message: string, { providerError, providerDescription }: Facts = {}) {
+  constructor(fault: UpstreamFault, message: string, { status, providerError, providerDescription }: Facts = {}) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
+    this.status = status;
     this.providerError = errorCode(providerError);
     this.providerDescription = providerDescription === undefined ? undefined : cleaned(providerDescription);
   }

@@ -73,8 +73,11 @@ export interface RefreshRequest {
 export type RefreshOutcome =
   /** New grant; tokens that the reply omits are copied from the old one. */
   | { readonly outcome: 'refreshed'; readonly grant: UpstreamGrant; readonly rotated: boolean }
-  /** The grant has ended: the user must log in again. */
-  | { readonly outcome: 'dead'; readonly reason: string }
+  /**
+   * The refresh token is useless: the user must log in again. `superseded`: the grant itself may have a newer one, because the
+   * provider did not state that it has ended.
+   */
+  | { readonly outcome: 'dead'; readonly reason: string; readonly superseded?: true }
   /**
    * The refresh may succeed later. `rotated` replaces the refresh token, which is used up: store it at once, but nothing
    * else of the reply, since its ID token could not be verified.

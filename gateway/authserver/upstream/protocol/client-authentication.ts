@@ -5,7 +5,7 @@ import { UpstreamError } from '../upstream-error.ts';
 export type ClientSecret = () => string | undefined;
 
 /** Error codes for a rejected client secret, of RFC 6749 §5.2, GitHub and Slack. */
-const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
+export const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
   'invalid_client',
   'incorrect_client_credentials',
   'bad_client_secret',
@@ -17,6 +17,8 @@ export class ClientAuthentication {
   readonly #secret: ClientSecret;
   /** Method for a provider that does not state what it supports. */
   #guess: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic';
+  /** The provider has accepted the guess. */
+  #isProven = false;
 
   constructor(secret: ClientSecret) {
     this.#secret = secret;
@@ -51,14 +53,14 @@ export class ClientAuthentication {
 
   /**
    * Runs an operation at a provider that does not state its methods. Repeats it with the secret in the form if the provider
-   * rejects Basic, and remembers the method that worked.
+   * rejects Basic, or rejects the first request without a clear reason, and remembers the method that worked.
    */
   async withFallback<T>(operation: () => Promise<T>): Promise<T> {
     const first = this.#guess;
     try {
-      return await operation();
+      return await this.#proving(operation);
     } catch (error) {
-      const refused = error instanceof UpstreamError && CREDENTIAL_ERRORS.has(error.providerError ?? '');
+      const refused = isRefused(error) || (!this.#isProven && isVague(error));
       if (!refused || first === 'client_secret_post' || this.#secret() === undefined) throw error;
       return this.#withForm(operation);
     }
@@ -67,14 +69,28 @@ export class ClientAuthentication {
   async #withForm<T>(operation: () => Promise<T>): Promise<T> {
     this.#guess = 'client_secret_post';
     try {
-      return await operation();
+      return await this.#proving(operation);
     } catch (error) {
-      const refused = error instanceof UpstreamError && CREDENTIAL_ERRORS.has(error.providerError ?? '');
-      if (refused) this.#guess = 'client_secret_basic';
+      if (isRefused(error) || isVague(error)) this.#guess = 'client_secret_basic';
       throw error;
     }
   }
+
+  async #proving<T>(operation: () => Promise<T>): Promise<T> {
+    const result = await operation();
+    this.#isProven = true;
+    return result;
+  }
 }
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof UpstreamError && CREDENTIAL_ERRORS.has(error.providerError ?? '');
+
+/** Returns true for a rejection that may concern the client or anything else in the request. */
+const isVague = (error: unknown): boolean =>
+  error instanceof UpstreamError &&
+  (error.status === 400 || error.status === 401) &&
+  (error.providerError ?? 'invalid_request') === 'invalid_request';
 
 /** Returns the Basic header: each part form-encoded, joined by a colon, in base64 (RFC 6749 §2.3.1). */
 const basic = (id: string, secret: string): string =>

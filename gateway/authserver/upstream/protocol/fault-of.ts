@@ -44,10 +44,13 @@ export function faultOf(error: unknown, operation: FailedOperation): UpstreamErr
   if (refusal) {
     const code = refusal.providerError;
     const known = code !== undefined && Object.hasOwn(FAULT_OF_CODE, code) ? FAULT_OF_CODE[code] : undefined;
-    return new UpstreamError(busy ? 'unavailable' : (known ?? 'rejected'), `${what} was rejected`, refusal);
+    return new UpstreamError(busy ? 'unavailable' : (known ?? 'rejected'), `${what} was rejected`, {
+      ...refusal,
+      status,
+    });
   }
   if (busy) return new UpstreamError('unavailable', `${what} failed: the provider answered ${String(status)}`);
-  return new UpstreamError('bad_reply', `${what} failed: ${reasonOf(error)}`);
+  return new UpstreamError('bad_reply', `${what} failed: ${reasonOf(error)}`, { status });
 }
 
 /** Returns `error` and `error_description` of the reply (`ResponseBodyError` of openid-client). */

@@ -1,10 +1,13 @@
 import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
+import { CREDENTIAL_ERRORS } from './client-authentication.ts';
 import { KeysUnavailable, type Granted } from './code-client.ts';
 import type { RefreshOutcome, RefreshRequest, UpstreamGrant } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
 /** Error codes for an invalid refresh token, of RFC 6749 §5.2, GitHub and Slack. */
 const DEAD: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
+/** Error codes of a provider that fails. */
+const FAILING: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable', 'slow_down']);
 
 /** Runs `ask` and returns its outcome. `sameSubject` checks the claims of an ID token in the reply. */
 export async function refreshOutcome(
@@ -43,8 +46,19 @@ function failure(error: unknown, old: UpstreamGrant): RefreshOutcome {
   const { fault, providerError, message } = error;
   const reason = providerError === undefined ? message : `${message} (${providerError})`;
   if (fault !== 'unavailable' && DEAD.has(providerError ?? '')) return { outcome: 'dead', reason };
+  if (isRejected(error)) return { outcome: 'dead', reason, superseded: true };
   const rotated = error instanceof KeysUnavailable ? error.rotated : undefined;
   return isRotated(rotated, old) ? { outcome: 'unavailable', reason, rotated } : { outcome: 'unavailable', reason };
+}
+
+/**
+ * Returns true if the provider rejects the refresh token with another code than that of the standard: Dex with `invalid_request`,
+ * others with 401 or with 403 and a code. The same client got the token before, so that the request itself is not the reason.
+ */
+function isRejected({ fault, status, providerError }: UpstreamError): boolean {
+  if (fault === 'unavailable' || FAILING.has(providerError ?? '') || CREDENTIAL_ERRORS.has(providerError ?? ''))
+    return false;
+  return status === 400 || status === 401 || (status === 403 && providerError !== undefined);
 }
 
 const isRotated = (refreshToken: UpstreamGrant['refreshToken'], old: UpstreamGrant): boolean =>
