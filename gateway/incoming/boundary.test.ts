@@ -289,7 +289,7 @@ describe('protected resource metadata', () => {
     },
   );
 
-  it.each(['XYZ/anything', 'x', '/', '/team', '/team/mcp/', '/team/mcp/x', '/Team/mcp', '//team/mcp', '/team%2fmcp'])(
+  it.each(['XYZ/anything', 'x', '/', '/team', '/team/mcp/x', '/team/mcp//', '/Team/mcp', '//team/mcp', '/team%2fmcp'])(
     'is not served at …%s',
     async (suffix) => {
       const { send } = await start();
@@ -348,6 +348,35 @@ describe('protected resource metadata', () => {
     expect((await send({})).headers['www-authenticate']).toBe(`Bearer resource_metadata="${url}"`);
     const { body } = await send({ method: 'GET', path });
     expect(JSON.parse(body)).toMatchObject({ resource });
+  });
+
+  it.each([
+    ['http://127.0.0.1:4483/mcp', '/mcp', '/mcp/'],
+    ['http://127.0.0.1:4483/mcp/', '/mcp/', '/mcp'],
+    ['https://mcp.example/team/mcp', '/mcp', '/mcp/'],
+  ])('of %s names the spelling that the client calls: with or without a slash', async (resource, own, other) => {
+    const { send } = await start({ resource });
+    const spelled = resource.endsWith('/') ? resource.slice(0, -1) : `${resource}/`;
+    for (const [called, name] of [
+      [own, resource],
+      [other, spelled],
+      [`${other}?x=1`, spelled],
+    ] as const) {
+      // oxfmt-ignore
+      const { headers } = await send({ path: called });
+      const url = /resource_metadata="([^"]+)"/u.exec(String(headers['www-authenticate']))?.[1] ?? '';
+      expect(url).toBe(name.replace(/(?<=[^/])\/(?=[^/])/u, `${WELL_KNOWN}/`));
+      const { body } = await send({ method: 'GET', path: new URL(url).pathname });
+      expect(JSON.parse(body)).toEqual({ ...JSON.parse(body), resource: name });
+    }
+    const { headers } = await send({ path: own === '/mcp' ? '/sse/' : '/sse' });
+    expect(headers['www-authenticate']).toContain(`${new URL(resource).pathname}"`);
+  });
+
+  it.each(['https://mcp.example', 'https://mcp.example/'])('of %s has one spelling', async (resource) => {
+    const { send } = await start({ resource });
+    for (const path of [`${WELL_KNOWN}/`, `${WELL_KNOWN}//`, `${WELL_KNOWN}/x`])
+      expect((await send({ method: 'GET', path })).status).toBe(404);
   });
 
   it('supports HEAD and OPTIONS, and rejects POST, PUT and DELETE', async () => {

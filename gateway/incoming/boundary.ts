@@ -9,6 +9,7 @@ import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challe
 import { DependencyLog } from './dependency-log.ts';
 import {
   metadataUrlOf,
+  otherSpelling,
   protectedResourceMetadata,
   type MetadataOptions,
   type ProtectedResource,
@@ -130,12 +131,16 @@ class ProtectedBoundary implements Boundary {
   readonly #options: BoundaryOptions;
   readonly #protection: Protection;
   readonly #metadataUrl: string;
+  readonly #otherMetadataUrl: string | undefined;
   readonly #dependencies: DependencyLog;
 
   constructor(protection: Protection, options: BoundaryOptions) {
     this.#protection = protection;
     this.#options = options;
-    this.#metadataUrl = metadataUrlOf(protection.resource.resource);
+    const { resource } = protection.resource;
+    const other = otherSpelling(resource);
+    this.#metadataUrl = metadataUrlOf(resource);
+    this.#otherMetadataUrl = other === undefined ? undefined : metadataUrlOf(other);
     this.#dependencies = new DependencyLog(options.log, options.now);
     this.metadata = protectedResourceMetadata(protection.resource, protection.metadata);
   }
@@ -246,13 +251,24 @@ class ProtectedBoundary implements Boundary {
     refusal: Pick<Refusal, 'status' | 'error' | 'description'> & { readonly scopes?: readonly string[] },
   ): void {
     if (!canAnswer(res)) return;
-    sendChallenge(res, { scopes: this.#protection.resource.scopes, metadataUrl: this.#metadataUrl, ...refusal });
+    const metadataUrl = this.#metadataUrlFor(res.req.url ?? '');
+    sendChallenge(res, { scopes: this.#protection.resource.scopes, metadataUrl, ...refusal });
+  }
+
+  /** Returns the URL of the metadata that name the resource as the client spells it: with or without a slash at its end. */
+  #metadataUrlFor(requested: string): string {
+    const [path = ''] = requested.split('?', 1);
+    const own = new URL(this.#metadataUrl).pathname;
+    const isSpelledOtherwise = path.endsWith('/') !== own.endsWith('/') && lastSegment(path) === lastSegment(own);
+    return (isSpelledOtherwise ? this.#otherMetadataUrl : undefined) ?? this.#metadataUrl;
   }
 
   #outcome(outcome: AuthenticationOutcome): void {
     this.#options.onOutcome?.(outcome);
   }
 }
+
+const lastSegment = (path: string): string | undefined => path.replace(/\/$/u, '').split('/').at(-1);
 
 /** @see RFC 6750 section 3.1 */
 const challengeOf = (

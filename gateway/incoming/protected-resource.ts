@@ -23,6 +23,16 @@ function resourcePath(resource: string): string {
 export const metadataUrlOf = (resource: string): string =>
   new URL(resource).origin + WELL_KNOWN + resourcePath(resource);
 
+/**
+ * Returns the resource with a slash more or less at the end of its path. Both reach the same server, and a client compares the
+ * one that it calls with the metadata. Returns undefined for an origin. @see RFC 9728 §3.3
+ */
+export function otherSpelling(resource: string): string | undefined {
+  const { origin, pathname, search } = new URL(resource);
+  if (pathname === '/' || search !== '') return undefined;
+  return origin + (pathname.endsWith('/') ? pathname.slice(0, -1) : `${pathname}/`);
+}
+
 function documentOf({ resource, issuer, scopes, name }: ProtectedResource): string {
   const server = issuer();
   return JSON.stringify({
@@ -51,13 +61,16 @@ export function protectedResourceMetadata(
   { rootAlias }: MetadataOptions = { rootAlias: () => true },
 ): RequestHandler {
   const own = described && WELL_KNOWN + resourcePath(described.resource).split('?', 1).join('');
+  const other = described && otherSpelling(described.resource);
+  const otherPath = other === undefined ? undefined : new URL(metadataUrlOf(other)).pathname;
   return (req, res, next) => {
     if (!req.path.startsWith(WELL_KNOWN)) {
       next();
       return;
     }
     res.setHeader('access-control-allow-origin', '*');
-    if (!described || (req.path !== own && !(req.path === WELL_KNOWN && rootAlias()))) {
+    const isOther = req.path === otherPath;
+    if (!described || (req.path !== own && !isOther && !(req.path === WELL_KNOWN && rootAlias()))) {
       res.status(404).json({ error: 'not_found' });
       return;
     }
@@ -65,7 +78,9 @@ export function protectedResourceMetadata(
       case 'GET':
       case 'HEAD':
         res.setHeader('cache-control', described.issuer() === undefined ? 'no-store' : 'public, max-age=3600');
-        res.type('application/json').send(documentOf(described));
+        res
+          .type('application/json')
+          .send(documentOf(isOther && other !== undefined ? { ...described, resource: other } : described));
         return;
       case 'OPTIONS':
         res.setHeader('access-control-allow-methods', 'GET, OPTIONS');

@@ -55,6 +55,19 @@ describe('a registration', () => {
     expect(read).toEqual({ ...known, redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' });
   });
 
+  it.each([
+    ['urn:ietf:params:oauth:grant-type:device_code'],
+    ['client_credentials'],
+    ['urn:ietf:params:oauth:grant-type:jwt-bearer'],
+    ['implicit', 'password', 'https://client.example/grant'],
+  ])('with the further grant %s is left with the grants of a login', (...further) => {
+    const asked = [...further, 'refresh_token', 'authorization_code', ...further];
+    expect(accepted({ grant_types: asked })).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
+    expect(accepted({ grant_types: ['authorization_code', ...further] })).toMatchObject({
+      grant_types: ['authorization_code'],
+    });
+  });
+
   it('of well-known clients is accepted', () => {
     const claudeCode = {
       client_name: 'Claude Code (tools)',
@@ -155,7 +168,7 @@ describe('a registration is rejected', () => {
   it.each<[string, object]>([
     ['a name of 300 characters', { client_name: 'a'.repeat(300) }],
     ['a name that is not a string', { client_name: { toString: 'x' } }],
-    ['an unsupported grant', { grant_types: ['authorization_code', 'client_credentials'] }],
+    ['an unsupported grant alone', { grant_types: ['urn:ietf:params:oauth:grant-type:device_code'] }],
     ['a password grant', { grant_types: ['password'] }],
     ['a refresh without a code', { grant_types: ['refresh_token'] }],
     ['no grant', { grant_types: [] }],
@@ -198,7 +211,7 @@ describe('a registration is rejected', () => {
       client_uri: evil,
       software_id: `${evil}ü`,
     });
-    expect(answer?.error_description.split('; ')).toHaveLength(7);
+    expect(answer?.error_description.split('; ')).toHaveLength(6);
     expect(answer?.error_description).toMatch(/^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/u);
     expect(answer?.error_description).not.toContain('EV');
     expect(refusal({ redirect_uris: [evil] })?.error_description).toMatch(/^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/u);

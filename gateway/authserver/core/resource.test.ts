@@ -16,6 +16,8 @@ const SAME = [
   ['https://gateway.example:/team/mcp', PATHED],
   [ORIGIN, ORIGIN],
   [`${ORIGIN}/`, ORIGIN],
+  ['https://gateway.example/team/mcp/', PATHED],
+  [`${LOCAL}/`, LOCAL],
   [LOCAL, LOCAL],
   [V6, V6],
   ['http://plain.example:80/mcp', PLAIN],
@@ -23,7 +25,8 @@ const SAME = [
 
 const UNKNOWN = [
   'http://plain.example:443/mcp',
-  'https://gateway.example/team/mcp/',
+  'https://gateway.example/team/mcp//',
+  'https://gateway.example/team/mcp/?',
   'https://gateway.example/team/mcp?',
   'https://gateway.example/team/mcp?x=1',
   'https://gateway.example/team/MCP',
@@ -74,6 +77,12 @@ describe('resource of an authorization request', () => {
       ok: true,
       value: 'HTTPS://A.example:443/',
     });
+  });
+
+  it('prefers the audience that is spelled in the same way', () => {
+    for (const audience of [PATHED, `${PATHED}/`])
+      expect(resolveResource([audience], [PATHED, `${PATHED}/`])).toEqual({ ok: true, value: audience });
+    expect(resolveResource([PATHED], [`${PATHED}/`])).toEqual({ ok: true, value: `${PATHED}/` });
   });
 
   it.each(UNKNOWN)('%j is not a resource of this server', (requested) => {

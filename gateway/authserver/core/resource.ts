@@ -8,8 +8,8 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' };
 
 /**
- * Returns the canonical form of a resource for comparison: scheme and host in lower case, no default port, no slash after
- * an origin, path and query unchanged. Returns undefined for an invalid resource.
+ * Returns the canonical form of a resource for comparison: scheme and host in lower case, no default port, no slash at the end
+ * of a path, which reaches the same server, the rest unchanged. Returns undefined for an invalid resource.
  */
 function canonical(resource: string): string | undefined {
   if (resource.length > MAX_LENGTH || CONTROL.test(resource) || !URL.canParse(resource)) return undefined;
@@ -17,7 +17,7 @@ function canonical(resource: string): string | undefined {
   if (scheme === undefined || host === undefined) return undefined;
   const protocol = scheme.toLowerCase();
   const suffix = port === '' || port === DEFAULT_PORTS[protocol] ? '' : `:${port}`;
-  return `${protocol}://${host.toLowerCase()}${suffix}${rest === '/' ? '' : rest}`;
+  return `${protocol}://${host.toLowerCase()}${suffix}${rest.endsWith('/') && !rest.includes('?') ? rest.slice(0, -1) : rest}`;
 }
 
 /**
@@ -33,7 +33,9 @@ export function resolveResource(requested: readonly string[], audiences: readonl
   }
   const wanted = canonical(named);
   if (wanted === undefined) return refused('resource_malformed');
-  const audience = audiences.find((candidate) => canonical(candidate) === wanted);
+  const audience =
+    audiences.find((candidate) => candidate === named) ??
+    audiences.find((candidate) => canonical(candidate) === wanted);
   return audience === undefined ? refused('resource_unknown') : accepted(audience);
 }
 

@@ -22,8 +22,9 @@ export type MetadataReading =
   | { readonly ok: false; readonly problems: readonly MetadataProblem[] };
 
 /**
- * Origin of metadata. A `registration` is sent to this server: unsupported values are rejected. A `document` is written for
- * all servers: unsupported grants and scopes are ignored.
+ * Origin of metadata. A `registration` is sent to this server: unsupported scopes are rejected. A `document` is written for all
+ * servers: they are ignored. Further grants are left out of both, and the reply to a registration shows the rest.
+ * @see RFC 7591 §3.2.1
  */
 export type MetadataSource = 'registration' | 'document';
 
@@ -43,7 +44,7 @@ export function readMetadata(
   const metadata: ClientMetadata = {
     redirect_uris: [...new Set(redirectUris)],
     token_endpoint_auth_method: method,
-    grant_types: readGrantTypes(members, source),
+    grant_types: readGrantTypes(members),
     response_types: readResponseTypes(members, source),
     scope: readScope(members, rules, source),
     ...readLogoutRedirects(members, rules, { source, method }),
@@ -115,13 +116,11 @@ function redirectRules(
   return { loopback, privateUse: loopback && source === 'registration', privateAddresses };
 }
 
-function readGrantTypes(members: MetadataMembers, source: MetadataSource): readonly GrantType[] {
+function readGrantTypes(members: MetadataMembers): readonly GrantType[] {
   const asked = members.list('grant_types');
   if (asked === undefined) return LOGIN_GRANT_TYPES;
   const known = LOGIN_GRANT_TYPES.filter((grant) => asked.includes(grant));
   if (!known.includes('authorization_code')) members.problem('grant_types', 'must have authorization_code');
-  if (source === 'registration' && asked.some((grant) => !known.some((one) => one === grant)))
-    members.problem('grant_types', 'must have authorization_code and refresh_token only');
   return known;
 }
 
