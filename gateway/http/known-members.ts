@@ -13,6 +13,7 @@ import {
   skipWhitespace,
   isWordAt,
   visitMembers,
+  wholeOf,
   type Span,
 } from './json-walk.ts';
 
@@ -134,6 +135,18 @@ export function distinctMembers(text: Buffer, span: Span): ReadonlyMap<string, S
     return folded.size === count;
   });
   return folded.size === count ? members : undefined;
+}
+
+/**
+ * Returns the JSON text of each direct member of the object that `text` consists of; an empty text where `isRead` returns false.
+ * Returns undefined where `distinctMembers` does.
+ */
+export function memberTexts(text: Buffer, isRead: (name: string) => boolean): ReadonlyMap<string, string> | undefined {
+  const members = distinctMembers(text, wholeOf(text));
+  if (!members) return undefined;
+  const texts = new Map<string, string>();
+  for (const [name, { start, end }] of members) texts.set(name, isRead(name) ? text.toString('utf8', start, end) : '');
+  return texts;
 }
 
 /** Returns true for an object at `span` with too many members. */

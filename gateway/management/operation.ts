@@ -58,7 +58,7 @@ export interface ManagementOperation {
   readonly summary: string;
   /** Further sentences for the documentation. */
   readonly description?: string;
-  readonly input: Pick<InputSchemas, 'path' | 'query' | 'body'>;
+  readonly input: Pick<InputSchemas, 'path' | 'query' | 'body' | 'bodyText'>;
   readonly success: Success;
   /** Errors of the operation by their codes; `run` throws them as `OperationError`. */
   readonly errors: Readonly<Record<string, ManagementError>>;

@@ -1,6 +1,7 @@
 import { Closed } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
-import { Authorizer, isAllowed, type Principal } from './authorization/authorizer.ts';
+import { Authorizer, isAllowed, type Principal, type Standing } from './authorization/authorizer.ts';
+import type { ReadTexts } from './authorization/by-arguments.ts';
 import { isCanonicalUri, isUnambiguousUri } from './authorization/canonical-uri.ts';
 import { policyDocumentProblems, requirePolicies } from './authorization/check.ts';
 import { AuthorizationConfig, cedarFields, groupFields } from './authorization/config.ts';
@@ -9,6 +10,10 @@ import { Outcomes } from './authorization/outcomes.ts';
 import { ALLOW, definePolicy, type Deny, type ListedItem, type Policy, type PolicyCall } from './policy.ts';
 
 const NO_ARGUMENTS: ReadonlyMap<string, string> = new Map();
+const NONE: readonly Outcome[] = [];
+
+/** The parts of a call that policies decide on. */
+export type DecidedCall = Pick<PolicyCall, 'item' | 'identity' | 'arguments' | 'readArguments'>;
 
 const denial = (what: string): Deny =>
   Object.freeze({ verdict: 'deny', reason: 'policy', message: `${what} denied by policy` });
@@ -44,12 +49,12 @@ export const authorization = definePolicy({
   create: (config, { server }) => new AuthorizationPolicy(config, server),
 });
 
-class AuthorizationPolicy implements Policy {
+export class AuthorizationPolicy implements Policy {
   readonly #authorizer: Authorizer;
   readonly #principals = new WeakMap<Identity, Principal>();
-  readonly #calls = new Outcomes<Outcome>();
+  readonly #calls = new Outcomes<Standing>();
   /** Apart from those of calls: otherwise the first call of a listed item would be faster than that of an unknown one. */
-  readonly #lists = new Outcomes<Outcome>();
+  readonly #lists = new Outcomes<Standing>();
 
   constructor(config: AuthorizationConfig, server: string) {
     this.#authorizer = new Authorizer(config, requirePolicies(config), server);
@@ -60,10 +65,13 @@ class AuthorizationPolicy implements Policy {
   }
 
   decide(call: PolicyCall): typeof ALLOW | Deny {
-    const { item, identity } = call;
-    const readArguments = (isRead: (name: string) => boolean) =>
-      call.arguments ? call.readArguments(isRead) : NO_ARGUMENTS;
-    return this.#allows(item, identity, this.#calls, readArguments) ? ALLOW : DENIALS[item.kind];
+    return isAllowed(this.outcomesOf(call)) ? ALLOW : DENIALS[call.item.kind];
+  }
+
+  /** Returns the outcomes that decide on a call; none for a user and an item that no policy can permit. */
+  outcomesOf(call: DecidedCall): readonly Outcome[] {
+    const readTexts: ReadTexts = (isRead) => (call.arguments ? call.readArguments(isRead) : NO_ARGUMENTS);
+    return this.#outcomes(call.item, call.identity, this.#calls, readTexts);
   }
 
   /** Takes as long as a decision, and has its result. A completion of an unknown item has an empty result instead. */
@@ -73,21 +81,22 @@ class AuthorizationPolicy implements Policy {
   }
 
   isListed(item: ListedItem, { identity }: { readonly identity: Identity | undefined }): boolean {
-    return this.#allows(item, identity, this.#lists, () => NO_ARGUMENTS);
+    return isAllowed(this.#outcomes(item, identity, this.#lists, () => NO_ARGUMENTS));
   }
 
   /** Evaluates both parts in any case, so that a denial takes the same time whatever policy causes it. */
-  #allows(
+  #outcomes(
     item: ListedItem,
     identity: Identity | undefined,
-    known: Outcomes<Outcome>,
-    readArguments: Parameters<Authorizer['outcomeByArguments']>[2],
-  ): boolean {
-    if (!identity || !isSpelledWell(item)) return false;
+    known: Outcomes<Standing>,
+    readTexts: ReadTexts,
+  ): readonly Outcome[] {
+    if (!identity || !isSpelledWell(item)) return NONE;
     const principal = this.#principalOf(identity);
-    if (!principal) return false;
-    const constant = known.get(principal, item, () => this.#authorizer.constantOutcome(principal, item));
-    return isAllowed(constant, this.#authorizer.outcomeByArguments(principal, item, readArguments));
+    if (!principal) return NONE;
+    const standing = known.get(principal, item, () => this.#authorizer.standingOf(principal, item));
+    const byArguments = this.#authorizer.outcomeByArguments(principal, item, standing, readTexts);
+    return byArguments ? [standing.outcome, byArguments] : [standing.outcome];
   }
 
   #principalOf(identity: Identity): Principal | undefined {

@@ -71,6 +71,30 @@ describe('POST /api/v1beta/policies/explain', { timeout: 60_000 }, () => {
     expect(await one({ tool: 'none' })).toMatchObject([{ allowed: false, filter: 'no backend lists it' }]);
   });
 
+  it('agrees with the call, however its arguments are written', async () => {
+    const headers = { authorization: `Bearer ${issuer.token({ sub: 'bob' })}` };
+    const session = await openSession(vmcp.url, undefined, headers);
+    const texts = ['"hello"', '"secret"', 'null', '1e2', '9.5', '[1]', '"a","text":"secret"', '"a","Text":"secret"'];
+    const results: boolean[] = [];
+    for (const text of texts) {
+      const args = `{"text":${text}}`;
+      const body = `{"claims":{"sub":"bob"},"server":"desk","tool":"alpha_echo","arguments":${args}}`;
+      const reply = await fetch(`${vmcp.management}/api/v1beta/policies/explain`, { method: 'POST', body });
+      const explained = ((await reply.json()) as Answer).tools[0]?.allowed;
+      const params = `{"name":"alpha_echo","arguments":${args}}`;
+      const called = await session.post(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":${params}}`);
+      const isDenied = called.body.includes('denied by policy');
+      expect(explained, args).toBe(!isDenied);
+      results.push(!isDenied);
+    }
+    expect(results).toEqual([true, false, false, false, false, false, false, false]);
+    const words = ['explain', vmcp.folder, 'alpha_echo', '--name', 'desk', '--as', 'sub=bob', '-o', 'json'];
+    const { stdout } = await vmcpResult(scope, [...words, '--arguments', '{"text":1e2}']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      tools: [{ allowed: false, by: expect.stringContaining('exactly') as string }],
+    });
+  });
+
   it('reports the backends whose tools it does not know, and a server without policies', async () => {
     expect((await ask({ claims: { sub: 'bob' }, server: 'open' })).json).toEqual({
       server: 'default/open',

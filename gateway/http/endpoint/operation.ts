@@ -16,11 +16,17 @@ export interface InputSchemas {
   readonly form?: TObject;
   /** Value of an `application/json` body. */
   readonly body?: TSchema;
+  /** Adds the text of the JSON body, for operations that must not lose how a value is written. */
+  readonly bodyText?: true;
 }
 
 /** Validated parts of a request, by the names of their schemas. */
 export type Input<Schemas extends InputSchemas> = {
-  readonly [Part in keyof Schemas]: Schemas[Part] extends TSchema ? Static<Schemas[Part]> : never;
+  readonly [Part in keyof Schemas]: Schemas[Part] extends true
+    ? string
+    : Schemas[Part] extends TSchema
+      ? Static<Schemas[Part]>
+      : never;
 };
 
 /** Answers one request. The frame turns a thrown error into an answer. */

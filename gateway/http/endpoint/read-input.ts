@@ -44,6 +44,7 @@ export async function readInput(
   if (body) {
     const text = await readBodyText(req, rules.ignoresMediaType ? undefined : JSON_TYPE, rules.maxBodyBytes);
     input['body'] = validated('body', body, json(text, body, rules));
+    if (schemas.bodyText) input['bodyText'] = text;
   }
   return input;
 }

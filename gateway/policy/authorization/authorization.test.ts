@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ListedItem } from '../policy.ts';
+import type { ListedItem, Policy } from '../policy.ts';
 import { allows, callOf, identityOf, policyOf, toolOf } from './testdata/decide.ts';
 
 const permit = (condition: string, scope = 'principal, action, resource'): string =>
@@ -126,7 +126,7 @@ describe('arguments', () => {
     ['{"amount":9}', true],
     ['{"amount":11}', false],
     ['{"amount":9.0}', true],
-    ['{"amount":9.5}', false],
+    ['{"amount":9.5}', true],
     ['{"amount":9007199254740993}', false],
     ['{"amount":1e400}', false],
     ['{"amount":5.0000000000000000001}', false],
@@ -144,6 +144,137 @@ describe('arguments', () => {
     [undefined, true],
   ])('%s allow a guarded call: %s', (args, allowed) => {
     expect(allows(guarded, BUY, USER, args)).toBe(allowed);
+  });
+
+  describe('of a policy that can apply to one tool only', () => {
+    const refund = toolOf('shop_refund', {}, { properties: { amount: { type: 'number' } } });
+    const weight = toolOf('shop_weigh', {}, { properties: { amount: { type: 'integer' } } });
+    const OPEN = 'permit(principal, action, resource);';
+    const limit = 'context has arg_amount && context.arg_amount > 100';
+
+    it.each([
+      `forbid(principal, action, resource == Tool::"shop_refund") when { ${limit} };`,
+      `forbid(principal, action, resource) when { resource == Tool::"shop_refund" && ${limit} };`,
+      `forbid(principal, action, resource) when { ${limit} && resource.name == "shop_refund" };`,
+      `forbid(principal, action, resource) unless { resource != Tool::"shop_refund" || !(${limit}) };`,
+      `forbid(principal, action, resource) when { if resource.name like "*_refund" then ${limit} else false };`,
+      `forbid(principal in Group::"admins", action, resource == Tool::"shop_refund") when { context.arg_amount > 100 };`,
+    ])('do not decide on other tools: %s', (forbid) => {
+      const policy = policyOf([OPEN, forbid]);
+      const numbers = ['0.1', '-2.75', '1e2', '9007199254740993', '"100"', 'null', '[1]', '{"a":1}'];
+      const others = [...numbers.map((each) => `{"amount":${each}}`), '{"amount":1,"amount":2}', '{"Amount":1}', '{}'];
+      for (const args of others) {
+        expect(allows(policy, weight, USER, args), args).toBe(true);
+        expect(allows(policy, { ...weight, name: 'shop_other', json: undefined }, USER, args), args).toBe(true);
+      }
+      expect(allows(policy, refund, USER, '{"amount":100}')).toBe(true);
+      for (const args of ['100.01', '101', '1e2', '"100"', '[1]', '1,"amount":2', '1,"AMOUNT":2'])
+        expect(allows(policy, refund, USER, `{"amount":${args}}`), args).toBe(false);
+    });
+
+    it('decide on them where a claim that they need is missing', () => {
+      const forbid = `forbid(principal, action, resource) when { principal.claim_tier == "x" && ${limit} };`;
+      expect(allows(policyOf([OPEN, forbid]), weight, USER, '{"amount":[1]}')).toBe(false);
+      expect(allows(policyOf([OPEN, forbid]), weight, identityOf({ tier: 'y' }), '{"amount":[1]}')).toBe(true);
+      expect(allows(policyOf([OPEN, forbid]), refund, identityOf({ tier: 'x' }), '{"amount":[1]}')).toBe(false);
+    });
+
+    it('may permit one tool each', () => {
+      const policy = policyOf([
+        permit('context.arg_amount <= 100', 'principal, action, resource == Tool::"shop_refund"'),
+        permit('context.arg_text == "x"', 'principal, action, resource == Tool::"shop_other"'),
+      ]);
+      expect(allows(policy, refund, USER, '{"amount":99.9,"text":null}')).toBe(true);
+      expect(allows(policy, toolOf('shop_other'), USER, '{"amount":null,"text":"x"}')).toBe(true);
+      expect(allows(policy, toolOf('shop_third'), USER, '{"amount":1,"text":"x"}')).toBe(false);
+    });
+  });
+
+  describe('that are fractions', () => {
+    const known = new Map<string, Policy>();
+    const holds = (condition: string, args: string): boolean => {
+      const policy = known.get(condition) ?? policyOf([permit(`context has arg_a && ${condition}`)]);
+      known.set(condition, policy);
+      return allows(policy, toolOf('shop_buy'), USER, args);
+    };
+
+    it.each([
+      ['9.99', { '<': true, '<=': true, '>': false, '>=': false }],
+      ['99.999999', { '<': true, '<=': true, '>': false, '>=': false }],
+      ['-100.5', { '<': true, '<=': true, '>': false, '>=': false }],
+      ['0.30000000000000004', { '<': true, '<=': true, '>': false, '>=': false }],
+      ['100.0', { '<': false, '<=': true, '>': false, '>=': true }],
+      ['100.000', { '<': false, '<=': true, '>': false, '>=': true }],
+      ['100', { '<': false, '<=': true, '>': false, '>=': true }],
+      ['100.0001', { '<': false, '<=': false, '>': true, '>=': true }],
+      ['100.00000001', { '<': false, '<=': false, '>': true, '>=': true }],
+      ['333.3333333333333', { '<': false, '<=': false, '>': true, '>=': true }],
+    ])('compare exactly with a whole number: %s', (number, expected) => {
+      for (const [operator, result] of Object.entries(expected)) {
+        const mirrored = operator.replace(/[<>]/u, (sign) => (sign === '<' ? '>' : '<'));
+        expect(holds(`context.arg_a ${operator} 100`, `{"a":${number}}`), operator).toBe(result);
+        expect(holds(`100 ${mirrored} context["arg_a"]`, `{"a":${number}}`), mirrored).toBe(result);
+        expect(holds(`!(context.arg_a ${operator} 50 + 50)`, `{"a":${number}}`), operator).toBe(!result);
+      }
+    });
+
+    it.each([
+      ['context.arg_a == 9', '9.99', false],
+      ['context.arg_a != 10', '9.99', true],
+      ['context.arg_a == 9', '9.0', true],
+      ['[9, 10].contains(context.arg_a)', '9.99', false],
+      ['context.arg_a == decimal("9.99")', '9.990', true],
+      ['decimal("9.0") == context.arg_a', '9', true],
+      ['context.arg_a == decimal("9.99")', '9.98', false],
+      ['context.arg_a.lessThan(decimal("10.5"))', '10.49', true],
+      ['context.arg_a.lessThan(decimal("10.5"))', '10.5', false],
+      ['context.arg_a.greaterThanOrEqual(decimal("10.0"))', '10', true],
+      ['decimal("0.5").greaterThan(context.arg_a)', '0.4999', true],
+      ['context.arg_a.lessThan(decimal("10.5"))', '9.99999', false],
+      ['{"<": context.arg_a < 10} == {"<": true}', '9.5', true],
+    ])('%s holds for %s: %s', (condition, number, expected) => {
+      expect(holds(condition, `{"a":${number}}`)).toBe(expected);
+    });
+
+    it.each([
+      ['1.2', '1.5', { '<': true, '<=': true, '>': false, '>=': false }],
+      ['-1.2', '-1.5', { '<': false, '<=': false, '>': true, '>=': true }],
+      ['2', '1.999', { '<': false, '<=': false, '>': true, '>=': true }],
+      ['1.50', '1.5', { '<': false, '<=': true, '>': false, '>=': true }],
+      ['9007199254740990', '9007199254740991', { '<': true, '<=': true, '>': false, '>=': false }],
+    ])('compare with each other: %s and %s', (a, b, expected) => {
+      for (const [operator, result] of Object.entries(expected))
+        expect(holds(`context.arg_a ${operator} context.arg_b`, `{"a":${a},"b":${b}}`), operator).toBe(result);
+    });
+
+    it.each(['9.99e0', '1E2', '9.9999999999999999999', '9007199254740991.5', `0.${'1'.repeat(60)}`])(
+      'deny the call where readers may round them: %s',
+      (number) => {
+        expect(allows(guarded, BUY, USER, `{"amount":${number}}`)).toBe(false);
+      },
+    );
+
+    it('deny the call of a tool that declares a whole number, which its server may make of them', () => {
+      const tool = (type: string) => toolOf('shop_buy', {}, { properties: { amount: { type } } });
+      expect(allows(guarded, tool('integer'), USER, '{"amount":9.5}')).toBe(false);
+      expect(allows(guarded, tool('integer'), USER, '{"amount":9.0}')).toBe(true);
+      expect(allows(guarded, tool('number'), USER, '{"amount":9.5}')).toBe(true);
+    });
+
+    it('deny the call where a policy is nested too deeply to compare them', () => {
+      const deep = `${'!('.repeat(80)}context.arg_a > 100${')'.repeat(80)}`;
+      expect(['101', '100', '9.5'].map((number) => holds(deep, `{"a":${number}}`))).toEqual([true, false, false]);
+      const other = policyOf([
+        'permit(principal, action, resource);',
+        permit(deep, 'principal, action, resource == Tool::"x"'),
+      ]);
+      expect(['101', '9.5'].map((number) => allows(other, BUY, USER, `{"a":${number}}`))).toEqual([true, true]);
+    });
+
+    it('have no arithmetic', () => {
+      expect(holds('context.arg_a * 2 > 10', '{"a":9.5}')).toBe(false);
+      expect(holds('context.arg_a * 2 > 10', '{"a":9}')).toBe(true);
+    });
   });
 
   it('of another type than the policy expects are an error, which denies', () => {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Module from '@cedar-policy/cedar-wasm/nodejs';
+import type { Policy } from '@cedar-policy/cedar-wasm/nodejs';
 import { CEDAR_MODULE } from './cedar-module.ts';
 
 export type Cedar = typeof Module;
@@ -27,12 +28,14 @@ export class CedarCrashError extends Error {
 
 /** An evaluator that is replaced after a crash, which leaves its stack pointer wrong. */
 export class CedarInstance {
-  readonly #prepare: (cedar: Cedar) => void;
+  readonly #sets: (readonly Policy[])[] = [];
   #cedar: Cedar | undefined;
 
-  /** `prepare` is called with each new instance. */
-  constructor(prepare: (cedar: Cedar) => void = () => undefined) {
-    this.#prepare = prepare;
+  /** Adds a set of policies, and returns its id for `statefulIsAuthorized`. The ids of its policies are their places. */
+  addPolicies(policies: readonly Policy[]): string {
+    this.#sets.push(policies);
+    this.#cedar = undefined;
+    return String(this.#sets.length - 1);
   }
 
   /**
@@ -58,7 +61,11 @@ export class CedarInstance {
 
   #create(): Cedar {
     const cedar = newCedar();
-    this.#prepare(cedar);
+    this.#sets.forEach((policies, id) => {
+      const staticPolicies = Object.fromEntries(policies.map((policy, index) => [String(index), policy]));
+      const answer = cedar.preparsePolicySet(String(id), { staticPolicies });
+      if (answer.type === 'failure') throw new Error(answer.errors.map(({ message }) => message).join('; '));
+    });
     return cedar;
   }
 }

@@ -1,8 +1,8 @@
-import type { CedarValueJson, EntityJson } from '@cedar-policy/cedar-wasm/nodejs';
+import type { CedarValueJson, EntityJson, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
 import type { Identity } from '../../contract/identity.ts';
 import { parseObject } from '../../contract/json.ts';
 import type { ListedItem } from '../policy.ts';
-import { CedarInstance, type Cedar } from './cedar.ts';
+import type { CedarInstance } from './cedar.ts';
 import { claimAttributes, claimValues, groupsOf } from './claims.ts';
 import { DEFAULT_GROUP_TYPE, type AuthorizationConfig } from './config.ts';
 import { keyOf, merged, reachable, refsIn, type Entity, type StaticEntities } from './entities.ts';
@@ -16,11 +16,17 @@ export interface PrincipalForm {
   readonly claims: Readonly<Record<string, CedarValueJson>>;
 }
 
-/** Names of the policies that apply to a request, and messages of those that could not be evaluated. */
+/** Policies that apply to a request, and those that could not be evaluated. */
 export interface Outcome {
-  readonly permits: readonly string[];
-  readonly forbids: readonly string[];
-  readonly errors: readonly string[];
+  readonly permits: readonly ParsedPolicy[];
+  readonly forbids: readonly ParsedPolicy[];
+  readonly errors: readonly EvaluationError[];
+}
+
+export interface EvaluationError {
+  /** Undefined when the whole evaluation failed. */
+  readonly policy: ParsedPolicy | undefined;
+  readonly message: string;
 }
 
 /** Settings that all policies of a server share. */
@@ -28,9 +34,8 @@ export interface Setting {
   readonly server: string;
   readonly groups: AuthorizationConfig['cedar'];
   readonly entities: StaticEntities;
+  readonly cedar: CedarInstance;
 }
-
-const POLICIES_ID = 'policies';
 
 /** Entity type, action and attributes of each kind of item. Templates are read as resources. */
 const KINDS = {
@@ -47,20 +52,24 @@ export class Evaluator {
   readonly reads: Reads;
   readonly #policies: readonly ParsedPolicy[];
   readonly #setting: Setting;
-  readonly #cedar: CedarInstance;
+  /** Id of the set of policies. */
+  readonly #id: string;
   /** Entities that policies name, and what can be reached from them. */
   readonly #named: ReadonlyMap<string, Entity>;
   readonly #readsHints: boolean;
 
-  constructor(policies: readonly ParsedPolicy[], setting: Setting) {
-    this.reads = readsOf(policies.map(({ json }) => json));
+  /** Evaluates the policies in the form that `rewrite` returns. */
+  constructor(policies: readonly ParsedPolicy[], setting: Setting, rewrite = (policy: PolicyJson) => policy) {
+    const rewritten = policies.map(({ json }) => rewrite(json));
+    this.reads = readsOf(rewritten);
     this.#policies = policies;
     this.#setting = setting;
     this.#named = reachable(this.reads.entities, setting.entities);
     this.#readsHints = HINTS.some((hint) => this.reads.attributes.has(hint));
-    this.#cedar = new CedarInstance((module) => {
-      prepare(module, policies);
-    });
+    // a text may be nested deeper than JSON
+    this.#id = setting.cedar.addPolicies(
+      policies.map(({ text, json }, index) => (rewritten[index] === json ? text : (rewritten[index] ?? text))),
+    );
   }
 
   /** True when users with equal claims may have different outcomes. Configured entities may give a user attributes and parents. */
@@ -85,32 +94,33 @@ export class Evaluator {
     const resource = this.#resourceOf(item);
     const action = { type: 'Action', id: KINDS[item.kind].action };
     try {
-      const answer = this.#cedar.run((module) =>
+      const answer = this.#setting.cedar.run((module) =>
         module.statefulIsAuthorized({
           principal: principal.entity.uid,
           action,
           resource: resource.uid,
           context: { ...principal.claims, ...values },
-          preparsedPolicySetId: POLICIES_ID,
+          preparsedPolicySetId: this.#id,
           validateRequest: false,
           entities: this.#entities(principal.entity, resource, action),
         }),
       );
       if (answer.type === 'failure') return failed(...answer.errors.map(({ message }) => message));
       const { decision, diagnostics } = answer.response;
-      const names = diagnostics.reason.map((id) => this.#nameOf(id));
+      const applied = diagnostics.reason.flatMap((id) => this.#policies[Number(id)] ?? []);
       return {
-        permits: decision === 'allow' ? names : [],
-        forbids: decision === 'allow' ? [] : names,
-        errors: diagnostics.errors.map(({ policyId, error }) => `policy "${this.#nameOf(policyId)}": ${error.message}`),
+        permits: decision === 'allow' ? applied : [],
+        forbids: decision === 'allow' ? [] : applied,
+        errors: diagnostics.errors.map(({ policyId, error }) => this.#errorOf(policyId, error.message)),
       };
     } catch (error) {
       return failed(error instanceof Error ? error.message : String(error));
     }
   }
 
-  #nameOf(id: string): string {
-    return this.#policies[Number(id)]?.name ?? id;
+  #errorOf(id: string, message: string): EvaluationError {
+    const policy = this.#policies[Number(id)];
+    return { policy, message: `policy "${policy?.name ?? id}": ${message}` };
   }
 
   #resourceOf({ kind, name, backend, json }: ListedItem): Entity {
@@ -147,13 +157,11 @@ const isWorthPassing = ({ attrs, parents, tags }: Entity): boolean =>
 
 const toJson = ({ parents, ...rest }: Entity): EntityJson => ({ ...rest, parents: [...parents] });
 
-const failed = (...errors: string[]): Outcome => ({ permits: [], forbids: [], errors });
-
-function prepare(module: Cedar, policies: readonly ParsedPolicy[]): void {
-  const staticPolicies = Object.fromEntries(policies.map(({ text }, index) => [String(index), text]));
-  const answer = module.preparsePolicySet(POLICIES_ID, { staticPolicies });
-  if (answer.type === 'failure') throw new Error(answer.errors.map(({ message }) => message).join('; '));
-}
+const failed = (...messages: string[]): Outcome => ({
+  permits: [],
+  forbids: [],
+  errors: messages.map((message) => ({ policy: undefined, message })),
+});
 
 /** Returns the annotations of a tool that a policy can read. @see MCP 2025-11-25, schema, ToolAnnotations */
 function hintsOf(json: Buffer): Record<string, boolean> {

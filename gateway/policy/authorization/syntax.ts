@@ -1,4 +1,4 @@
-import type { PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
+import type { Expr, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
 import { isObject } from '../../contract/json.ts';
 
 /** Attributes and actions that policies mention. The evaluator gets no other attributes, and caches ignore them. */
@@ -43,8 +43,8 @@ export function depthOf(policy: PolicyJson): number {
 /** An expression is an object with the operator as key, above an object with the operands. */
 const LEVELS_PER_EXPRESSION = 2;
 
-/** Lists what policies read, from their syntax trees. */
-export function readsOf(policies: readonly PolicyJson[]): Reads {
+/** Lists what policies, or expressions of them, read, from their syntax trees. */
+export function readsOf(policies: readonly (PolicyJson | Expr)[]): Reads {
   const context = new Set<string>();
   const attributes = new Set<string>();
   const actions = new Set<string>();

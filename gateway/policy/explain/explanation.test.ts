@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { explainTools, type KnownTool } from './explanation.ts';
+import { memberTexts } from '../../http/known-members.ts';
+import { allows, identityOf, policyOf } from '../authorization/testdata/decide.ts';
+import { explainTools, type ExplainedCall, type KnownTool } from './explanation.ts';
 
 const TOOL: KnownTool = { name: 'refund', backend: 'shop', json: Buffer.from('{"name":"refund"}'), isVisible: true };
 
@@ -12,7 +14,13 @@ const configWith = (vmcp: object, cedar?: object): GatewayConfig =>
   }) as unknown as GatewayConfig;
 
 const explainOne = (config: GatewayConfig, claims: object, tool = TOOL) =>
-  explainTools(config, [tool], { claims: { sub: 'alice', ...claims }, arguments: {} })[0];
+  explainTools(config, [tool], { claims: { sub: 'alice', ...claims }, ...callWith('{}') })[0];
+
+/** Returns the arguments of a call from their JSON text. */
+function callWith(text: string): Pick<ExplainedCall, 'arguments' | 'readArguments'> {
+  const args = Buffer.from(text);
+  return { arguments: args, readArguments: (isRead = () => true) => memberTexts(args, isRead) };
+}
 
 it('names the field of a workload that hides a tool', () => {
   const hidden = { ...TOOL, isVisible: false };
@@ -64,7 +72,7 @@ it('names an argument of another type than the tool declares', () => {
   const policies = [
     'permit(principal, action, resource) unless { context has arg_amount && context.arg_amount == 100 };',
   ];
-  const call = { claims: { sub: 'alice' }, arguments: { amount: '100' } };
+  const call = { claims: { sub: 'alice' }, ...callWith('{"amount":"100"}') };
   const [found] = explainTools(configWith({}, { policies }), [tool], call);
   const by = 'error: the argument "amount" has another type than the tool declares';
   expect(found).toMatchObject({ allowed: false, by });
@@ -73,4 +81,34 @@ it('names an argument of another type than the tool declares', () => {
 it('names the strategy of the credential', () => {
   const outgoing = { outgoing_auth: { shop: { type: 'token_exchange' } } };
   expect(explainOne(configWith(outgoing), {})).toMatchObject({ credential: 'token_exchange', allowed: true });
+});
+
+it.each([
+  ['{"amount":9.99}', true],
+  ['{"amount":100.01}', false],
+  ['{"amount":null}', false],
+  ['{"amount":1e2}', false],
+  ['{"amount":1e1}', false],
+  ['{"amount":9007199254740993}', false],
+  ['{"amount":"9"}', false],
+  ['{"amount":[9]}', false],
+  ['{"amount":9,"amount":9}', false],
+  ['{"amount":9,"Amount":9}', false],
+  [`{"amount":9${',"a":1'.repeat(1_000)}}`, false],
+  [' {"other":1e2, "amount" : 9 } ', true],
+])('decides on the arguments %s as the policy does on a call: %s', (text, allowed) => {
+  const schema = { properties: { amount: { type: 'number' } } };
+  const tool = { ...TOOL, json: Buffer.from(JSON.stringify({ name: 'refund', inputSchema: schema })) };
+  const policies = [
+    'permit(principal, action, resource);',
+    'forbid(principal, action, resource == Tool::"refund") when { context has arg_amount && context.arg_amount > 100 };',
+  ];
+  const call = { claims: { sub: 'alice' }, ...callWith(text) };
+  expect(explainTools(configWith({}, { policies }), [tool], call)).toMatchObject([{ allowed }]);
+  expect(explainTools(configWith({}, { policies }), [{ ...tool, name: 'other' }], call)).toMatchObject([
+    { allowed: true },
+  ]);
+  expect(allows(policyOf(policies), { ...tool, kind: 'tools', backend: 'shop' }, identityOf(), text.trim())).toBe(
+    allowed,
+  );
 });

@@ -3,9 +3,10 @@ import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { Secret, type Identity } from '../../contract/identity.ts';
 import { readDocument } from '../../contract/run-config/document.ts';
 import { hasFilter, ownToolRules } from '../../contract/aggregation/tool-rules.ts';
-import { Authorizer, type Verdict } from '../authorization/authorizer.ts';
-import { requirePolicies } from '../authorization/check.ts';
+import { AuthorizationPolicy, type DecidedCall } from '../authorization.ts';
+import { isAllowed } from '../authorization/authorizer.ts';
 import { AuthorizationConfig } from '../authorization/config.ts';
+import type { Outcome } from '../authorization/evaluator.ts';
 
 /** A tool of the backends. */
 export interface KnownTool {
@@ -30,31 +31,33 @@ export const Explanation = Type.Object({
 });
 
 /** A user and a call to explain. */
-export interface ExplainedCall {
+export interface ExplainedCall extends Pick<DecidedCall, 'arguments' | 'readArguments'> {
   /** Claims of the user, `sub` among them. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Arguments of the call. */
-  readonly arguments: Readonly<Record<string, unknown>>;
   /** Tool to explain; all of them when absent. */
   readonly tool?: string | undefined;
 }
 
-/** Explains the access of a user to tools, with the policies of the gateway. A named tool that nobody lists is explained, too. */
+/**
+ * Explains the access of a user to tools by what the policies of the gateway decide. A named tool that nobody lists is explained, too.
+ */
 export function explainTools(
   config: GatewayConfig,
   tools: readonly KnownTool[],
-  { claims, arguments: args, tool: only }: ExplainedCall,
+  { claims, tool: only, ...call }: ExplainedCall,
 ): Explanation[] {
-  const judge = judgeOf(config, claims);
-  const texts = new Map(Object.entries(args).map(([name, value]) => [name, JSON.stringify(value)]));
+  const authz = policiesIn(config);
+  const policy = authz && new AuthorizationPolicy(authz, config.name ?? '');
+  const identity = identityWith(claims, authz?.cedar.primary_upstream_provider);
   return chosen(tools, only).map(({ name, backend, json, isVisible }) => {
-    const verdict = judge?.({ kind: 'tools', name, backend: backend ?? '', json }, texts);
+    const item = { kind: 'tools', name, backend: backend ?? '', json } as const;
+    const outcomes = policy?.outcomesOf({ item, identity, ...call });
     const filter = backend === undefined ? 'no backend lists it' : isVisible ? undefined : filterOf(config, backend);
     return {
       tool: name,
       ...(backend !== undefined && { backend }),
-      allowed: (verdict?.allowed ?? true) && filter === undefined,
-      by: verdict ? reasonOf(verdict) : 'no policy is configured',
+      allowed: (outcomes === undefined || isAllowed(outcomes)) && filter === undefined,
+      by: outcomes ? reasonOf(outcomes) : 'no policy is configured',
       ...(filter !== undefined && { filter }),
       credential: credentialOf(config, backend),
     };
@@ -67,26 +70,16 @@ function chosen(tools: readonly KnownTool[], only: string | undefined): readonly
   return found.length > 0 ? found : [{ name: only, backend: undefined, json: undefined, isVisible: false }];
 }
 
-type Judge = (item: Parameters<Authorizer['evaluate']>[1], args: ReadonlyMap<string, string>) => Verdict;
-
-/** Permits nothing to a user whose claims cannot be read. */
-const DENIED: Verdict = { allowed: false, policies: [], errors: [] };
-
-/** Returns undefined for a configuration without policies. */
-function judgeOf(config: GatewayConfig, claims: ExplainedCall['claims']): Judge | undefined {
+/** Returns the policies of a configuration; undefined when it has none. */
+function policiesIn(config: GatewayConfig): AuthorizationConfig | undefined {
   const read = config.authz_config && readDocument(AuthorizationConfig, config.authz_config);
   if (!read) return undefined;
   if ('problems' in read) throw new Error('the configuration was not checked');
-  const authorizer = new Authorizer(read.config, requirePolicies(read.config), config.name ?? '');
-  const provider = read.config.cedar.primary_upstream_provider;
-  const identity = identityWith(claims);
-  const upstream = provider === undefined ? {} : { upstream: { provider, claims } };
-  const principal = authorizer.principalOf({ ...identity, ...upstream });
-  return (item, args) => (principal ? authorizer.evaluate(principal, item, args) : DENIED);
+  return read.config;
 }
 
-/** Returns the identity that a token with these claims proves. */
-const identityWith = (claims: ExplainedCall['claims']): Identity => ({
+/** Returns the identity that a token with these claims proves, or a login at `provider` that left them. */
+const identityWith = (claims: ExplainedCall['claims'], provider: string | undefined): Identity => ({
   principal: '',
   issuer: '',
   subject: String(claims['sub']),
@@ -94,13 +87,17 @@ const identityWith = (claims: ExplainedCall['claims']): Identity => ({
   claims,
   token: new Secret(''),
   expiresAt: Infinity,
+  ...(provider !== undefined && { upstream: { provider, claims } }),
 });
 
 /** Any policy that cannot be evaluated denies. */
-function reasonOf({ allowed, policies, errors }: Verdict): string {
+function reasonOf(outcomes: readonly Outcome[]): string {
+  const errors = outcomes.flatMap((outcome) => outcome.errors.map(({ message }) => message));
   if (errors.length > 0) return `error: ${errors.join('; ')}`;
-  if (policies.length > 0) return `${allowed ? 'permit' : 'forbid'} ${policies.join(', ')}`;
-  return 'no policy permits it';
+  const isPermitted = isAllowed(outcomes);
+  const policies = outcomes.flatMap(({ permits, forbids }) => (isPermitted ? permits : forbids));
+  if (policies.length === 0) return 'no policy permits it';
+  return `${isPermitted ? 'permit' : 'forbid'} ${policies.map(({ name }) => name).join(', ')}`;
 }
 
 /**

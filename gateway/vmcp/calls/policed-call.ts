@@ -1,10 +1,10 @@
 import type { Identity } from '../../contract/identity.ts';
-import { distinctMembers, hasTooManyMembers } from '../../http/known-members.ts';
+import { hasTooManyMembers, memberTexts } from '../../http/known-members.ts';
 import type { ListedItem, PolicyCall } from '../../policy/policy.ts';
 import type { CallObserver, EndedCall } from '../../telemetry/call-observer.ts';
 import type { Answer, WatchingCall } from '../answers/answer.ts';
 import type { ClientRequest } from '../client-request.ts';
-import { OPEN_OBJECT, type Span } from '../../http/json-walk.ts';
+import { OPEN_OBJECT } from '../../http/json-walk.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall } from '../running-calls.ts';
 import type { Session } from '../session.ts';
@@ -57,11 +57,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   }
 
   readArguments(isRead: (name: string) => boolean = () => true): ReadonlyMap<string, string> | undefined {
-    const text = this.arguments;
-    const members = text && distinctMembers(text, { start: 0, end: text.length });
-    const textOf = (name: string, { start, end }: Span) =>
-      isRead(name) ? text?.toString('utf8', start, end) : undefined;
-    return members && new Map([...members].map(([name, span]) => [name, textOf(name, span) ?? '']));
+    return this.arguments && memberTexts(this.arguments, isRead);
   }
 
   get hasTooManyArguments(): boolean {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { parseObject } from '../../../gateway/contract/json.ts';
 import { jsonText, printable } from '../../../gateway/contract/text/printable.ts';
+import { memberTexts } from '../../../gateway/http/known-members.ts';
 import { explainTools, type Explanation } from '../../../gateway/policy/explain/explanation.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
 import { renderTable } from '../table.ts';
@@ -41,8 +42,13 @@ export async function explain(
   const paths = tool === undefined ? words : words.slice(0, -1);
   const claims = readClaims(as);
   if (!claims) return refuse('--as needs claims with a subject, such as sub=alice,groups=admins|ops');
-  const args = parseObject(text);
-  if (!args) return refuse('--arguments needs a JSON object, such as {"amount": 5}');
+  if (!parseObject(text)) return refuse('--arguments needs a JSON object, such as {"amount": 5}');
+  const args = Buffer.from(text);
+  try {
+    memberTexts(args, () => false);
+  } catch (error) {
+    return refuse(`--arguments cannot be read by the gateway: ${(error as Error).message}`);
+  }
   const { servers, problems } = await examine(paths, options, '$STATE');
   const server = choose(servers, name);
   if (typeof server === 'string' || !server.config) {
@@ -52,7 +58,8 @@ export async function explain(
   const { tools, unknown } = await listTools(server.config, { ...(state !== undefined && { state }) });
   for (const backend of unknown)
     io.stderr.write(`backend "${backend}" lists no tools here: vmcp up may give it what it needs\n`);
-  const found = explainTools(server.config, tools, { claims, arguments: args, tool });
+  const readArguments = (isRead: (name: string) => boolean = () => true) => memberTexts(args, isRead);
+  const found = explainTools(server.config, tools, { claims, arguments: args, readArguments, tool });
   io.stdout.write(output === 'json' ? `${jsonText({ tools: found }, 2)}\n` : table(found));
   return 0;
 }

@@ -1,5 +1,5 @@
 import { Secret, type Identity } from '../../../contract/identity.ts';
-import { distinctMembers } from '../../../http/known-members.ts';
+import { memberTexts } from '../../../http/known-members.ts';
 import { authorization } from '../../authorization.ts';
 import type { ListedItem, Policy, PolicyCall } from '../../policy.ts';
 import { policyDeps } from '../../testdata/policy-deps.ts';
@@ -48,12 +48,7 @@ export function callOf(item: ListedItem, identity: Identity | undefined, args?: 
     item,
     identity,
     arguments: text,
-    readArguments() {
-      const members = text && distinctMembers(text, { start: 0, end: text.length });
-      return (
-        members && new Map([...members].map(([name, { start, end }]) => [name, text.toString('utf8', start, end)]))
-      );
-    },
+    readArguments: (isRead = () => true) => text && memberTexts(text, isRead),
     signal: new AbortController().signal,
   };
 }
