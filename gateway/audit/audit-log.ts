@@ -3,17 +3,21 @@ import type { IncomingMessage } from 'node:http';
 import type { AuditEventType } from '../contract/run-config/audit.ts';
 import type { Identity } from '../contract/identity.ts';
 import { forwardedAddresses } from '../http/forwarded-address.ts';
-import type { SessionFacts } from '../policy/policy.ts';
+import type { ClientInfo } from '../policy/policy.ts';
 import { lineOf, type EventFacts, type Source, type WhoText } from './event.ts';
 import type { AuditOutput, DropReason } from './output.ts';
 import type { AuditSettings } from './settings.ts';
-import { ANONYMOUS_USER, toText, whoIs, withClient, type Who } from './subjects.ts';
+import { ANONYMOUS_USER, toText, whoIs, withClient } from './subjects.ts';
 
 export interface AuditLogDeps {
   /** ms since the epoch. */
   readonly now: () => number;
   readonly onDropped: (reason: DropReason) => void;
 }
+
+/** Stands for a user without identity. */
+const ANYONE = {};
+const UNKNOWN_CLIENT: ClientInfo = { name: '', version: '' };
 
 /** Audit log of one virtual server. */
 export class AuditLog {
@@ -25,8 +29,8 @@ export class AuditLog {
   readonly #onDropped: AuditLogDeps['onDropped'];
   /** JSON text of the component. */
   readonly #component: string;
-  readonly #users = new WeakMap<Identity, WhoText>();
-  readonly #owners = new WeakMap<SessionFacts, { readonly identity: Identity | undefined; readonly who: WhoText }>();
+  /** By identity and client. */
+  readonly #texts = new WeakMap<object, WeakMap<ClientInfo, WhoText>>();
   /** The latest second since the epoch and the start of its times: many events share it. */
   #second = 0;
   #start = '';
@@ -56,27 +60,17 @@ export class AuditLog {
     if (dropped !== undefined) this.#onDropped(dropped);
   }
 
-  /** Describes the user of a request and the client of its session. */
-  who(identity: Identity | undefined, session: SessionFacts | undefined): WhoText {
-    if (!session) return this.#user(identity);
-    const known = this.#owners.get(session);
-    if (known && known.identity === identity) return known.who;
-    const user = this.#describe(identity);
-    const who = toText({ ...user, subjects: withClient(user.subjects, session.client) });
-    this.#owners.set(session, { identity, who });
+  /** Describes the user and the client of a request. */
+  who(identity: Identity | undefined, client: ClientInfo = UNKNOWN_CLIENT): WhoText {
+    const user = identity ?? ANYONE;
+    let texts = this.#texts.get(user);
+    if (!texts) this.#texts.set(user, (texts = new WeakMap<ClientInfo, WhoText>()));
+    let who = texts.get(client);
+    if (!who) {
+      const { subjects, delegation } = whoIs(identity, this.settings.maxDelegationDepth);
+      texts.set(client, (who = toText({ subjects: withClient(subjects, client), delegation })));
+    }
     return who;
-  }
-
-  #user(identity: Identity | undefined): WhoText {
-    const known = identity && this.#users.get(identity);
-    if (known) return known;
-    const who = toText(this.#describe(identity));
-    if (identity) this.#users.set(identity, who);
-    return who;
-  }
-
-  #describe(identity: Identity | undefined): Who {
-    return whoIs(identity, this.settings.maxDelegationDepth);
   }
 
   #timeText(): string {

@@ -4,7 +4,7 @@ import type { Identity } from '../contract/identity.ts';
 import type { AuditEventType } from '../contract/run-config/audit.ts';
 import { loggedPath } from '../http/log-refusals.ts';
 import { requestIdOf } from '../http/head/request-id.ts';
-import type { SessionFacts } from '../policy/policy.ts';
+import type { ClientInfo, SessionFacts } from '../policy/policy.ts';
 import type { AuditLog } from './audit-log.ts';
 import { capture } from './capture.ts';
 import {
@@ -24,6 +24,15 @@ const MAX_USER_AGENT = 256;
 const MAX_NAME = 1_024;
 const LOCAL = 'auditedRequest';
 
+/** Client of a message. */
+export interface MessageClient {
+  /** Session; undefined for a revision without sessions. */
+  readonly id?: string;
+  /** Undefined for a request that names no revision that is served. */
+  readonly revision: string | undefined;
+  readonly client: ClientInfo;
+}
+
 /** A message of a client, as far as the edge has read it. */
 export interface ReadMessage {
   /** Undefined for a response. */
@@ -32,7 +41,7 @@ export interface ReadMessage {
   readonly name: string | undefined;
   /** JSON text of `params`. */
   readonly params: Buffer | undefined;
-  readonly session: SessionFacts | undefined;
+  readonly from: MessageClient | undefined;
 }
 
 /** The end of a request that was answered with a JSON-RPC response. */
@@ -66,7 +75,7 @@ export class AuditedRequest {
   #targetType: Target['type'];
   #name: string | undefined;
   #backend: string | undefined;
-  #session: SessionFacts | undefined;
+  #from: MessageClient | undefined;
   #request: Captured | undefined;
   /** True while `answered` is expected. */
   #isAwaited = false;
@@ -104,7 +113,7 @@ export class AuditedRequest {
   /** Address, user agent, request and session of this request. */
   get source(): Source {
     const userAgent = this.#req.headers['user-agent'];
-    const session = this.#session?.id;
+    const session = this.#from?.id;
     return {
       type: 'network',
       value: this.log.addressOf(this.#req),
@@ -131,15 +140,20 @@ export class AuditedRequest {
     this.#name = name;
   }
 
-  read({ method, name, params, session }: ReadMessage): void {
+  read({ method, name, params, from }: ReadMessage): void {
     const { type, target } = typeOfMethod(method);
     this.#type = type;
     this.#method = method?.slice(0, MAX_NAME) ?? 'response';
     this.#targetType = target;
     this.#name = name;
-    this.#session = session;
+    this.#from = from;
     const { hasRequests, maxDataSize } = this.log.settings;
     if (hasRequests && params && this.log.takes(type)) this.#request = capture(params, maxDataSize);
+  }
+
+  /** Sets the client of the message. */
+  sentBy(from: MessageClient): void {
+    this.#from = from;
   }
 
   /** Sets the advertised name or URI, and the backend that the request is forwarded to. */
@@ -166,13 +180,13 @@ export class AuditedRequest {
 
   /** Writes the event of a stream that has just been opened. */
   opened(session?: SessionFacts): void {
-    this.#session = session;
+    this.#from = session;
     this.#write('success', undefined, { status: 200 });
   }
 
   /** Writes the event of the session that this request has opened. */
   sessionCreated(session: SessionFacts): void {
-    this.#session = session;
+    this.#from = session;
     this.#sessionEvent('vmcp_session_created', 'success', { revision: session.revision });
   }
 
@@ -199,7 +213,7 @@ export class AuditedRequest {
   }
 
   #sessionEvent(type: AuditEventType, outcome: Outcome, extra: Extra): void {
-    const who = this.log.who(this.identity, this.#session);
+    const who = this.log.who(this.identity, this.#from?.client);
     const target: Target = { endpoint: this.#endpoint, method: this.#method, type: 'session' };
     this.log.write({ type, outcome, source: this.source, who, target, extra });
   }
@@ -213,7 +227,7 @@ export class AuditedRequest {
       type: this.#type,
       outcome,
       source: this.source,
-      who: log.who(this.identity, this.#session),
+      who: log.who(this.identity, this.#from?.client),
       target: this.#target(),
       extra: this.#extra(facts),
       ...((request ?? response) && { data: { request, response } }),
@@ -230,7 +244,7 @@ export class AuditedRequest {
   }
 
   #extra(facts: Extra): Extra {
-    const revision = this.#session?.revision;
+    const revision = this.#from?.revision;
     return {
       duration_ms: this.log.now() - this.#startedAt,
       transport: TRANSPORTS[this.#endpoint] ?? 'http',

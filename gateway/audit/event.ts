@@ -31,8 +31,10 @@ const Subjects = Closed(
     user: Type.String({ description: '`name`, `preferred_username` or `email` of the token, else `anonymous`.' }),
     user_id: text('`sub` of the token.'),
     issuer: text('`iss` of the token.'),
-    client_name: text('Name that the client sent in `initialize`. Not verified.'),
-    client_version: text('Version that the client sent in `initialize`. Not verified.'),
+    client_name: text(
+      'Name that the client sent in `initialize`, or in `_meta` of a 2026-07-28 request. Not verified.',
+    ),
+    client_version: text('Version that the client sent there. Not verified.'),
   },
   { description: 'User and client.' },
 );
@@ -53,7 +55,7 @@ const Extra = Type.Object(
     transport: text('`streamable-http`, `sse` (2024-11-05) or `http`.'),
     backend_name: text('Server that the request was forwarded to.'),
     response_size: whole('Bytes of the JSON-RPC response.'),
-    revision: text('Negotiated MCP revision.'),
+    revision: text('MCP revision of the session, or of a request without one.'),
     status: whole(
       'HTTP status of the response; 499 when there is none, or not all of it, because the client has cancelled the request or left.',
     ),

@@ -12,7 +12,7 @@ export function sessionEnded(
     type: 'vmcp_session_terminated',
     outcome: 'success',
     source: { ...GATEWAY, extra: { session_id: session.id } },
-    who: log.who(session.identity, session),
+    who: log.who(session.identity, session.client),
     target: { type: 'session' },
     extra: { reason, revision: session.revision },
   });

@@ -10,6 +10,7 @@ import { MCP_HEADERS, raw } from '../../harness/clients/raw.ts';
 import { connectV1 } from '../../harness/clients/sdk-v1.ts';
 import { startIssuer } from '../../harness/issuer.ts';
 import { testScope } from '../../harness/scope.ts';
+import { send } from '../modern/testdata/modern-request.ts';
 import { capturedEvents } from './lines.ts';
 
 const CANARY = 'canary-5d1e77';
@@ -208,6 +209,47 @@ describe('an audit log', () => {
     expect(Buffer.byteLength(String(cut.data?.request))).toBeLessThanOrEqual(200);
     await close();
     expect(full.text()).not.toContain(CANARY);
+  });
+
+  it('has the revision and the client of requests of 2026-07-28, which have no session', async () => {
+    const { url, event } = await start();
+    const client = { 'io.modelcontextprotocol/clientInfo': { name: 'desk', version: '3.1' } };
+    const from = (id: number) => ({ _meta: { ...client, progressToken: id } });
+    const subjects = { user: 'anonymous', client_name: 'desk', client_version: '3.1' };
+    const echoed = { name: 'docs_echo', arguments: { text: 'hello' } };
+    expect(await send(url, 'tools/call', { ...echoed, ...from(1) })).toMatchObject({ status: 200 });
+    const call = await event('mcp_tool_call', ({ outcome }) => outcome === 'success');
+    expect(call).toMatchObject({ subjects, metadata: { extra: { revision: '2026-07-28', backend_name: 'docs' } } });
+    expect(call.subjects).toEqual(subjects);
+    expect(call.source.extra).not.toHaveProperty('session_id');
+    await send(url, 'tools/list', from(2));
+    expect(await event('mcp_tools_list')).toMatchObject({ subjects, metadata: { extra: { revision: '2026-07-28' } } });
+    await send(url, 'server/discover', from(3));
+    const discovered = await event('mcp_request', ({ target }) => target.method === 'server/discover');
+    expect(discovered).toMatchObject({ subjects, metadata: { extra: { revision: '2026-07-28' } } });
+    const mismatch = { headers: { 'mcp-name': 'docs_other' } };
+    expect(await send(url, 'tools/call', { ...echoed, ...from(4) }, mismatch)).toMatchObject({ status: 400 });
+    const refused = await event('mcp_tool_call', ({ metadata }) => metadata.extra.status === 400);
+    expect(refused).toMatchObject({ outcome: 'failure', subjects, metadata: { extra: { revision: '2026-07-28' } } });
+    const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    const headers = { ...MCP_HEADERS, 'mcp-protocol-version': '2026-07-28' };
+    await raw(url, { method: 'POST', headers, body: JSON.stringify(message) });
+    expect(await event('mcp_notification')).toMatchObject({ metadata: { extra: { revision: '2026-07-28' } } });
+  });
+
+  it('has the client of each of several that share a token', async () => {
+    const issuer = await startIssuer(testScope());
+    const { url, event } = await start({}, { issuer });
+    const headers = { authorization: `Bearer ${issuer.token({ sub: 'ann', name: 'Ann' })}` };
+    for (const name of ['one', 'two', 'one']) {
+      const _meta = { 'io.modelcontextprotocol/clientInfo': { name, version: '1' } };
+      await send(url, 'prompts/get', { name, _meta }, { headers });
+      const found = await event('mcp_prompt_get', ({ target }) => target.name === name);
+      expect(found.subjects).toMatchObject({ user: 'Ann', user_id: 'ann', client_name: name, client_version: '1' });
+    }
+    await send(url, 'prompts/get', { name: 'three' }, { headers });
+    const unnamed = await event('mcp_prompt_get', ({ target }) => target.name === 'three');
+    expect(unnamed.subjects).toEqual({ user: 'Ann', user_id: 'ann', issuer: issuer.url });
   });
 
   it('has requests that were denied before a session exists', async () => {

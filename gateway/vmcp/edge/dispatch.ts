@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AuditedRequest } from '../../audit/audited-request.ts';
+import type { AuditedRequest, MessageClient } from '../../audit/audited-request.ts';
 import type { Identity } from '../../contract/identity.ts';
 import {
   paramsOf,
@@ -74,13 +74,13 @@ export function recordMessage(
   audit: AuditedRequest | undefined,
   body: Buffer,
   { method, params, surface }: ClientEnvelope,
-  session: Session | undefined,
+  from: MessageClient | undefined,
 ): void {
   audit?.read({
     method,
     name: surface && targetOf(body, method, surface),
     params: params && body.subarray(params.start, params.end),
-    session,
+    from,
   });
 }
 

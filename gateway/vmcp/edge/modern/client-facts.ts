@@ -1,4 +1,6 @@
+import type { MessageClient } from '../../../audit/audited-request.ts';
 import { readString, type Span } from '../../../http/json-scan.ts';
+import type { ClientInfo } from '../../../policy/policy.ts';
 import { MODERN_REVISION } from '../../era.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
 import type { ClientFacts } from '../../session.ts';
@@ -29,6 +31,14 @@ export function clientOf(meta: RequestMeta): DescribedClient {
   BY_META.set(meta, described);
   return described;
 }
+
+/** Returns the client of a message that may be rejected. `version` is its `MCP-Protocol-Version`. */
+export const senderOf = (meta: RequestMeta | undefined, version: unknown): MessageClient => ({
+  revision: (meta?.claimed ?? version) === MODERN_REVISION ? MODERN_REVISION : undefined,
+  client: meta ? readClientInfo(meta.text, meta.client) : UNKNOWN,
+});
+
+const UNKNOWN: ClientInfo = { name: '', version: '' };
 
 function factsOf(meta: RequestMeta): ClientFacts {
   const key = textOf(meta, meta.capabilities) + textOf(meta, meta.client);

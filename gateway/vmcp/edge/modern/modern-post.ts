@@ -13,10 +13,10 @@ import { identify, identityOf, ownId, principalOf } from '../caller.ts';
 import { recordMessage, serveRequest, type RequestEra } from '../dispatch.ts';
 import { PostAnswer } from '../post-answer.ts';
 import type { Classified, OlderHeader } from './classify.ts';
-import { clientOf, type DescribedClient } from './client-facts.ts';
+import { clientOf, senderOf, type DescribedClient } from './client-facts.ts';
 import { modernMethods } from './methods.ts';
 import { ModernAnswer, type ResultParts } from './modern-answer.ts';
-import type { RequestMeta } from './request-meta.ts';
+import { readMeta, type RequestMeta } from './request-meta.ts';
 import { RequestSessions } from './request-sessions.ts';
 import { SuspendedCalls } from '../../calls/suspended-calls.ts';
 import { ownSealKeys, type SealKeys } from '../../replicas/seal-keys.ts';
@@ -61,7 +61,10 @@ export class ModernPost {
     const { id } = envelope;
     const audit = auditOf(res);
     addHeader(res, 'cache-control', 'private, no-store'); // the hint in a result is for clients, not for HTTP caches
-    recordMessage(audit, body, envelope, undefined);
+    if (audit) {
+      const meta = readMeta(body, envelope.surface);
+      recordMessage(audit, body, envelope, senderOf(meta, req.headers['mcp-protocol-version']));
+    }
     if (message.era === 'rejected') {
       const { code, message: reason, data } = message.rejection;
       send(res, 400, errorMessage(id ? body.subarray(id.start, id.end) : null, code, reason, data));
@@ -73,6 +76,7 @@ export class ModernPost {
       if (olderHeader) this.#warnOf(olderHeader);
       const identity = identityOf(res);
       const client = clientOf(meta);
+      audit?.sentBy(client.facts); // the same object for each request of a client
       const session = this.#sessions.of(principalOf(res), identity, client.facts);
       identify(this.#server, session, identity);
       this.#listenToLogs(session, client.logLevel);
