@@ -5,7 +5,9 @@ import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { render } from '../../operator/cli/validate/render.ts';
 import { validate } from '../../operator/cli/validate/validate.ts';
+import { loadManifests } from '../../operator/source/files/load.ts';
 import { startCollector } from '../harness/collector/collector.ts';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/poll.ts';
@@ -410,5 +412,21 @@ describe('the folder of examples', () => {
       .split('\n')
       .filter((line) => line !== '' && !EXPECTED_WARNING.test(line));
     expect({ code, lines }).toEqual({ code: 0, lines: [] });
+  });
+
+  it.each(resources)('%s is rendered', async (folder) => {
+    const path = join(root, 'examples', folder);
+    const { snapshots } = await loadManifests([path], { hostEnv: HOST });
+    const vmcps = [...snapshots.values()].flatMap((snapshot) => [...snapshot.vmcps.keys()]);
+    for (const name of vmcps.length > 0 ? vmcps : [undefined]) {
+      let [stdout, stderr] = ['', ''];
+      const io = {
+        stdout: { write: (text: string) => ((stdout += text), true) },
+        stderr: { write: (text: string) => ((stderr += text), true) },
+      };
+      const code = await render([path], { hostEnv: HOST, ...(name !== undefined && { name }) }, io);
+      expect({ name, code, stderr: code === 0 ? '' : stderr }).toEqual({ name, code: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({ schema_version: 'v0.1.0', ...(name !== undefined && { name }) });
+    }
   });
 });

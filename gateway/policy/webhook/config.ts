@@ -4,7 +4,7 @@ import { Closed, DnsLabel, Duration, durationMs, HttpUrl } from '../../contract/
 import { ATOMIC, block, flag, mapBy, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { secretKeyRef } from '../../contract/references.ts';
-import { secretOfPath } from '../../contract/run-config/secret-path.ts';
+import { isAbsoluteFile, secretOfPath } from '../../contract/run-config/secret-path.ts';
 import { at, needs, safeUrl } from '../../contract/rule.ts';
 import type { VariantScope } from '../../contract/variant.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
@@ -131,7 +131,7 @@ function fileProblems({ hmac_secret_ref: key, tls_config: tls = {} }: WebhookCon
     'tls_config.client_cert_path': tls.client_cert_path,
     'tls_config.client_key_path': tls.client_key_path,
   };
-  const relative = Object.entries(files).filter(([, file]) => file !== undefined && !file.startsWith('/'));
+  const relative = Object.entries(files).filter(([, file]) => file !== undefined && !isAbsoluteFile(file));
   const isHalf = (tls.client_cert_path === undefined) !== (tls.client_key_path === undefined);
   return [
     ...relative.map(([member]) => broken(`${path}.${member}`, 'must be the absolute path of a file')),

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { parseObject } from '../../../gateway/contract/json.ts';
+import { STATE_FOLDER } from '../../../gateway/contract/run-config/secret-path.ts';
 import { jsonText, printable } from '../../../gateway/contract/text/printable.ts';
 import { memberTexts } from '../../../gateway/http/known-members.ts';
 import { explainTools, type Explanation } from '../../../gateway/policy/explain/explanation.ts';
@@ -49,7 +50,7 @@ export async function explain(
   } catch (error) {
     return refuse(`--arguments cannot be read by the gateway: ${(error as Error).message}`);
   }
-  const { servers, problems } = await examine(paths, options, '$STATE');
+  const { servers, problems } = await examine(paths, options, STATE_FOLDER);
   const server = choose(servers, name);
   if (typeof server === 'string' || !server.config) {
     io.stderr.write(formatProblems(problems, []));

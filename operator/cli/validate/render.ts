@@ -1,7 +1,9 @@
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
+import { STATE_FOLDER } from '../../../gateway/contract/run-config/secret-path.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { CLUSTER_PLATFORM } from '../../render/index.ts';
 import { distinct, type ObjectProblem } from '../../resolve/problems.ts';
-import { allProblems, type ResolvedServer } from '../../resolve/resolve-all.ts';
+import { allProblems, resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
 import { yamlText } from '../../source/edit/yaml-text.ts';
 import { examine, locateProblems, type Examination } from './examine.ts';
@@ -18,25 +20,28 @@ export interface RenderOptions extends LoadOptions {
   readonly output?: RenderFormat;
 }
 
-/** `vmcp render PATH... [--name NAME] [-o FORMAT]`: prints one GatewayConfig; 0, or 2 with the problems on stderr. */
+/**
+ * `vmcp render PATH... [--name NAME] [-o FORMAT]`: prints one GatewayConfig; 0, or 2 with the problems on stderr. Without a
+ * VirtualMCPServer it prints that of an MCPServer with a gateway of its own, as the pod reads it.
+ */
 export async function render(
   paths: readonly string[],
-  { stateDir = '$STATE', name, output = 'json', ...options }: RenderOptions,
+  { stateDir = STATE_FOLDER, name, output = 'json', ...options }: RenderOptions,
   io: Io,
 ): Promise<number> {
   const examination = await examine(paths, options, stateDir);
-  const chosen = choose(examination.servers, name);
+  const { manifests, servers } = examination;
+  const chosen = choose(servers.length > 0 ? servers : resolveAll(manifests, CLUSTER_PLATFORM).ownGateways, name);
   if (typeof chosen === 'string') {
     io.stderr.write(formatProblems(examination.problems, []));
     io.stderr.write(`${chosen}\n`);
     return 2;
   }
-  if (!chosen.config || chosen.excluded.length > 0 || examination.manifests.problems.length > 0) {
+  if (!chosen.config || chosen.excluded.length > 0 || manifests.problems.length > 0) {
     refuse(examination, chosen, io);
     return 2;
   }
   const warnings = [...chosen.warnings, ...needUp(chosen.config, chosen.namespace)];
-  const { manifests } = examination;
   io.stderr.write(formatProblems([], [...manifests.warnings, ...locateProblems(manifests, warnings)]));
   io.stdout.write(output === 'yaml' ? yamlText(chosen.config) : `${jsonText(chosen.config, 2)}\n`);
   return 0;
