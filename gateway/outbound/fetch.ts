@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
+import { ACCEPT_ENCODING } from '../bytes/content-coding.ts';
 import { guardedConnector } from './connector.ts';
 import { OutboundError } from './outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
@@ -162,7 +163,7 @@ class Exchange {
         origin: url.origin,
         path: url.pathname + url.search,
         method,
-        headers: { 'accept-encoding': 'identity', ...headers },
+        headers: { 'accept-encoding': ACCEPT_ENCODING, ...headers },
         body,
         headersTimeout: Math.min(headersTimeoutMs, timeoutMs),
         bodyTimeout: timeoutMs,

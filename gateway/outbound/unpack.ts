@@ -1,29 +1,27 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { codingOf, UnknownCoding, type Coding } from '../bytes/content-coding.ts';
 import { OutboundError, tooLarge } from './outbound-error.ts';
 
-type Decoder = (packed: Buffer, limits: { readonly maxOutputLength: number }) => Promise<Buffer>;
-
-const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
-  ['gzip', promisify(gunzip)],
-  ['x-gzip', promisify(gunzip)],
-  ['deflate', promisify(inflate)],
-  ['br', promisify(brotliDecompress)],
-]);
-
 /**
- * Returns the decompressed body, limited to `maxBytes`.
- * @param encoding value of `Content-Encoding`: everything except one known encoding is rejected
+ * Returns the decoded body, limited to `maxBytes`.
+ * @param encoding value of `Content-Encoding`
  * @throws OutboundError, or the error of zlib
  */
 export async function unpack(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
-  const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity') return body;
-  const decode = DECODERS.get(name);
-  if (!decode) throw new OutboundError('unreachable', 'the reply has a content encoding that was not requested');
+  const coding = readableCoding(encoding);
+  if (!coding || body.length === 0) return body;
   try {
-    return await decode(body, { maxOutputLength: maxBytes });
+    return await coding.decode(body, { maxOutputLength: maxBytes });
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(maxBytes) : error;
+  }
+}
+
+function readableCoding(encoding: string): Coding | undefined {
+  try {
+    return codingOf(encoding);
+  } catch (error) {
+    throw error instanceof UnknownCoding
+      ? new OutboundError('unreachable', `the reply cannot be read: ${error.message}`)
+      : error;
   }
 }
