@@ -9,6 +9,7 @@ import { npmRegistry, npx } from '../harness/packages.ts';
 import { eventually } from '../harness/poll.ts';
 import { beside, printOnFailure, testScope } from '../harness/scope.ts';
 import { startVmcp, within, type Vmcp } from '../harness/vmcp.ts';
+import { listen } from './modern/testdata/modern-request.ts';
 
 const GRACE_MS = 40_000;
 const WORKERS = 16;
@@ -206,6 +207,23 @@ it('ends open event streams cleanly and without delay', async () => {
   vmcp.signal('SIGTERM');
   expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
   await expect(body).resolves.toEqual(expect.any(String)); // a cut stream rejects
+  expect(performance.now() - began).toBeLessThan(15_000);
+});
+
+it('ends streams of subscriptions/listen with their result when it begins to stop', async () => {
+  const { vmcp } = await start();
+  const streams = await Promise.all([{ toolsListChanged: true }, {}].map((wanted) => listen(vmcp.url, wanted)));
+  await eventually('the streams are open', () => streams.every(({ messages }) => messages.length > 0));
+  const [stream] = streams;
+  expect(stream?.ended()).toBe(false);
+  const began = performance.now();
+  vmcp.signal('SIGTERM');
+  await eventually('the stream ends', () => stream?.ended() === true);
+  const result = { _meta: { 'io.modelcontextprotocol/subscriptionId': 1 }, resultType: 'complete' };
+  expect(stream?.messages.at(-1)).toMatchObject({ id: 1, result });
+  const late = await listen(vmcp.url, { toolsListChanged: true }).catch(() => ({ status: 0, messages: [] }));
+  expect([0, 503]).toContain(late.status);
+  expect(await exitOf(vmcp)).toEqual({ code: 0, signal: null });
   expect(performance.now() - began).toBeLessThan(15_000);
 });
 

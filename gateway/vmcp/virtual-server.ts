@@ -391,9 +391,11 @@ export class VirtualServer {
     }
   }
 
+  /** Refuses new sessions and ends the streams of `subscriptions/listen`: clients open them elsewhere. */
   refuseSessions(): void {
     this.#draining = true;
     for (const callback of this.#onDrain) callback();
+    for (const { listeners } of this.sessions.all()) for (const listener of listeners ?? []) listener.end();
   }
 
   /** Calls back when the server stops taking new sessions. */

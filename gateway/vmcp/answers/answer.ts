@@ -1,4 +1,5 @@
 import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
+import { CODE } from '../error-codes.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
 import type { Capabilities } from '../server-requests.ts';
 import type { ReplySink } from '../transport/channel.ts';
@@ -59,6 +60,15 @@ export interface CallRefusal {
   readonly data: object;
   readonly retryAfterSeconds?: number | undefined;
 }
+
+/** Refusal of what would keep a gateway running that stops. */
+export const SHUTTING_DOWN: CallRefusal = {
+  status: 503,
+  code: CODE.internal,
+  message: 'the gateway is shutting down: try again',
+  data: {},
+  retryAfterSeconds: 1,
+};
 
 /** Seconds to wait before a retry while the login store is unavailable. */
 export const STORE_RETRY_AFTER_SECONDS = 5;

@@ -3,6 +3,7 @@ import type { Response } from 'express';
 import type { Identity } from '../../contract/identity.ts';
 import type { ClientEnvelope } from '../../http/json-scan.ts';
 import type { SessionFacts } from '../../policy/policy.ts';
+import { SHUTTING_DOWN } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';
 import type { ConnectionState } from '../replicas/connection-state.ts';
@@ -106,7 +107,7 @@ export class LocalConnection implements ClientConnection {
   #reject({ body, envelope }: InitializeRequest, isValid: boolean): Initialized {
     const code = isValid ? CODE.internal : CODE.invalidParams;
     const text = isValid
-      ? 'the gateway is shutting down: try again'
+      ? SHUTTING_DOWN.message
       : 'initialize needs a "protocolVersion" that is a string';
     const message = errorMessage(body.subarray(envelope.id?.start, envelope.id?.end), code, text);
     this.#res.write(`event: message\ndata: ${message.toString()}\n\n`);

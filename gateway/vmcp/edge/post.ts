@@ -4,7 +4,7 @@ import { auditOf, type AuditedRequest } from '../../audit/audited-request.ts';
 import { readBody } from '../../http/body/read-body.ts';
 import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
-import type { Answer } from '../answers/answer.ts';
+import { SHUTTING_DOWN, STORE_RETRY_AFTER_SECONDS, type Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
@@ -17,7 +17,6 @@ import { ModernPost } from './modern/modern-post.ts';
 import { lastMeta } from './modern/request-meta.ts';
 import { PostAnswer } from './post-answer.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
-import { STORE_RETRY_AFTER_SECONDS } from '../answers/answer.ts';
 import { RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
 import { replicaOfConnection } from '../replicas/connection-id.ts';
 import type { SharedSessions } from '../replicas/shared-sessions.ts';
@@ -248,8 +247,7 @@ function initialize(
     return;
   }
   if (server.draining) {
-    const message = 'the gateway is shutting down: try again';
-    plain.refuse({ status: 503, code: CODE.internal, message, data: {}, retryAfterSeconds: 1 });
+    plain.refuse(SHUTTING_DOWN);
     answer.trace?.answered('unavailable');
     audit?.answered({ outcome: 'error', status: 503 });
     return;

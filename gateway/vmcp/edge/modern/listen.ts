@@ -1,7 +1,7 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf, withMember, type Span } from '../../../http/json-walk.ts';
 import { hasTooManyMembers } from '../../../http/known-members.ts';
-import type { Answer } from '../../answers/answer.ts';
+import { SHUTTING_DOWN, type Answer } from '../../answers/answer.ts';
 import { digestsOf } from '../../announce.ts';
 import { SESSION_SUBSCRIPTIONS } from '../../budgets/limits.ts';
 import type { ClientRequest } from '../../client-request.ts';
@@ -33,11 +33,15 @@ const LISTS = [
 
 /**
  * Serves `subscriptions/listen`: a stream that begins with the accepted part of the filter and lasts until the client
- * leaves or the gateway stops. @see MCP 2026-07-28, basic/utilities/subscriptions, SEP-2663
+ * leaves or the gateway begins to stop. @see MCP 2026-07-28, basic/utilities/subscriptions, SEP-2663
  */
 export const listen =
   (tasks: TaskIds): Method =>
   (server, session, request, answer) => {
+    if (server.draining) {
+      answer.refuse(SHUTTING_DOWN);
+      return;
+    }
     const filter = readFilter(request);
     if (typeof filter === 'string') {
       answer.error(CODE.invalidParams, filter);
@@ -123,7 +127,7 @@ class ListenStream implements Listener, TaskListener {
     this.#answer.watchClient(this);
     this.#server.listen(this.#session);
     this.#watch?.attach(this);
-    if (this.#session.ended) this.end();
+    if (this.#session.ended || this.#server.draining) this.end();
   }
 
   changed(lists: ListDigests): void {
