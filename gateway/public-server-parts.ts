@@ -177,9 +177,10 @@ export function createVirtualServer(
   tracing: CurrentExport,
 ): VirtualServer {
   const { log, metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
-  const { rateLimits } = deps;
+  const { rateLimits, refusals } = deps;
   return new VirtualServer(config, {
     log: withFields(log, { server: config.name }),
+    refusals,
     now: strategies.now,
     random: Math.random,
     newId: randomUUID,

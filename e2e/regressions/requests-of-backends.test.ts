@@ -14,7 +14,7 @@ import { testScope } from '../harness/scope.ts';
 import type { Vmcp } from '../harness/vmcp.ts';
 import { openPost } from '../faults/event-stream.ts';
 import { argumentOf, eventText, type Exchange, type McpServer } from '../faults/mcp-server.ts';
-import { gatewayOverOne, post, sessionWith, toolCall } from './gateway.ts';
+import { gatewayOverOne, notify, post, sessionWith, toolCall } from './gateway.ts';
 
 const CAPABILITIES: ClientCapabilities = {
   elicitation: { form: {}, url: {} },
@@ -181,6 +181,38 @@ describe('elicitation', () => {
     await post(vmcp.url, session, { jsonrpc: '2.0', id: asked.id, result: { action: 'cancel' } });
     await eventually('the call ends', () => call.ended());
     expect(call.messages.at(-1)?.result).toEqual({ content: [{ type: 'text', text: '{"action":"cancel"}' }] });
+  });
+
+  it('has integers as id and progress token, and the log names an answer with another id', async () => {
+    const progressToken = 'of the backend';
+    const { vmcp, backend } = await gatewayOverOne({
+      methods: {
+        'tools/call': ({ ask, result }) => {
+          void ask('elicitation/create', { ...QUESTIONS['elicitation/create'], _meta: { progressToken } }).then(
+            (said) => {
+              result({ content: [], structuredContent: said.result });
+            },
+          );
+        },
+      },
+    });
+    const session = await sessionWith(vmcp.url, CAPABILITIES);
+    const call = await openPost(vmcp.url, session, toolCall(1, 'one_tool'));
+    const question = await eventually('the client has the request', () =>
+      call.messages.find(({ id }) => id !== undefined),
+    );
+    expect(question).toMatchObject({ id: expect.any(Number), params: { _meta: { progressToken: question.id } } });
+    await post(vmcp.url, session, notify('notifications/progress', { progressToken: question.id, progress: 1 }));
+    const result = { action: 'decline' };
+    expect((await post(vmcp.url, session, { jsonrpc: '2.0', id: 0, result })).status).toBe(202);
+    await eventually('the log names the client', () =>
+      /with an id that no request has.*regressions/u.test(vmcp.output()),
+    );
+    await post(vmcp.url, session, { jsonrpc: '2.0', id: String(question.id), result });
+    await eventually('the call ends', () => call.ended());
+    expect(call.messages.at(-1)).toMatchObject({ result: { structuredContent: result } });
+    const [progress] = backend.received.filter(({ message }) => message.method === 'notifications/progress');
+    expect(progress?.message.params).toEqual({ progressToken, progress: 1 });
   });
 
   it('cannot be answered by another client', async () => {

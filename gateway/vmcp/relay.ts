@@ -83,7 +83,7 @@ function relayCancellation(from: BackendMessage): void {
   const { session, channel, message, envelope } = from;
   const id = memberOf(message, envelope.params, 'requestId');
   const ownId = id && session.requests.cancelled(channel, message.toString('utf8', id.start, id.end));
-  if (id && ownId !== undefined) deliver(from, splice(message, { start: 0, end: message.length }, id, ownId));
+  if (id && ownId !== undefined) deliver(from, splice(message, { start: 0, end: message.length }, id, String(ownId)));
 }
 
 function relayNotification(from: BackendMessage): void {

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { scanEnvelope } from '../http/json-scan.ts';
 import { missingFor, ServerRequests } from './server-requests.ts';
+import { newReplicaName, replicaOfRequest, requestIdOf } from './replicas/replica-name.ts';
 import type { Channel } from './transport/channel.ts';
 
 function fixture() {
@@ -11,7 +12,7 @@ function fixture() {
     const message = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method: 'roots/list' }));
     return requests.forward(channel, message, scanEnvelope(message), call)?.toString();
   };
-  const answer = (id: string): boolean => {
+  const answer = (id: number | string): boolean => {
     const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, result: {} }));
     return requests.answer(body, scanEnvelope(body));
   };
@@ -22,9 +23,36 @@ const call = () => ({ pauseTimeout: vi.fn(), restartTimeout: vi.fn() });
 
 it('sends the answer to the backend under its own id, once', () => {
   const { sent, forward, answer } = fixture();
-  expect(forward(7)).toContain('"id":"vmcp-1"');
-  expect([answer('vmcp-1'), answer('vmcp-1'), answer('vmcp-2')]).toEqual([true, false, false]);
+  expect(forward(7)).toContain('"id":1');
+  expect([answer(1), answer(1), answer(2)]).toEqual([true, false, false]);
   expect(sent).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
+});
+
+it('takes the text of an id for the id, as some clients write it', () => {
+  const { sent, forward, answer } = fixture();
+  forward(7);
+  expect(answer('1')).toBe(true);
+  expect(sent).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
+});
+
+it.each(['', 'one', 'vmcp-1', -1, 0, 2, '1'.repeat(40)])(
+  'finds no request with the id %j',
+  (id) => {
+    const { forward, answer } = fixture();
+    forward(7);
+    expect(answer(id)).toBe(false);
+  },
+);
+
+it('has integers as ids that name their replica, for two million requests of a session', () => {
+  for (let count = 0; count < 100; count += 1) {
+    const name = newReplicaName();
+    const ids = [1, 2, 2 ** 21 - 1].map((number) => requestIdOf(name, number));
+    expect(name).toMatch(/^[0-9a-z]{8}$/);
+    expect(ids.every(Number.isSafeInteger)).toBe(true);
+    expect(new Set(ids).size).toBe(3);
+    expect(ids.map(replicaOfRequest)).toEqual([name, name, name]);
+  }
 });
 
 it('forwards no request with an id or progress token that is too long', () => {
@@ -54,11 +82,11 @@ it('gives each request a progress token of its own, and the progress to the back
     return requests.progress(body, scanEnvelope(body));
   };
   expect(forward('one', 0)).toMatchObject({
-    id: 'vmcp-1',
-    params: { _meta: { progressToken: 'vmcp-1' }, messages: [] },
+    id: 1,
+    params: { _meta: { progressToken: 1 }, messages: [] },
   });
-  expect(forward('two', 0)).toMatchObject({ id: 'vmcp-2', params: { _meta: { progressToken: 'vmcp-2' } } });
-  expect([progress('vmcp-2'), progress(0), progress('vmcp-3')]).toEqual([true, false, false]);
+  expect(forward('two', 0)).toMatchObject({ id: 2, params: { _meta: { progressToken: 2 } } });
+  expect([progress(2), progress(0), progress(3)]).toEqual([true, false, false]);
   expect(sent).toEqual([
     'two {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1}}',
   ]);
@@ -70,7 +98,7 @@ it('accepts an answer after the call has ended, and no longer pauses the call', 
   forward(0, ended);
   expect(ended.pauseTimeout).toHaveBeenCalledOnce();
   requests.release(ended);
-  expect(answer('vmcp-1')).toBe(true);
+  expect(answer(1)).toBe(true);
   expect(sent).toHaveLength(1);
   expect(ended.restartTimeout).not.toHaveBeenCalled();
 });
@@ -82,7 +110,7 @@ it('drops the oldest unanswered requests outside of calls', () => {
     expect(forward(id, ended)).toBeDefined();
     requests.release(ended);
   }
-  expect([answer('vmcp-1'), answer('vmcp-150')]).toEqual([false, true]);
+  expect([answer(1), answer(150)]).toEqual([false, true]);
 });
 
 it('accepts at most a hundred requests that belong to calls', () => {

@@ -2,6 +2,7 @@ import { isObject } from '../contract/json.ts';
 import { memberOf, splice, type Span } from '../http/json-walk.ts';
 import { readString, type Envelope } from '../http/json-scan.ts';
 import { edited, type Edit } from './aggregation/forward-params.ts';
+import { requestIdOf } from './replicas/replica-name.ts';
 import type { Channel } from './transport/channel.ts';
 import { withOwnToken } from './transport/progress-token.ts';
 
@@ -32,15 +33,27 @@ const MAX_WAITING = 100;
 /** Longest id or progress token of a backend in bytes. Both are stored until the client answers. */
 const MAX_ID_BYTES = 1_024;
 
+/** Id of the gateway, also as the text into which some clients turn numbers. */
+const OWN_ID = /^"?([0-9]{1,16})"?$/u;
+const MAX_OWN_ID_BYTES = 18;
+
+/** Returns the id of the gateway in a message of a client; undefined for any other id. */
+export function readOwnId(body: Buffer, span: Span | undefined): number | undefined {
+  if (!span || span.end - span.start > MAX_OWN_ID_BYTES) return undefined;
+  const digits = OWN_ID.exec(body.toString('latin1', span.start, span.end))?.[1];
+  const id = Number(digits);
+  return digits !== undefined && Number.isSafeInteger(id) ? id : undefined;
+}
+
 /** Requests of backends that one session has received and not answered yet. */
 export class ServerRequests {
-  readonly #waiting = new Map<string, Waiting>();
-  readonly #prefix: string;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #replica: string | undefined;
   #last = 0;
 
   /** `replica` is a part of the ids, so that the response of a client finds the replica with the request. */
   constructor(replica?: string) {
-    this.#prefix = replica === undefined ? 'vmcp-' : `vmcp-${replica}-`;
+    this.#replica = replica;
   }
 
   /**
@@ -52,21 +65,21 @@ export class ServerRequests {
     const { id, params } = envelope;
     if (id === undefined || (this.#waiting.size >= MAX_WAITING && !this.#makeRoom())) return undefined;
     const backendId = message.toString('utf8', id.start, id.end);
-    const ownId = `"${this.#prefix}${String(this.#last + 1)}"`;
+    const ownId = requestIdOf(this.#replica, this.#last + 1);
     const owned = params && withOwnToken(message.subarray(params.start, params.end), ownId);
     const progressToken = owned?.givenToken;
     if (backendId.length > MAX_ID_BYTES || (progressToken?.length ?? 0) > MAX_ID_BYTES) return undefined;
     this.#last += 1;
     this.#waiting.set(ownId, { channel, backendId, progressToken, call });
     call?.pauseTimeout();
-    const edits: Edit[] = [{ span: id, text: ownId }];
+    const edits: Edit[] = [{ span: id, text: String(ownId) }];
     if (params && owned?.givenToken) edits.push({ span: params, text: owned.params });
     return edited(message, { start: 0, end: message.length }, edits);
   }
 
   /** Sends the client's response to the backend. Returns false when the id is unknown. */
   answer(body: Buffer, { id }: Envelope): boolean {
-    const ownId = id && body.toString('utf8', id.start, id.end);
+    const ownId = readOwnId(body, id);
     const waiting = ownId === undefined ? undefined : this.#waiting.get(ownId);
     if (ownId === undefined || id === undefined || waiting === undefined) return false;
     this.#waiting.delete(ownId);
@@ -78,7 +91,8 @@ export class ServerRequests {
   /** Sends the client's progress notification to the backend whose request it names. Returns false without one. */
   progress(body: Buffer, { params }: Envelope): boolean {
     const token = memberOf(body, params, 'progressToken');
-    const waiting = token && this.#waiting.get(body.toString('utf8', token.start, token.end));
+    const ownId = readOwnId(body, token);
+    const waiting = ownId === undefined ? undefined : this.#waiting.get(ownId);
     if (!token || !waiting?.progressToken) return false;
     waiting.channel.send(splice(body, { start: 0, end: body.length }, token, waiting.progressToken));
     return true;
@@ -99,7 +113,7 @@ export class ServerRequests {
   }
 
   /** Forgets a request that the backend cancelled. Returns the gateway's id of it. */
-  cancelled(channel: Channel, backendId: string): string | undefined {
+  cancelled(channel: Channel, backendId: string): number | undefined {
     for (const [ownId, waiting] of this.#waiting) {
       if (waiting.channel !== channel || waiting.backendId !== backendId) continue;
       this.#waiting.delete(ownId);

@@ -6,6 +6,7 @@ import type { Boundary } from '../incoming/boundary.ts';
 import type { Authenticator } from '../outgoing/authenticator.ts';
 import type { Policy, SessionFacts } from '../policy/policy.ts';
 import type { CallObserver } from '../telemetry/call-observer.ts';
+import type { RefusalLog } from '../telemetry/refusal-log.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { LaunchState } from '../workloads/runner/runner.ts';
 import type { Budgets } from './budgets/account.ts';
@@ -16,6 +17,8 @@ import type { Transport } from './transport/channel.ts';
 /** Dependencies of a virtual server. */
 export interface VirtualServerDeps {
   readonly log: Logger;
+  /** Log of what clients can cause as often as they like. */
+  readonly refusals: Pick<RefusalLog, 'write'>;
   readonly now: () => number;
   readonly random: () => number;
   readonly newId: () => string;

@@ -60,6 +60,7 @@ export class VirtualServer {
   readonly now: () => number;
   readonly #leftOut: VirtualServerDeps['leftOut'];
   readonly log: Logger;
+  readonly refusals: VirtualServerDeps['refusals'];
   /** Counts a request that exceeds a budget. */
   readonly refused: (budget: Budget) => void;
   readonly #budgets: Budgets;
@@ -81,6 +82,7 @@ export class VirtualServer {
     this.#awaitsBackends = config.vmcp.cluster !== undefined;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
+    this.refusals = deps.refusals;
     this.#boundary = deps.boundary;
     this.#observer = deps.metrics;
     this.#tracing = deps.tracing;

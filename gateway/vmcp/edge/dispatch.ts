@@ -20,6 +20,8 @@ import type { ObservedMethod } from '../methods/limited.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
 import type { Replica } from '../replicas/replica.ts';
+import { replicaOfRequest } from '../replicas/replica-name.ts';
+import { readOwnId } from '../server-requests.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
@@ -96,9 +98,6 @@ function targetOf(body: Buffer, method: string | undefined, { name, uri, ref }: 
 
 const ROOTS_CHANGED = 'notifications/roots/list_changed';
 
-/** Id of a request of a backend: `vmcp-<replica>-<number>` in a session that replicas share. */
-const OWN_ID = /^"vmcp-([0-9a-z]{8})-[0-9]+"$/u;
-
 /**
  * Handles a message without a reply: a notification, or the response to a request of a backend. A promise waits for the
  * store that passes it on, and rejects with `KeyValueStoreUnavailable`.
@@ -109,9 +108,31 @@ export function handleMessage(
   body: Buffer,
   envelope: Envelope,
 ): Promise<void> | undefined {
-  if (envelope.method === ROOTS_CHANGED) server.notifyBackends(session, body);
-  else if (!handleHere(session, body, envelope)) return passOn(server, session, body, envelope);
-  return undefined;
+  if (envelope.method === ROOTS_CHANGED) {
+    server.notifyBackends(session, body);
+    return undefined;
+  }
+  if (handleHere(session, body, envelope)) return undefined;
+  const passing = passOn(server, session, body, envelope);
+  if (!passing && envelope.method === undefined) logUnknown(server, session, body, envelope);
+  return passing;
+}
+
+/** Longest id of an answer that is logged. */
+const LOGGED_ID_BYTES = 64;
+
+/** Logs an answer to a request that does not wait for one: the client changes ids, or its answer is late. */
+function logUnknown({ refusals }: VirtualServer, { client }: Session, body: Buffer, { id }: Envelope): void {
+  refusals.write({
+    kind: 'unknown_answer',
+    level: 'warn',
+    message: 'client answered a request with an id that no request has, or no longer has',
+    facts: {
+      client: client.name,
+      version: client.version,
+      id: id && body.toString('utf8', id.start, Math.min(id.end, id.start + LOGGED_ID_BYTES)),
+    },
+  });
 }
 
 /** Returns false when the call or the request that the message names is not in this process. */
@@ -122,7 +143,7 @@ function handleHere(session: Session, body: Buffer, envelope: Envelope): boolean
   return method !== 'notifications/progress' || session.requests.progress(body, envelope);
 }
 
-/** Passes a message on to the replicas that may have its call or request. */
+/** Passes a message on to the other replicas that may have its call or request. Returns undefined when there are none. */
 function passOn(
   server: VirtualServer,
   session: Session,
@@ -132,8 +153,9 @@ function passOn(
   const { replica } = server;
   if (!session.shared || !replica) return undefined;
   if (method !== undefined) return replica.passOn(session, body, undefined);
-  const owner = id && OWN_ID.exec(body.toString('latin1', id.start, id.end))?.[1];
-  return owner === undefined ? undefined : replica.passOn(session, body, owner);
+  const ownId = readOwnId(body, id);
+  const owner = ownId === undefined ? undefined : replicaOfRequest(ownId);
+  return owner === undefined || owner === replica.name ? undefined : replica.passOn(session, body, owner);
 }
 
 /** Handles messages of clients that other replicas have passed on. */
@@ -144,7 +166,8 @@ export function handleElsewhere(server: VirtualServer, { mailbox }: Replica): vo
     if (!session) return;
     const envelope = scanEnvelope(body);
     if (envelope.method === ROOTS_CHANGED) notifyPrivate(session, body);
-    else handleHere(session, body, envelope);
+    else if (!handleHere(session, body, envelope) && envelope.method === undefined)
+      logUnknown(server, session, body, envelope);
   });
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../contract/logger.ts';
 import type { KeyValueStore } from '../../kvstore/key-value-store.ts';
 import type { ListDigests, Session, Sessions, SharedState } from '../session.ts';
@@ -9,13 +8,12 @@ import { Connections } from './connections.ts';
 import { EventLog } from './event-log.ts';
 import { Mailbox } from './messages.ts';
 import { ResumedCalls } from './resumed-calls.ts';
+import { newReplicaName } from './replica-name.ts';
 import { SharedSealKeys } from './seal-keys.ts';
 import { FIELD } from './session-record.ts';
 import { SessionStore } from './session-store.ts';
 import { SharedSessions } from './shared-sessions.ts';
 import { StreamPipes } from './stream-pipes.ts';
-
-const NAME_LENGTH = 8;
 
 export interface ReplicaOptions {
   readonly store: KeyValueStore;
@@ -54,7 +52,7 @@ export class Replica {
   constructor(options: ReplicaOptions) {
     const { store, sessions, now, log, rules, onForeign } = options;
     this.#options = options;
-    const mailbox = (this.mailbox = new Mailbox(store, newName(), log));
+    const mailbox = (this.mailbox = new Mailbox(store, newReplicaName(), log));
     const stored = (this.#stored = new SessionStore(store, log));
     const events = (this.#events = new EventLog({ store, sessions: stored, replica: mailbox.replica, log }));
     const confirm = (session: Session): Promise<boolean> => this.sessions.confirm(session);
@@ -277,10 +275,3 @@ function yieldTo({ streams, channels }: Session, shared: SharedState, holder: st
   streams.main.forget();
   for (const { channel } of channels.values()) channel?.unlisten?.();
 }
-
-/** Returns a random name of lower-case letters and digits. */
-const newName = (): string =>
-  BigInt(`0x${randomBytes(8).toString('hex')}`)
-    .toString(36)
-    .padStart(NAME_LENGTH, '0')
-    .slice(-NAME_LENGTH);

@@ -112,11 +112,14 @@ export async function serverWith(replies: Replies, policies: readonly Policy[] =
   const config = configOf(await startBackend(received, bodies, replies));
   const log = createLog(new PassThrough().resume(), 'error');
   const boundary = { current: createBoundary({ log, now: Date.now }) };
+  const refusals = new RefusalLog(log);
+  let ids = 0;
   const virtual = new VirtualServer(config, {
     log,
+    refusals,
     now: Date.now,
     random: Math.random,
-    newId: () => 'session-1',
+    newId: () => `session-${String((ids += 1))}`,
     createTransport: createTransports({ log, version: '0', launcher: undefined, now: Date.now }),
     createAuthenticator: () => undefined,
     createPolicies: () => policies,
@@ -128,7 +131,7 @@ export async function serverWith(replies: Replies, policies: readonly Policy[] =
     boundary,
   });
   const origins = { current: { allowedHosts: undefined, allowedOrigins: new Set<string>() } };
-  const options = { log, origins, requestIdPrefix: '', refusals: new RefusalLog(log) };
+  const options = { log, origins, requestIdPrefix: '', refusals };
   const gate = { boundary, authServer: {}, clientUrl: () => undefined, audit: { current: undefined } };
   const app = createPublicApp(virtual, { maxBodyBytes: 2_000_000, version: '0' }, gate, options);
   const listener = await listen(app, '127.0.0.1', 0);

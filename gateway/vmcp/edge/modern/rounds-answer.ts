@@ -45,7 +45,7 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   readonly #binding: () => Binding;
   #call: WatchingCall | undefined;
   #parts: Buffer[] | undefined;
-  /** Requests of the backend without an answer, by the JSON text of the gateway's id: their JSON texts. */
+  /** Requests of the backend without an answer, by the gateway's id: their JSON texts. */
   #asked: Map<string, string> | undefined;
   #isAsking = false;
   #hasAsked = false;
@@ -74,10 +74,8 @@ export class RoundsAnswer implements Answer, SuspendedCall {
       return;
     }
     if (this.#call) out.watchClient(this.#call);
-    for (const [key, response] of responses) {
-      const id = JSON.stringify(key);
-      if (this.#asked?.delete(id)) this.#respond(id, `"result":${response}`);
-    }
+    for (const [key, response] of responses)
+      if (this.#asked?.delete(key)) this.#respond(key, `"result":${response}`);
     if (this.#asked?.size) this.#askSoon();
   }
 
@@ -258,7 +256,7 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     out.unwatchClient();
     const { states, suspended, replica } = this.#rounds;
     const state = states.seal({ handle: suspended.add(this), replica: replica() }, this.#binding());
-    const requests = [...asked].map(([id, request]) => `${id}:${request}`).join(',');
+    const requests = [...asked].map(([id, request]) => `"${id}":${request}`).join(',');
     out.result(`{"resultType":"input_required","inputRequests":{${requests}},"requestState":${JSON.stringify(state)}}`);
   }
 
