@@ -149,6 +149,27 @@ describe.skipIf(!hasRedis)('two gateways that share sessions', () => {
     expect(ends().map(({ metadata }) => metadata.extra['reason'])).toEqual(['expired']);
   });
 
+  it('end a session earlier that no request has used, and none that was used at the other one', async () => {
+    const { stdout, events } = capturedEvents();
+    const { first, second } = await startPair(testScope(), { audit: {}, sessionTtl: '12s' }, { stdout });
+    const [left, used, listening] = [await openSession(first), await openSession(first), await openSession(first)];
+    await post(second, left, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    await post(second, used, rpc('tools/list', {}, 3));
+    await get(second, listening);
+    const ends = () => events().filter(({ type }) => type === 'vmcp_session_terminated');
+    await eventually('the session expires', () => ends().length > 0, { timeoutMs: 10_000 });
+    await sleep(500);
+    expect(ends().map(({ source, metadata }) => [source.extra?.session_id, metadata.extra['reason']])).toEqual([
+      [left.id, 'expired'],
+    ]);
+    for (const [session, status] of [
+      [left, 404],
+      [used, 200],
+      [listening, 200],
+    ] as const)
+      expect((await post(first, session, rpc('tools/list', {}, 4))).status).toBe(status);
+  });
+
   it('lose no event of a call for a client at the other one when messages of the store are lost', async () => {
     const scope = testScope();
     const { first, second, redis } = await startPair(scope);

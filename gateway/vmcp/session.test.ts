@@ -87,6 +87,36 @@ describe('Sessions', () => {
     expect(sessions.find(other.id, 'b')).toBe(other);
   });
 
+  it('ends a session earlier that no request has used, unless its client has a stream', () => {
+    const { state, sessions } = fixture(4);
+    const [left, used, listening, back] = ['left', 'used', 'listening', 'back'].map(() => sessions.create('a', CLIENT));
+    if (!left || !used || !listening || !back) throw new Error('no session');
+    used.isUsed = true;
+    const stream = new PassThrough();
+    listening.streams.main.attach(stream);
+    for (let swept = 0; swept < 2; swept += 1) {
+      state.now += 14_000;
+      sessions.find(back.id, 'a'); // a notification
+      sessions.sweep();
+    }
+    expect(state.ended).toEqual([left.id]);
+    listening.streams.main.detach();
+    sessions.sweep();
+    expect(state.ended).toEqual([left.id]);
+    state.now += 16_000;
+    sessions.sweep();
+    expect(state.ended).toEqual([left.id, listening.id, back.id]);
+    state.now += 45_000;
+    sessions.sweep();
+    expect(state.ended).toEqual([left.id, listening.id, back.id, used.id]);
+  });
+
+  it('gives a session that no request has used five minutes at most', () => {
+    const { sessions } = fixture();
+    sessions.ttlMs = 1_800_000;
+    expect(sessions.unusedTtlMs).toBe(300_000);
+  });
+
   it('keeps a session with a running call or an open stream', () => {
     const { state, sessions } = fixture();
     const session = sessions.create('a', CLIENT);

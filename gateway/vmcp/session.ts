@@ -43,6 +43,8 @@ export interface Session {
   readonly startedAt: number;
   /** ms since the epoch. */
   lastSeenAt: number;
+  /** True when the client has sent a request after `initialize`. */
+  isUsed: boolean;
   ended: boolean;
   readonly channels: Map<string, SessionChannel>;
   readonly running: RunningCalls;
@@ -177,6 +179,8 @@ const PER_PRINCIPAL = 1_000;
 
 const TOUCH_EVERY_MS = 10_000;
 
+const UNUSED_TTL_MS = 300_000;
+
 /** Returns true while the client receives notifications that belong to no call. */
 export const isListening = ({ streams, listeners }: Session): boolean =>
   streams.main.connected || listeners !== undefined;
@@ -257,6 +261,7 @@ export class Sessions {
       logLevel: -1,
       startedAt,
       lastSeenAt: this.#options.now(),
+      isUsed: false,
       ended: false,
       channels: new Map(),
       running: new RunningCalls(),
@@ -334,11 +339,20 @@ export class Sessions {
     this.#options.onEnd(session, reason);
   }
 
+  /**
+   * Time without a message of the client after which a session ends that no request has used: some clients open sessions that they
+   * leave at once.
+   */
+  get unusedTtlMs(): number {
+    return Math.min(this.ttlMs / 4, UNUSED_TTL_MS);
+  }
+
   /** Ends sessions idle for longer than the TTL. An open stream or a running call keeps a session alive. */
   sweep(): void {
-    const oldest = this.#options.now() - this.ttlMs;
+    const now = this.#options.now();
     for (const [, session] of this.#live) {
-      if (session.lastSeenAt >= oldest || isBusy(session)) continue;
+      if (isBusy(session)) session.lastSeenAt = now; // a client that loses its stream has time to connect again
+      if (now - session.lastSeenAt <= (session.isUsed ? this.ttlMs : this.unusedTtlMs)) continue;
       if (session.shared) this.#options.onIdle?.(session);
       else this.end(session, 'expired');
     }

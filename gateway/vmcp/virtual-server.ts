@@ -173,7 +173,7 @@ export class VirtualServer {
     const sweep = (): void => {
       this.#sweep();
     };
-    return setInterval(sweep, Math.min(SWEEP_EVERY_MS, this.sessions.ttlMs / 2)).unref();
+    return setInterval(sweep, Math.min(SWEEP_EVERY_MS, this.sessions.unusedTtlMs / 2)).unref();
   }
 
   #sweep(): void {

@@ -48,6 +48,7 @@ export function serveRequest(
   audit?: AuditedRequest,
   { methods, edits, client, traced = session }: RequestEra = LEGACY,
 ): void {
+  if (!session.isUsed) use(server, session);
   const answer = audit ? new AuditedAnswer(given, audit) : given;
   const method = methods.get(envelope.method ?? '');
   const name = method ? (envelope.method ?? OTHER) : OTHER;
@@ -69,6 +70,12 @@ export function serveRequest(
     { body, envelope, params, identity, headers: sent, held, audit, edits, client, received },
     observed,
   );
+}
+
+/** Records that a request uses the session: it then lasts longer. */
+function use({ replica }: VirtualServer, session: Session): void {
+  session.isUsed = true;
+  if (session.shared) replica?.sessions.used(session);
 }
 
 /** Adds a message to the record of its request. */

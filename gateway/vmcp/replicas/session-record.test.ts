@@ -11,6 +11,7 @@ const record: SessionRecord = {
     client: { name: 'Ünïcode', version: '1' },
   },
   startedAt: 1_700_000_000_000,
+  isUsed: false,
   seen: { tools: 'a', resources: 'b', prompts: 'c' },
   logLevel: -1,
   holder: undefined,
@@ -28,12 +29,13 @@ it('reads what a new session stores', () => {
 it('reads the fields that are added later', () => {
   const backend = { id: 's-1', url: 'http://b/mcp', revision: '2025-06-18', capabilities: { tools: {} } };
   const added = [
-    ...[FIELD.level, '3', FIELD.holder, 'abcdefgh', FIELD.turn, '7'],
+    ...[FIELD.used, '1', FIELD.level, '3', FIELD.holder, 'abcdefgh', FIELD.turn, '7'],
     ...[`${FIELD.backend}shop`, JSON.stringify(backend)],
     ...[`${FIELD.subscription}file:///u:b:x`, JSON.stringify(['shop', 'file:///x'])],
   ];
   expect(readRecord([...newFields(record), ...added])).toEqual({
     ...record,
+    isUsed: true,
     logLevel: 3,
     holder: 'abcdefgh',
     turn: 7,

@@ -12,6 +12,8 @@ export interface SessionRecord {
   readonly client: ClientFacts;
   /** ms since the epoch. */
   readonly startedAt: number;
+  /** True when the client has sent a request after `initialize`. */
+  readonly isUsed: boolean;
   readonly seen: ListDigests | undefined;
   readonly logLevel: number;
   /** Replica with the client's stream for messages that belong to no call. */
@@ -26,6 +28,7 @@ export interface SessionRecord {
 /** Fields of the hash of a session. Those of backends and subscriptions have a name after the prefix. */
 export const FIELD = {
   facts: 'f',
+  used: 'q',
   level: 'l',
   seen: 'd',
   holder: 'g',
@@ -76,6 +79,7 @@ export function readRecord(list: readonly string[]): SessionRecord | undefined {
     rules,
     startedAt,
     client: { revision, capabilities, offers, client },
+    isUsed: fields.has(FIELD.used),
     seen: readSeen(fields.get(FIELD.seen)),
     logLevel: parsed(FIELD.level, fields.get(FIELD.level) ?? '-1', isLevel),
     holder: fields.get(FIELD.holder),

@@ -40,6 +40,13 @@ const END_IDLE: Script = {
 ${END.lua}`,
 };
 
+/** Like `END_IDLE`, for a session that no request has used. */
+const END_UNUSED: Script = {
+  name: 'vmcpSessionEndUnused',
+  lua: `if redis.call('HEXISTS', KEYS[1], '${FIELD.used}') == 1 then return {0, {}} end
+${END_IDLE.lua}`,
+};
+
 /** Sets a field of a session that still exists: a hash without a time to live would stay for ever. */
 const SET: Script = {
   name: 'vmcpSessionSet',
@@ -117,6 +124,11 @@ export class SessionStore {
   /** Like `end`, unless more than `leftMs` of its time to live are left. */
   async endIdle(id: string, leftMs: number, message: Buffer): Promise<EndedSession> {
     return this.#end(END_IDLE, id, [this.#store.key('all'), message, ENDED_MS, leftMs]);
+  }
+
+  /** Like `endIdle`, unless a request has used the session. */
+  async endUnused(id: string, leftMs: number, message: Buffer): Promise<EndedSession> {
+    return this.#end(END_UNUSED, id, [this.#store.key('all'), message, ENDED_MS, leftMs]);
   }
 
   /** Returns true for the first replica that notices the end of a session. */

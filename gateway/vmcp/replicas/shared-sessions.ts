@@ -1,5 +1,5 @@
 import type { AuditedRequest } from '../../audit/audited-request.ts';
-import type { SessionRecord } from './session-record.ts';
+import { FIELD, type SessionRecord } from './session-record.ts';
 import type { EndedSession, SessionStore } from './session-store.ts';
 import { replicaOfConnection } from './connection-id.ts';
 import type { Connections } from './connections.ts';
@@ -157,10 +157,27 @@ export class SharedSessions {
     return store.endIdle(id, leftMs, mailbox.text('ended', { session: id }));
   }
 
+  /** Deletes a session that no request has used, unless another replica has had a message or a stream of its client later. */
+  async #endUnused({ id, lastSeenAt }: Session): Promise<EndedSession> {
+    const { store, mailbox, sessions, now } = this.#options;
+    const { ttlMs, unusedTtlMs } = sessions;
+    const leftMs = Math.ceil(ttlMs - (now() - lastSeenAt) + Math.min(CONFIRMED_MS, unusedTtlMs / 8));
+    return store.endUnused(id, leftMs, mailbox.text('ended', { session: id }));
+  }
+
+  /** Lets all replicas know that a request uses the session. */
+  used({ id }: Session): void {
+    this.#options.store.set(id, FIELD.used, '1').catch(() => undefined); // it then ends earlier when it is idle
+  }
+
   /** Ends the copy of an idle session: with the session, if no other replica has used it either. */
   async release(session: Session): Promise<void> {
     const { store, sessions } = this.#options;
-    const isExpired = !(await store.exists(session.id)) && (await store.isFirstToEnd(session.id));
+    const { id, isUsed, shared } = session;
+    const isExpired =
+      isUsed || shared?.connection !== undefined
+        ? !(await store.exists(id)) && (await store.isFirstToEnd(id))
+        : (await this.#endUnused(session)).isFirst;
     sessions.end(session, isExpired ? 'expired' : 'released');
   }
 
@@ -172,7 +189,8 @@ export class SharedSessions {
       elsewhere.check(); // its replica keeps the session alive
       return;
     }
-    const dueAt = (shared?.confirmedAt ?? 0) + this.#options.sessions.ttlMs / 4;
+    const { ttlMs, unusedTtlMs } = this.#options.sessions;
+    const dueAt = (shared?.confirmedAt ?? 0) + (session.isUsed ? ttlMs / 4 : unusedTtlMs / 8);
     if (shared && this.#options.now() >= dueAt) this.#confirm(session, shared).catch(() => undefined);
   }
 
@@ -217,6 +235,7 @@ export class SharedSessions {
 
   #copy(id: string, record: SessionRecord): Session {
     const session = this.#options.sessions.restore(id, record.principal, record.client, record.startedAt);
+    session.isUsed = record.isUsed;
     session.logLevel = record.logLevel;
     session.seen = record.seen;
     const { shared } = session;
@@ -243,6 +262,7 @@ const recordOf = (
   rules,
   client: { revision, capabilities, offers, client },
   startedAt,
+  isUsed: false,
   seen,
   logLevel: -1,
   holder,
