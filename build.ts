@@ -60,6 +60,27 @@ const cedar: Plugin = {
   },
 };
 
+/** Replaces the package of the CEL evaluator by a bundle in dist/cel/, which only configurations with an expression load. */
+const cel: Plugin = {
+  name: 'cel',
+  setup(bundle) {
+    bundle.onLoad({ filter: /[\\/]cloud-sts[\\/]cel-module\.ts$/ }, () => ({
+      contents: "export const CEL_MODULE = './cel/cel.cjs';",
+      loader: 'js',
+    }));
+    bundle.onEnd(async () => {
+      await build({
+        entryPoints: ['@marcbachmann/cel-js'],
+        outfile: join('dist', 'cel', 'cel.cjs'),
+        bundle: true,
+        platform: 'node',
+        format: 'cjs',
+        legalComments: 'linked',
+      });
+    });
+  },
+};
+
 process.stdout.write('building dist/ ...');
 const signOfLife = setInterval(() => process.stdout.isTTY && process.stdout.write('.'), 1_000);
 /**
@@ -78,7 +99,7 @@ await build({
   target: 'node22',
   sourcemap: true,
   legalComments: 'linked',
-  plugins: [unusedModels, validators, cedar],
+  plugins: [unusedModels, validators, cedar, cel],
   // Its main module is UMD, whose imports esbuild cannot follow.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Native. It is loaded when it is needed, and without it there is no keyring.

@@ -58,7 +58,7 @@ describe.runIf(isBuilt)('the npm package', () => {
       statSync(join(folder, file)).isFile(),
     );
     const known =
-      /^(LICENSE|README\.md|package\.json|bin\/vmcp|crds\/schemas\/\w+\.json|dist\/cedar\/cedar_wasm(\.cjs|_bg\.wasm)|dist\/.+\.js(\.LEGAL\.txt)?)$/u;
+      /^(LICENSE|README\.md|package\.json|bin\/vmcp|crds\/schemas\/\w+\.json|dist\/cedar\/cedar_wasm(\.cjs|_bg\.wasm)|dist\/cel\/cel\.cjs|dist\/.+\.js(\.LEGAL\.txt)?)$/u;
     expect(files.filter((file) => !known.test(file))).toEqual([]);
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'bin/vmcp', 'crds/schemas/all.json']));
     const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);

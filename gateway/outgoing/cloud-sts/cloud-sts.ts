@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Closed, DnsLabel } from '../../contract/fields.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { ATOMIC, blocks, flag, text, whole } from '../../contract/optional.ts';
-import { rule, safeUrl } from '../../contract/rule.ts';
+import { at, exactlyOne, rule, safeUrl } from '../../contract/rule.ts';
 import { CredentialError, SIGN, type Authenticator, type StrategyDeps } from '../authenticator.ts';
 import { defineStrategy } from '../strategy.ts';
 import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
@@ -17,12 +17,17 @@ import {
   ROLE_ARN,
   type CloudStsConfig,
 } from './config.ts';
-import { roleOf, sessionNameOf } from './role.ts';
+import { compileMatcher, MAX_MATCHER_LENGTH } from './matcher.ts';
+import { rolesOf, sessionNameOf } from './role.ts';
 
 const name = { minLength: 1, maxLength: 256 };
 
 const roleMapping = {
-  claim: Type.String({ ...name, description: 'Value that the role claim must have.' }),
+  claim: text('Value that the role claim must have. Excludes `matcher`.', name),
+  matcher: text('CEL expression over `claims` that must be true, such as `"ops" in claims.groups`. Excludes `claim`.', {
+    minLength: 1,
+    maxLength: MAX_MATCHER_LENGTH,
+  }),
   roleArn: Type.String({ ...ROLE_ARN, description: 'Role of users with this value.' }),
   priority: whole('Priority. Lower numbers come first. A mapping without one comes last.', {
     minimum: 0,
@@ -85,6 +90,7 @@ export const cloudSts = defineStrategy({
       message: 'set fallbackRoleArn or roleMappings',
       check: ({ fallbackRoleArn, roleMappings = [] }) => fallbackRoleArn !== undefined || roleMappings.length > 0,
     }),
+    ...at('roleMappings[]', [exactlyOne('', 'claim', 'matcher')]),
   ],
   config: cloudStsConfig,
   resolve(given, scope) {
@@ -92,6 +98,15 @@ export const cloudSts = defineStrategy({
     if (stsEndpoint !== undefined) scope.checkUrl(stsEndpoint, 'stsEndpoint', given);
     if (provider !== undefined && !scope.upstreams.has(provider))
       scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
+    roleMappings?.forEach(({ matcher }, index) => {
+      const compiled = matcher === undefined ? undefined : compileMatcher(matcher);
+      if (compiled && 'fault' in compiled)
+        scope.problem({
+          reason: 'InvalidValue',
+          path: `roleMappings[${String(index)}].matcher`,
+          message: compiled.fault,
+        });
+    });
     return {
       region: given.region,
       ...(given.service !== undefined && { service: given.service }),
@@ -115,23 +130,28 @@ export const cloudSts = defineStrategy({
 function roleAssumer(settings: CloudStsConfig, deps: StrategyDeps): Authenticator {
   const { subject_provider_name: provider } = settings;
   const cache = new SigningCredentialCache(deps.now);
+  const roleOf = rolesOf(settings);
+  const ownerOf = (caller: Identity): CredentialOwner => credentialOwner(caller, roleOf(caller.claims), settings, deps);
   return {
     perUser: true,
     rejectedBy403: true,
     ...(provider !== undefined && { provider }),
     headers(given) {
       const caller = callerOf(given, deps);
-      const owner = ownerOf(caller, settings, deps);
+      const owner = ownerOf(caller);
       return cache.get(owner, () => obtain(caller, owner, settings, deps));
     },
-    refused: (caller, sent) => caller !== undefined && cache.refuse(ownerOf(caller, settings, deps), sent),
+    refused: (caller, sent) => caller !== undefined && cache.refuse(ownerOf(caller), sent),
   };
 }
 
 /** Returns the user with the role. Throws `CredentialError` for a user without one. */
-function ownerOf(caller: Identity, settings: CloudStsConfig, { backend }: StrategyDeps): CredentialOwner {
-  const { principal, tsid, claims } = caller;
-  const role = roleOf(claims, settings);
+function credentialOwner(
+  { principal, tsid, claims }: Identity,
+  role: string | undefined,
+  settings: CloudStsConfig,
+  { backend }: StrategyDeps,
+): CredentialOwner {
   if (role === undefined) throw new CredentialError('forbidden', `the user has no role for backend "${backend}"`);
   const sessionName = sessionNameOf(claims, settings);
   if (sessionName !== undefined) return { principal, tsid, role, sessionName };

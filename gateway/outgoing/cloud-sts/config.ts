@@ -3,6 +3,7 @@ import { Closed } from '../../contract/fields.ts';
 import { blocks, flag, text, whole } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
+import { compileMatcher, MAX_MATCHER_LENGTH } from './matcher.ts';
 
 /** AWS region, such as `eu-central-1`. */
 export const REGION_PATTERN = '^[a-z]{2}(-[a-z]+)+-[0-9]+$';
@@ -25,7 +26,10 @@ export const cloudStsConfig = Closed({
   role_claim: text('Claim that mappings compare.', { minLength: 1, default: DEFAULTS.roleClaim }),
   role_mappings: blocks('Mappings of claims to roles. The matching one with the lowest priority applies.', {
     claim: text('Value that the role claim must have.', { minLength: 1 }),
-    matcher: text('Expression that must be true. Not supported yet.'),
+    matcher: text('CEL expression over `claims` that must be true. Excludes `claim`.', {
+      minLength: 1,
+      maxLength: MAX_MATCHER_LENGTH,
+    }),
     role_arn: Type.String({ ...ROLE_ARN, description: 'Role.' }),
     priority: whole('Priority. Lower numbers come first; a mapping without one comes last.', { minimum: 0 }),
   }),
@@ -54,12 +58,13 @@ export function cloudStsProblems(config: CloudStsConfig): Problem[] {
 type Mapping = NonNullable<CloudStsConfig['role_mappings']>[number];
 
 function mappingProblems({ claim, matcher }: Mapping, path: string): Problem[] {
-  if (matcher !== undefined) {
-    const message = 'vmcp does not evaluate expressions: remove it, and set claim to a value of the role claim';
-    return [{ reason: 'NotSupportedYet', path: `${path}.matcher`, message }];
+  if (matcher === undefined) {
+    const message = 'set the value that the role claim must have, or matcher';
+    return claim === undefined ? [{ reason: 'MissingField', path: `${path}.claim`, message }] : [];
   }
-  if (claim !== undefined) return [];
-  return [{ reason: 'MissingField', path: `${path}.claim`, message: 'set the value that the role claim must have' }];
+  if (claim !== undefined) return [{ reason: 'RuleViolated', path, message: 'set exactly one of claim and matcher' }];
+  const compiled = compileMatcher(matcher);
+  return 'fault' in compiled ? [{ reason: 'InvalidValue', path: `${path}.matcher`, message: compiled.fault }] : [];
 }
 
 /** Returns the URL of the Security Token Service, by default the public one of the region. */

@@ -1,25 +1,61 @@
 import { createHash } from 'node:crypto';
 import type { Identity } from '../../contract/identity.ts';
+import { CredentialError } from '../authenticator.ts';
 import { DEFAULTS, type CloudStsConfig } from './config.ts';
+import { compileMatcher, MatcherTimeoutError, type Matcher } from './matcher.ts';
 
 type Claims = Identity['claims'];
 
 const claimOf = (claims: Claims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
 
+/** Role of a user by claims; undefined: the user has no role. Throws `CredentialError` for a matcher that takes too long. */
+export type RoleOf = (claims: Claims) => string | undefined;
+
 /**
- * Returns the role of a user: that of the matching mapping with the lowest priority, or the fallback. Of equal
- * priorities the first applies. Undefined: the user has no role.
+ * Creates a function that returns the role of a user: that of the matching mapping with the lowest priority, or the fallback. Of equal
+ * priorities the first applies.
  */
-export function roleOf(claims: Claims, settings: CloudStsConfig): string | undefined {
-  const { role_claim = DEFAULTS.roleClaim, role_mappings: mappings = [], fallback_role_arn: fallback } = settings;
-  const value = claimOf(claims, role_claim);
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  let best: { readonly role: string; readonly priority: number } | undefined;
-  for (const { claim, role_arn: role, priority = Infinity } of mappings) {
-    if (claim === undefined || !values.includes(claim)) continue;
-    if (best === undefined || priority < best.priority) best = { role, priority };
+export function rolesOf({ role_claim, role_mappings = [], fallback_role_arn: fallback }: CloudStsConfig): RoleOf {
+  const name = role_claim ?? DEFAULTS.roleClaim;
+  const mappings = role_mappings
+    .map((mapping) => ({
+      role: mapping.role_arn,
+      priority: mapping.priority ?? Infinity,
+      matches: matcherOf(mapping, name),
+    }))
+    .toSorted((a, b) => (a.priority === b.priority ? 0 : a.priority - b.priority));
+  const find: RoleOf = (claims) => mappings.find(({ matches }) => matches(claims))?.role ?? fallback;
+  return remembered(find);
+}
+
+type Mapping = NonNullable<CloudStsConfig['role_mappings']>[number];
+
+/** @throws Error for an expression that `cloudStsProblems` does not accept */
+function matcherOf({ claim, matcher }: Mapping, roleClaim: string): Matcher {
+  if (matcher === undefined) return (claims) => [claimOf(claims, roleClaim)].flat().includes(claim);
+  const compiled = compileMatcher(matcher);
+  if ('fault' in compiled) throw new Error(`matcher ${compiled.fault}`);
+  return compiled;
+}
+
+/** Calls `find` once for each verified token, which keeps its claims: a matcher may take long. */
+function remembered(find: RoleOf): RoleOf {
+  const known = new WeakMap<Claims, { readonly role: string | undefined } | { readonly error: CredentialError }>();
+  return (claims) => {
+    let found = known.get(claims);
+    if (!found) known.set(claims, (found = attempt(find, claims)));
+    if ('error' in found) throw found.error;
+    return found.role;
+  };
+}
+
+function attempt(find: RoleOf, claims: Claims) {
+  try {
+    return { role: find(claims) };
+  } catch (error) {
+    if (!(error instanceof MatcherTimeoutError)) throw error;
+    return { error: new CredentialError('misconfigured', `a matcher of role_mappings ${error.message}`) };
   }
-  return best?.role ?? fallback;
 }
 
 /** Limits of `RoleSessionName`, AWS Security Token Service API Reference. */

@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module';
+import { createContext, Script } from 'node:vm';
+import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import type * as Module from '@marcbachmann/cel-js';
+import type { Identity } from '../../contract/identity.ts';
+import { CEL_MODULE } from './cel-module.ts';
+
+type Claims = Identity['claims'];
+
+/** Returns true for the claims of users that an expression matches. Throws `MatcherTimeoutError`. */
+export type Matcher = (claims: Claims) => boolean;
+
+/** Longest expression, in characters. */
+export const MAX_MATCHER_LENGTH = 2_048;
+const LIMITS = { maxAstNodes: 500, maxDepth: 50, maxListElements: 256, maxMapEntries: 64, maxCallArguments: 8 };
+/** Longest evaluation: macros over long lists and regular expressions may take any time. */
+const EVALUATION_MS = 100;
+
+/** An evaluation took too long. Whether the expression matches is not known. */
+export class MatcherTimeoutError extends Error {
+  constructor() {
+    super(`takes longer than ${String(EVALUATION_MS)} ms: use fewer nested macros and repetitions`);
+    this.name = 'MatcherTimeoutError';
+  }
+}
+
+let environment: Environment | undefined;
+
+/** Returns the environment of all expressions. Loads the evaluator at the first one: most configurations have none. */
+function celEnvironment(): Environment {
+  if (environment) return environment;
+  const cel = createRequire(import.meta.url)(CEL_MODULE) as typeof Module;
+  environment = new cel.Environment({ limits: LIMITS }).registerVariable('claims', 'map');
+  return environment;
+}
+
+/**
+ * Compiles a CEL expression over `claims`. Returns what is wrong with one that cannot be true. An expression that cannot be evaluated
+ * for a user, for example because a claim is missing, does not match. @see https://cel.dev
+ */
+export function compileMatcher(text: string): Matcher | { readonly fault: string } {
+  try {
+    const parsed = celEnvironment().parse(text);
+    const { valid, type = '', error } = parsed.check();
+    if (!valid) return { fault: faultOf(error, text) };
+    if (type !== 'bool' && type !== 'dyn')
+      return { fault: `is of type ${type}: write a condition, which is true or false` };
+    const fault = patternFault(parsed.ast);
+    return fault === undefined ? (claims) => isTrue(() => parsed({ claims })) : { fault };
+  } catch (error) {
+    return { fault: faultOf(error, text) };
+  }
+}
+
+/** Runs functions with a time limit. */
+const timed = { context: createContext({ run: undefined }), script: new Script('run()') };
+
+function isTrue(evaluate: () => unknown): boolean {
+  timed.context['run'] = evaluate;
+  try {
+    return timed.script.runInContext(timed.context, { timeout: EVALUATION_MS }) === true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw new MatcherTimeoutError();
+    return false;
+  } finally {
+    timed.context['run'] = undefined;
+  }
+}
+
+/** Describes an error of the evaluator with its line and column, both from 1. */
+function faultOf(error: unknown, text: string): string {
+  const { summary, message, range } = error as {
+    summary?: string;
+    message: string;
+    range?: { readonly start: number };
+  };
+  const before = text.slice(0, range?.start ?? 0).split('\n');
+  const place = `line ${String(before.length)}, column ${String((before.at(-1) ?? '').length + 1)}`;
+  return `${place}: ${summary ?? message} (the only variable is claims)`;
+}
+
+/** Returns what is wrong with a regular expression that is written out in `matches`. */
+function patternFault(root: ASTNode): string | undefined {
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const node = open.pop();
+    if (Array.isArray(node)) {
+      const [name, , given] = node as readonly unknown[];
+      const [pattern] = name === 'matches' && Array.isArray(given) ? (given as { args?: unknown }[]) : [];
+      if (typeof pattern?.args === 'string' && !isPattern(pattern.args))
+        return `matches("${pattern.args}") is no regular expression: correct it`;
+      open.push(...(node as unknown[]));
+    } else if (typeof node === 'object' && node !== null && 'args' in node) open.push(node.args);
+  }
+  return undefined;
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
