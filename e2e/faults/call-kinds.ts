@@ -22,10 +22,10 @@ const UNAVAILABLE = /^backend "bad" is unavailable$/;
 /** True when the gateway may see the end of the connection before the invalid bytes. */
 const NO_HTTP = /^backend "bad" (sent a message that is not valid MCP|is unavailable)$/;
 const TOO_LARGE = /^backend "bad" sent a reply that is larger than the gateway forwards$/;
+/** A long reply is read slowly beside other calls. */
+const TOO_LARGE_OR_LATE = new RegExp(`${TOO_LARGE.source}|${TIMED_OUT.source}`, 'u');
 const REFUSED = /^backend "bad" rejected the gateway's credentials$/;
 const USUAL = /^tool usual$/;
-/** True when the connection of the client is cut, because a part of the reply was already forwarded. */
-const CUT = /^cut$/;
 
 const replyText = ({ message }: Exchange): string =>
   JSON.stringify({ jsonrpc: '2.0', id: message.id, result: echoOf(message) });
@@ -87,6 +87,18 @@ function resetHalfway(exchange: Exchange): void {
   jsonHead(exchange.res).write(`${replyHead(exchange)}${CANARY}`, () => exchange.req.socket.resetAndDestroy());
 }
 
+function breakOffLong(exchange: Exchange): void {
+  const { req, res } = exchange;
+  jsonHead(res).write(`${replyHead(exchange)}${CANARY}`);
+  res.write(MEBIBYTE, () => req.socket.resetAndDestroy());
+}
+
+function endLongBadly(exchange: Exchange): void {
+  jsonHead(exchange.res).write(`${replyHead(exchange)}${CANARY}`);
+  exchange.res.write(MEBIBYTE);
+  exchange.res.end('"}]');
+}
+
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TEXT = { 'content-type': 'text/plain' };
 const secret = `Error: ${CANARY}\n    at /srv/${CANARY}/index.js:1:1`;
@@ -123,7 +135,8 @@ const WRONG: readonly CallKind[] = [
   {
     name: 'sends a gzip bomb',
     act: ({ res }) => void res.writeHead(200, { ...JSON_TYPE, 'content-encoding': 'gzip' }).end(GZIP_BOMB),
-    says: NOT_MCP,
+    says: TOO_LARGE_OR_LATE,
+    atOnce: 1,
   },
   {
     name: 'answers with the id of another request',
@@ -150,9 +163,11 @@ const LARGE: readonly CallKind[] = [
     act: (exchange) => {
       flood(exchange, {});
     },
-    says: CUT,
+    says: TOO_LARGE_OR_LATE,
     atOnce: 1,
   },
+  { name: 'breaks off in a long reply', act: breakOffLong, says: UNAVAILABLE },
+  { name: 'ends a long reply badly', act: endLongBadly, says: NOT_MCP },
 ];
 
 const REFUSING: readonly CallKind[] = [

@@ -79,13 +79,13 @@ describe('concurrent requests with the same JSON-RPC id', () => {
 });
 
 /** Answers like a server that has lost the session. */
-function forget(res: ServerResponse, id: unknown): void {
-  res.writeHead(404, { 'content-type': 'application/json' });
-  res.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message: 'Session not found' } }));
+function forget(res: ServerResponse, id: unknown, status = 404, message = 'Session not found'): void {
+  res.writeHead(status, { 'content-type': 'application/json' });
+  res.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message } }));
 }
 
 describe('a backend that has lost its sessions', () => {
-  it.each([404, 400])('and answers %i is initialized once for fifty waiting calls', async (status) => {
+  it.each([404, 400, 409, 410])('and answers %i is initialized once for fifty waiting calls', async (status) => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     expect(textOf(await session.call('one_tool', { text: 'first' }))).toBe('tool first');
@@ -102,7 +102,11 @@ describe('a backend that has lost its sessions', () => {
   });
 
   /** Such an error has the id of the call, like a reply. */
-  it('and answers the call with an error is initialized once for a hundred calls', async () => {
+  it.each([
+    [404, 'Session not found'],
+    [400, 'Bad Request: No valid session ID provided'],
+    [409, 'Conflict'],
+  ])('and answers the call with %i and "%s" is initialized once for a hundred calls', async (status, why) => {
     const { vmcp, backend } = await gatewayOverOne();
     const session = await openSession(vmcp.url);
     await session.call('one_tool');
@@ -110,7 +114,7 @@ describe('a backend that has lost its sessions', () => {
     const old = new Set(backend.sessions);
     backend.intercept = ({ session: id, message, res }) => {
       if (!old.has(id ?? '')) return false;
-      forget(res, message.id);
+      forget(res, message.id, status, why);
       return true;
     };
     const calls = Array.from({ length: 100 }, (_, n) => session.call('one_tool', { text: String(n) }));
@@ -120,6 +124,21 @@ describe('a backend that has lost its sessions', () => {
     // A call that waited until the new session was open is sent once.
     expect(backend.count('tools/call')).toBeGreaterThan(1 + 100);
     expect(backend.count('tools/call')).toBeLessThanOrEqual(1 + 2 * 100);
+  });
+
+  it('keeps its session when it answers a call with a 400 of another meaning', async () => {
+    const { vmcp, backend } = await gatewayOverOne();
+    const session = await openSession(vmcp.url);
+    await session.call('one_tool');
+    const [initialized, called] = [backend.count('initialize'), backend.count('tools/call')];
+    const error = { code: -32602, message: 'argument "session" is missing', data: { at: 1 } };
+    backend.intercept = ({ message: { id, method }, res }) => {
+      if (method !== 'tools/call') return false;
+      res.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+      return true;
+    };
+    expect((await session.call('one_tool')).error).toEqual(error);
+    expect([backend.count('initialize'), backend.count('tools/call')]).toEqual([initialized, called + 1]);
   });
 
   it('after every call still works: each call is repeated at most once', async () => {

@@ -61,7 +61,7 @@ const Extra = Type.Object(
     ),
     jsonrpc_error_code: whole('Code of the JSON-RPC error.'),
     reason: text(
-      'Why the request was rejected or has no reply (`cancelled`, `client_left`, `broken_reply`), or why the session ended: one of a fixed set of words.',
+      'Why the request was rejected or has no reply (`cancelled`, `client_left`), or why the session ended: one of a fixed set of words.',
     ),
   },
   {

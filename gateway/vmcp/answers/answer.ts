@@ -33,23 +33,17 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   unavailable(description: string): boolean;
   /** Answers 503 because a budget is exceeded. Returns false when the response has started. */
   busy(description: string, budget: Budget): boolean;
-  /** True when pieces of a long reply are collected until its end. */
-  readonly collects: boolean;
   /** Notifies `call` when the client has left and cannot receive the reply, until `unwatchClient`. */
   watchClient(call: WatchingCall): void;
   unwatchClient(): void;
   /** Ends the exchange without a reply. */
   drop(): void;
-  /** Cuts the client's stream: the reply broke off after a part of it was sent. */
-  cut(): void;
   /** False as long as nothing was sent. */
   readonly started: boolean;
   /** True when the client has left and nothing was sent: no reply can reach it. */
   readonly isLost?: boolean;
   /** Rejects the call, because its backend needs capabilities that the client has not declared. */
   lacks?(missing: Capabilities): void;
-  /** Calls back once when everything sent so far has drained. */
-  onDrain(callback: () => void): void;
 }
 
 /** A rejected call in terms of HTTP and JSON-RPC. */

@@ -16,10 +16,6 @@ const CLIENT_LEFT: Reply = { outcome: 'failure', status: CLIENT_LEFT_STATUS, rea
 export class AuditedAnswer implements Answer, WatchingCall {
   readonly #answer: Answer;
   readonly #request: AuditedRequest;
-  /** Bytes of the pieces of a long reply. */
-  #bytes = 0;
-  /** First pieces of a long reply, as far as they are written. */
-  readonly #start: Buffer[] = [];
   #isWritten = false;
   /** Set while the client is watched. */
   #watching: WatchingCall | undefined;
@@ -34,10 +30,6 @@ export class AuditedAnswer implements Answer, WatchingCall {
 
   get id(): Buffer {
     return this.#answer.id;
-  }
-
-  get collects(): boolean {
-    return this.#answer.collects;
   }
 
   get started(): boolean {
@@ -78,24 +70,6 @@ export class AuditedAnswer implements Answer, WatchingCall {
       errorCode: numberIn(errorType),
       response: this.#request.log.settings.hasResponses ? this.#captured(bodyOf(message)) : undefined,
     });
-  }
-
-  part(piece: Buffer): boolean {
-    if (this.#request.log.settings.hasResponses && this.#bytes < this.#request.log.settings.maxDataSize)
-      this.#start.push(Buffer.from(piece));
-    this.#bytes += piece.length;
-    return this.#answer.part(piece);
-  }
-
-  end(): void {
-    this.#checkClient();
-    this.#answer.end();
-    const { hasResponses, maxDataSize } = this.#request.log.settings;
-    // the pieces are cut in any case: as a whole they are longer than any reply that is read at once
-    const response = hasResponses
-      ? capture(Buffer.concat(this.#start), Math.min(maxDataSize, this.#bytes - 1))
-      : undefined;
-    this.#write({ outcome: 'success', status: OK, bytes: this.#bytes, response });
   }
 
   message(message: Buffer, envelope: Envelope): void {
@@ -151,15 +125,6 @@ export class AuditedAnswer implements Answer, WatchingCall {
   drop(): void {
     this.#answer.drop();
     this.#write(CANCELLED);
-  }
-
-  cut(): void {
-    this.#answer.cut();
-    this.#write({ outcome: 'error', status: OK, bytes: this.#bytes, reason: 'broken_reply' });
-  }
-
-  onDrain(callback: () => void): void {
-    this.#answer.onDrain(callback);
   }
 
   #applicationOutcome(isError: boolean): Reply['outcome'] {

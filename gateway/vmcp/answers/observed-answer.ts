@@ -57,10 +57,6 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
     return this.#answer.started;
   }
 
-  get collects(): boolean {
-    return this.#answer.collects;
-  }
-
   routed(name: string): void {
     if (hasTarget(this.method)) this.target = name;
     this.trace?.routed(name);
@@ -104,15 +100,6 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
     return isSent;
   }
 
-  part(piece: Buffer): boolean {
-    return this.#answer.part(piece);
-  }
-
-  end(): void {
-    this.#answer.end();
-    this.#answered(undefined);
-  }
-
   message(message: Buffer, envelope: Envelope): void {
     this.#answer.message(message, envelope);
   }
@@ -122,21 +109,12 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
     this.#answered('cancelled');
   }
 
-  cut(): void {
-    this.#answer.cut();
-    this.#answered('incomplete');
-  }
-
   watchClient(call: WatchingCall): void {
     this.#answer.watchClient(call);
   }
 
   unwatchClient(): void {
     this.#answer.unwatchClient();
-  }
-
-  onDrain(callback: () => void): void {
-    this.#answer.onDrain(callback);
   }
 
   #answered(errorType: string | undefined, message?: string): void {

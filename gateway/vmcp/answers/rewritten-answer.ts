@@ -6,11 +6,9 @@ import type { Budget } from '../budgets/limits.ts';
 
 /** Answer that changes the reply of a backend on its way to the client, or what the backend sends before it. */
 export class RewrittenAnswer implements Answer {
-  readonly collects = true;
   readonly #answer: Answer;
   readonly #rewrite: (message: Buffer) => Buffer;
   readonly #relay: Answer['message'];
-  #parts: Buffer[] = [];
 
   /** `relay` sends the messages before the reply. */
   constructor(
@@ -41,24 +39,7 @@ export class RewrittenAnswer implements Answer {
     this.#answer.reply(this.#rewrite(message), errorType);
   }
 
-  part(piece: Buffer): boolean {
-    this.#parts.push(piece);
-    return true;
-  }
-
-  end(): void {
-    const reply = Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.reply(reply);
-  }
-
-  cut(): void {
-    this.#parts = [];
-    this.#answer.cut();
-  }
-
   drop(): void {
-    this.#parts = [];
     this.#answer.drop();
   }
 
@@ -104,9 +85,5 @@ export class RewrittenAnswer implements Answer {
 
   unwatchClient(): void {
     this.#answer.unwatchClient();
-  }
-
-  onDrain(callback: () => void): void {
-    this.#answer.onDrain(callback);
   }
 }

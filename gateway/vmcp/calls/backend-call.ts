@@ -44,9 +44,6 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   #held: HeldBytes | undefined;
   /** Budget share of a reply that is collected before it is forwarded. */
   #collected: HeldBytes | undefined;
-  /** Bytes of the pieces received so far. */
-  #partBytes = 0;
-  #isTooLong = false;
   /** Set while the call is queued. */
   #queueTimer: NodeJS.Timeout | undefined;
   /** True while the call counts as one of the running calls of the backend. */
@@ -64,7 +61,6 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   /** Credential of the last attempt. */
   #sent: CredentialHeaders | undefined;
   #retriedCredential = false;
-  #partSent = false;
   #ended = false;
 
   constructor(
@@ -161,10 +157,6 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     else this.fail({ kind: 'cancelled', detail: reason });
   }
 
-  resume(): void {
-    this.#handle?.resume();
-  }
-
   pauseTimeout(): void {
     this.#handle?.pauseTimeout();
   }
@@ -199,28 +191,6 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     this.#answer.reply(message, this.errorType);
   }
 
-  part(piece: Buffer): boolean {
-    this.#partSent = true;
-    this.#partBytes += piece.length;
-    this.#isTooLong = this.#partBytes > this.#maxReplyBytes;
-    if (this.#isTooLong || (this.#answer.collects && !this.collecting(this.#partBytes))) {
-      this.#handle?.cancel('the reply does not fit into the budget');
-      return true;
-    }
-    const flowing = this.#answer.part(piece);
-    if (!flowing) {
-      this.#answer.onDrain(() => {
-        this.#handle?.resume();
-      });
-    }
-    return flowing;
-  }
-
-  end(): void {
-    this.#done('ok');
-    this.#answer.end();
-  }
-
   message(message: Buffer, envelope: Envelope): void {
     const [session, channel, answer] = [this.session, this.#channel, this.#answer];
     if (channel)
@@ -244,14 +214,12 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     }
     const reported = this.#asClientSees(failure);
     this.#done(reported.kind, reported.detail);
-    if (this.#partSent) this.#answer.cut();
-    else if (this.#cancelled === undefined) this.#onFailure(this.#answer, reported, this.#backend);
+    if (this.#cancelled === undefined) this.#onFailure(this.#answer, reported, this.#backend);
     else if (this.session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
     else this.#answer.drop();
   }
 
   #asClientSees(failure: BackendFailure): BackendFailure {
-    if (this.#isTooLong) return TOO_LONG;
     return this.#overBudget ? overloaded(this.#overBudget) : this.#backend.credentials.asReported(failure);
   }
 

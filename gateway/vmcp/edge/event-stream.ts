@@ -56,8 +56,6 @@ export class EventStream {
   #keptBytes = 0;
   #connection: StreamConnection | undefined;
   #listenedTo = false;
-  /** True while a long event is written: no other event may interrupt it. */
-  #inPart = false;
   #ended = false;
   readonly #account: Account;
   readonly #onEnd: (() => void) | undefined;
@@ -195,23 +193,8 @@ export class EventStream {
     return this.#write(bytes);
   }
 
-  /**
-   * Sends a piece of a long event, which is not kept: a client that loses this connection must repeat the request.
-   * Returns false when the caller must wait for `onDrain`.
-   */
-  sendPart(piece: Buffer, first: boolean): boolean {
-    this.#inPart = true;
-    if (first) this.#write(this.#eventHead());
-    return this.#write(oneLine(piece));
-  }
-
-  endPart(): void {
-    this.#write(EVENT_END);
-    this.end();
-  }
-
   comment(text: string): void {
-    if (!this.#inPart && !this.#isCopy) this.#write(`: ${text}\n\n`);
+    if (!this.#isCopy) this.#write(`: ${text}\n\n`);
   }
 
   /**
@@ -219,7 +202,6 @@ export class EventStream {
    * first.
    */
   detach(): void {
-    if (this.#inPart) return;
     if (!this.#resumes) {
       this.end();
       return;
@@ -235,19 +217,6 @@ export class EventStream {
     this.#connection = undefined;
     this.#logged(this.#sequence + 1, undefined);
     this.#onEnd?.();
-  }
-
-  /** Destroys the connection in the middle of an event. */
-  cut(): void {
-    this.#ended = true;
-    clearTimeout(this.#abandonTimer);
-    this.#connection?.destroy();
-    this.#onEnd?.();
-  }
-
-  onDrain(callback: () => void): void {
-    if (this.#connection) onceDrained(this.#connection, callback);
-    else callback();
   }
 
   #eventHead(): string {
@@ -330,7 +299,7 @@ export class EventStream {
 }
 
 /** Calls back once when the buffered bytes are sent or the connection is closed. */
-export function onceDrained(res: Writable, callback: () => void): void {
+function onceDrained(res: Writable, callback: () => void): void {
   const done = (): void => {
     res.off('drain', done).off('close', done);
     callback();

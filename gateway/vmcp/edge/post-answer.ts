@@ -15,7 +15,7 @@ import { RETRY_AFTER_SECONDS, UNCOUNTED_OUTPUT_BYTES, type Budget } from '../bud
 import { isModern } from '../era.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
-import { onceDrained, type EventStream } from './event-stream.ts';
+import type { EventStream } from './event-stream.ts';
 
 /** Answers 401 with a challenge, or 403 with one that names scopes. */
 type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly string[]) => void;
@@ -32,9 +32,7 @@ export class PostAnswer implements Answer, AwaitedReply {
   readonly #session: Session | undefined;
   readonly #identity: Identity | undefined;
   readonly #onChallenge: OnChallenge;
-  readonly collects = false;
   #stream: EventStream | undefined;
-  #inPart = false;
   /** Set together while the client is watched. */
   #watching: WatchingCall | undefined;
   #socket: Socket | undefined;
@@ -174,25 +172,7 @@ export class PostAnswer implements Answer, AwaitedReply {
   /** Handles the end of the response, which may come before the reply and leave the connection open. */
   #streamClosed(): void {
     const call = this.#watching;
-    if (!call) return;
-    if (!this.#inPart) this.#stream?.onAbandoned(call);
-    else if (!this.#res.writableFinished) call.clientLeft();
-  }
-
-  part(piece: Buffer): boolean {
-    const res = this.#res;
-    if (this.#stream) {
-      const first = !this.#inPart;
-      this.#inPart = true;
-      return this.#stream.sendPart(piece, first);
-    }
-    if (!res.headersSent) res.writeHead(200, { 'content-type': JSON_TYPE });
-    return res.write(piece) || res.destroyed;
-  }
-
-  end(): void {
-    if (this.#stream) this.#stream.endPart();
-    else this.#res.end();
+    if (call) this.#stream?.onAbandoned(call);
   }
 
   message(message: Buffer, _envelope: Envelope): void {
@@ -215,16 +195,6 @@ export class PostAnswer implements Answer, AwaitedReply {
       if (!this.#res.headersSent) this.#res.writeHead(202, { 'content-length': 0 });
       this.#res.end();
     }
-  }
-
-  cut(): void {
-    if (this.#stream) this.#stream.cut();
-    else this.#res.destroy();
-  }
-
-  onDrain(callback: () => void): void {
-    if (this.#stream) this.#stream.onDrain(callback);
-    else onceDrained(this.#res, callback);
   }
 }
 

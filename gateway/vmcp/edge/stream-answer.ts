@@ -1,5 +1,4 @@
 import type { Answer, CallRefusal } from '../answers/answer.ts';
-import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage } from '../message.ts';
 import { remoteConnectionOf, type RemoteConnection, type Session } from '../session.ts';
 
@@ -11,9 +10,7 @@ export class StreamAnswer implements Answer {
   readonly id: Buffer;
   started = false;
   readonly #session: Session;
-  readonly collects = true;
   readonly #elsewhere: RemoteConnection | undefined;
-  #parts: Buffer[] = [];
 
   constructor(session: Session, id: Buffer) {
     this.#session = session;
@@ -41,17 +38,6 @@ export class StreamAnswer implements Answer {
     else this.#session.streams.main.send(message);
   }
 
-  part(piece: Buffer): boolean {
-    this.#parts.push(piece);
-    return true;
-  }
-
-  end(): void {
-    const reply = Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.reply(reply);
-  }
-
   message(message: Buffer): void {
     this.started = true;
     this.#session.streams.main.send(message);
@@ -75,13 +61,7 @@ export class StreamAnswer implements Answer {
   }
 
   drop(): void {
-    this.#parts = [];
     this.#elsewhere?.drop(this.id.toString());
-  }
-
-  cut(): void {
-    this.#parts = [];
-    this.error(CODE.internal, 'the reply of the backend is incomplete');
   }
 
   watchClient(): void {
@@ -90,9 +70,5 @@ export class StreamAnswer implements Answer {
 
   unwatchClient(): void {
     // see `watchClient`
-  }
-
-  onDrain(callback: () => void): void {
-    callback();
   }
 }

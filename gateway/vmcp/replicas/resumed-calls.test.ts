@@ -32,7 +32,6 @@ function recorder() {
   const settle = (text: string) => (): void => void settled.push(text);
   const answer: Answer = {
     id: Buffer.from('1'),
-    collects: true,
     get started() {
       return settled.length > 0;
     },
@@ -46,11 +45,7 @@ function recorder() {
     watchClient: () => undefined,
     unwatchClient: () => undefined,
     drop: settle('drop'),
-    cut: settle('cut'),
-    onDrain: () => undefined,
     message: () => undefined,
-    part: () => true,
-    end: settle('end'),
   };
   return { answer, settled };
 }

@@ -29,6 +29,8 @@ export const answerCallEnded = (answer: Answer): void => {
 interface Waiting {
   readonly answer: Answer;
   readonly accepted: PromiseWithResolvers<boolean>;
+  /** Pieces of a long reply. */
+  readonly pieces: Buffer[];
   /** True when the replica has no answer for the client any more. */
   isGone: boolean;
 }
@@ -80,7 +82,7 @@ export class ResumedCalls {
   async resume(replica: string, handle: string, responses: ReadonlyMap<string, string>, answer: Answer): Promise<void> {
     const mailbox = this.#mailbox;
     const ticket = `${mailbox.replica}${String((this.#last += 1))}`;
-    const waiting: Waiting = { answer, accepted: Promise.withResolvers<boolean>(), isGone: false };
+    const waiting: Waiting = { answer, accepted: Promise.withResolvers<boolean>(), pieces: [], isGone: false };
     this.#waiting.set(ticket, waiting);
     const body = Buffer.from(JSON.stringify([...responses]));
     try {
@@ -121,8 +123,7 @@ export class ResumedCalls {
       if (isRunning) this.#mailbox.post(replica, 'waiting', { ticket });
       if (isRunning || !this.#waiting.delete(ticket)) continue;
       answer.unwatchClient();
-      if (answer.started) answer.cut();
-      else answerCallEnded(answer);
+      answerCallEnded(answer);
     }
   }
 
@@ -135,7 +136,11 @@ export class ResumedCalls {
       return;
     }
     waiting.accepted.resolve(true);
-    const isLast = play(waiting.answer, step, args, body);
+    if (step === 'piece') {
+      waiting.pieces.push(body);
+      return;
+    }
+    const isLast = play(waiting.answer, step, args, Buffer.concat([...waiting.pieces, body]));
     if (!isLast) return;
     this.#waiting.delete(ticket);
     waiting.answer.unwatchClient();
@@ -148,12 +153,6 @@ function play(answer: Answer, step: string, args: readonly unknown[], body: Buff
     case 'message':
       answer.message(body, scanBackendEnvelope(body));
       return false;
-    case 'part':
-      answer.part(body);
-      return false;
-    case 'end':
-      answer.end();
-      return true;
     case 'reply':
       answer.reply(body, args[0] as string | undefined);
       return true;
@@ -172,9 +171,6 @@ function play(answer: Answer, step: string, args: readonly unknown[], body: Buff
       return answer.unavailable(args[0] as string);
     case 'busy':
       return answer.busy(args[0] as string, args[1] as Budget);
-    case 'cut':
-      answer.cut();
-      return true;
     default:
       answer.drop();
       return true;
@@ -186,7 +182,6 @@ type Step = (name: string, args?: readonly unknown[], bytes?: Buffer) => Promise
 /** Answer to a client of another replica. */
 class RemoteAnswer implements Answer {
   readonly id: Buffer;
-  readonly collects = true;
   started = false;
   readonly #step: Step;
   readonly #onEnd: () => void;
@@ -211,7 +206,10 @@ class RemoteAnswer implements Answer {
   }
 
   reply(message: Buffer, errorType?: string): void {
-    this.#whole('reply', message, errorType);
+    let at = 0;
+    for (; message.length - at > PIECE_BYTES; at += PIECE_BYTES)
+      this.#send('piece', [], message.subarray(at, at + PIECE_BYTES));
+    this.#last('reply', [errorType], message.subarray(at));
   }
 
   result(result: Buffer | string, errorType?: string): void {
@@ -244,22 +242,8 @@ class RemoteAnswer implements Answer {
     return true;
   }
 
-  part(piece: Buffer): boolean {
-    this.started = true;
-    for (let at = 0; at < piece.length; at += PIECE_BYTES) this.#send('part', [], piece.subarray(at, at + PIECE_BYTES));
-    return true;
-  }
-
-  end(): void {
-    this.#last('end');
-  }
-
   drop(): void {
     this.#last('drop');
-  }
-
-  cut(): void {
-    this.#last('cut');
   }
 
   watchClient(call: WatchingCall): void {
@@ -268,19 +252,6 @@ class RemoteAnswer implements Answer {
 
   unwatchClient(): void {
     this.#call = undefined;
-  }
-
-  onDrain(callback: () => void): void {
-    void this.#sent.then(callback);
-  }
-
-  #whole(step: string, message: Buffer, errorType: string | undefined): void {
-    if (message.length <= PIECE_BYTES) {
-      this.#last(step, [errorType], message);
-      return;
-    }
-    this.part(message);
-    this.end();
   }
 
   #last(step: string, args: readonly unknown[] = [], bytes?: Buffer): void {

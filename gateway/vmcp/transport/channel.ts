@@ -30,6 +30,11 @@ export interface BackendFailure {
   readonly launch?: LaunchProblem;
   /** The exceeded budget (`overloaded`). */
   readonly budget?: Budget;
+  /**
+   * Cause in words, for users of `/status`: no address, and no text of the backend but a line of its error output. Absent where
+   * the kind says enough.
+   */
+  readonly cause?: string | undefined;
   /** HTTP status of a request that was `refused` or `unauthenticated`. */
   readonly status?: number;
   /** Upstream provider at which the user must log in again (`reauthenticate`) or has no access (`forbidden`). */
@@ -99,38 +104,23 @@ export interface BackendRequest {
   readonly credential?: CredentialHeaders | undefined;
 }
 
-/**
- * Receiver of the reply to one request. The last call is exactly one of `reply`, `end` or `fail`. `message` may come any
- * number of times before, `part` only for a long streamed reply.
- */
+/** Receiver of the reply to one request. The last call is exactly one of `reply` or `fail`; `message` may come before. */
 export interface ReplySink {
   /** Receives the whole reply: one JSON-RPC response that carries `request.id`. */
   reply(message: Buffer): void;
-  /**
-   * Receives a piece of a long reply that carries `request.id`. Returns false to pause the channel until
-   * `RequestHandle.resume`.
-   */
-  part(piece: Buffer): boolean;
-  /** Called at the end of a long reply. */
-  end(): void;
   /** Called when the backend has accepted the request: it is not repeated, and `params` can be freed. */
   taken?(): void;
-  /**
-   * Called when `bytes` of a reply are buffered because it must be complete before it is forwarded. Returns false when
-   * they exceed the budget.
-   */
+  /** Called when `bytes` of a long reply are buffered. Returns false when they exceed the budget. */
   collecting?(bytes: number): boolean;
   /** Receives a notification or a request of the backend that belongs to this request (progress, log, elicitation). */
   message(message: Buffer, envelope: Envelope): void;
-  /** Called when the request failed. After `part` the reply is broken: the client's stream must be cut. */
+  /** Called when the request failed. */
   fail(failure: BackendFailure): void;
 }
 
 export interface RequestHandle {
   /** Stops waiting, sends `notifications/cancelled` to the backend and calls `sink.fail` with kind `cancelled`. */
   cancel(reason: string): void;
-  /** Resumes after `part` returned false: the client's stream has drained. */
-  resume(): void;
   /** Pauses `timeoutMs` while the backend waits for the client. */
   pauseTimeout(): void;
   /** Starts `timeoutMs` again from zero. */

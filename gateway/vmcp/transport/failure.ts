@@ -2,6 +2,13 @@ import { CredentialError } from '../../outgoing/authenticator.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
 import { BackendError, type BackendFailure } from './channel.ts';
 
+/** Returns the failure of an answer that is not MCP. `detail` is for users too. */
+export const garbage = (detail: string, cause = `its answer is not MCP: ${detail}`): BackendFailure => ({
+  kind: 'garbage',
+  detail,
+  cause,
+});
+
 /** Seconds to wait before a retry while the source of credentials is unavailable. */
 const CREDENTIAL_RETRY_SECONDS = 5;
 
@@ -16,20 +23,20 @@ export function failureOfError(thrown: unknown): BackendFailure {
   }
   if (error instanceof KeyValueStoreUnavailable) return { kind: 'store_unavailable', detail: error.message };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_'))
-    return { kind: 'garbage', detail: `the reply is not HTTP (${code})` };
+  if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_')) return garbage(`the reply is not HTTP (${code})`);
   const detail = error.message.includes(code) ? error.message : `${code}: ${error.message}`;
   return { kind: 'unavailable', detail };
 }
 
 /** Returns the failure for an HTTP response without a JSON-RPC reply. */
 export function failureOfStatus(status: number, contentType: string, retryAfter: string | undefined): BackendFailure {
-  const detail = `HTTP ${String(status)} with content type "${contentType.slice(0, 60)}"`;
+  const detail = `HTTP ${String(status)} with content type "${contentType.slice(0, 60).replace(/[^\w.+/-]/gu, '?')}"`;
   if (status === 401 || status === 403) return { kind: 'unauthenticated', detail, status };
   if (status === 404 || status === 400) return { kind: 'session_lost', detail };
+  if (status === 409 || status === 410) return { kind: 'session_lost', detail, status };
   const retryAfterSeconds = Number(retryAfter);
   const hint = Number.isInteger(retryAfterSeconds) && retryAfterSeconds >= 0 ? { retryAfterSeconds } : {};
   if (status >= 500) return { kind: 'unavailable', detail, ...hint };
   if (status > 400) return { kind: 'refused', detail, status, ...hint };
-  return { kind: 'garbage', detail };
+  return garbage(detail);
 }

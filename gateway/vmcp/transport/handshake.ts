@@ -1,7 +1,8 @@
-import { isObjectSpan, objectMembers } from '../../http/json-walk.ts';
+import { isObjectSpan, memberOf, objectMembers, type Span } from '../../http/json-walk.ts';
 import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
 import { isModern } from '../era.ts';
 import { BackendError, type ChannelOwner, type ServerFacts } from './channel.ts';
+import { garbage } from './failure.ts';
 
 /** Supported MCP revisions, newest first. */
 export const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
@@ -13,22 +14,58 @@ export interface ClientInfo {
 }
 
 /** Returns the `params` of the `initialize` request to a backend. */
-export const initializeParams = (owner: ChannelOwner, client: ClientInfo): Buffer =>
+const initializeParams = (revision: string, { capabilities }: ChannelOwner, client: ClientInfo): Buffer =>
   Buffer.from(
-    `{"protocolVersion":${JSON.stringify(isModern(owner.revision) ? LATEST_REVISION : owner.revision)},"capabilities":${owner.capabilities},"clientInfo":${JSON.stringify(client)}}`,
+    `{"protocolVersion":${JSON.stringify(revision)},"capabilities":${capabilities},"clientInfo":${JSON.stringify(client)}}`,
   );
 
 export const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 
+/**
+ * Asks a backend to initialize; once more in another revision when it refuses the offered one and names those that it
+ * supports. Returns the last reply. @see MCP 2025-11-25, basic/lifecycle, Error Handling
+ */
+export async function initialize(
+  owner: ChannelOwner,
+  client: ClientInfo,
+  ask: (params: Buffer) => Promise<Buffer>,
+): Promise<Buffer> {
+  const offered = isModern(owner.revision) ? LATEST_REVISION : owner.revision;
+  const reply = await ask(initializeParams(offered, owner, client));
+  const supported = supportedRevisions(reply);
+  const common = REVISIONS.find((revision) => supported.includes(revision) && revision !== offered);
+  return common === undefined ? reply : ask(initializeParams(common, owner, client));
+}
+
+/** Returns the revisions that an error names in `data.supported`. */
+function supportedRevisions(reply: Buffer): readonly unknown[] {
+  const { error } = scanBackendEnvelope(reply);
+  const span = memberOf(reply, memberOf(reply, error, 'data'), 'supported');
+  const named: unknown = span && JSON.parse(reply.toString('utf8', span.start, span.end));
+  return Array.isArray(named) ? named : [];
+}
+
+function refusal(reply: Buffer, error: Span | undefined): BackendError {
+  const code = memberOf(reply, error, 'code');
+  const number = code ? Number(reply.toString('latin1', code.start, code.end)) : Number.NaN;
+  const named = Number.isSafeInteger(number) ? ` (code ${String(number)})` : '';
+  const [first] = supportedRevisions(reply);
+  const isShown = typeof first === 'string' && /^[\w.-]{1,20}$/u.test(first);
+  const why = isShown ? `: it supports revision "${first}", not ours` : '';
+  return new BackendError(
+    garbage(`the backend refused to initialize${named}${why}`, `it refuses to initialize${named}${why}`),
+  );
+}
+
 /** Parses a backend's reply to `initialize`. Throws `BackendError` for an error or an invalid reply. */
 export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts {
-  const { result } = scanBackendEnvelope(reply);
-  if (result === undefined) throw garbage('the backend refused to initialize');
-  if (!isObjectSpan(reply, result)) throw garbage('the initialize result is not an object');
+  const { result, error } = scanBackendEnvelope(reply);
+  if (result === undefined) throw refusal(reply, error);
+  if (!isObjectSpan(reply, result)) throw refused('the initialize result is not an object');
   const members = objectMembers(reply, result);
   const revision = readString(reply, members.get('protocolVersion'));
   if (revision === undefined || !(REVISIONS as readonly string[]).includes(revision)) {
-    throw garbage(
+    throw refused(
       `the backend speaks revision ${JSON.stringify(revision ?? null).slice(0, 40)}, which the gateway does not`,
     );
   }
@@ -47,4 +84,4 @@ export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts
   };
 }
 
-const garbage = (detail: string): BackendError => new BackendError({ kind: 'garbage', detail });
+const refused = (detail: string): BackendError => new BackendError(garbage(detail));

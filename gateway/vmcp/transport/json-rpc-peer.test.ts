@@ -38,8 +38,6 @@ function connection(isolation: Isolation = 'session') {
       },
       {
         reply: (text) => got.push(`${name} = ${text.toString()}`),
-        part: () => true,
-        end: () => undefined,
         message: (text, { method, params: span }) =>
           got.push(`${name} < ${method ?? ''} ${span ? text.toString('utf8', span.start, span.end) : ''}`.trimEnd()),
         fail: ({ kind }: BackendFailure) => got.push(`${name} ! ${kind}`),
@@ -60,7 +58,8 @@ describe('a call', () => {
 
   it.each([
     ['an unknown id', '{"jsonrpc":"2.0","id":2,"result":{"v":1}}'],
-    ['our id as a string', '{"jsonrpc":"2.0","id":"1","result":{"v":1}}'],
+    ['our id with other characters', '{"jsonrpc":"2.0","id":"1a","result":{"v":1}}'],
+    ['an empty id', '{"jsonrpc":"2.0","id":"","result":{"v":1}}'],
     ['no id', '{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}'],
     ['the id null', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'],
     ['text that is not JSON', 'Server listening on 3000'],
@@ -73,6 +72,17 @@ describe('a call', () => {
     expect(got).toEqual([]);
     receive('{"jsonrpc":"2.0","id":1,"result":{"v":1}}');
     receive('{"jsonrpc":"2.0","id":1,"result":{"v":2}}');
+    expect(got).toEqual(['x = {"jsonrpc":"2.0","id":"x","result":{"v":1}}']);
+  });
+
+  it.each([
+    ['as text', '{"jsonrpc":"2.0","id":"1","result":{"v":1}}'],
+    ['as a fraction', '{"jsonrpc":"2.0","id":1.0,"result":{"v":1}}'],
+    ['behind a byte order mark', '\uFEFF{"jsonrpc":"2.0","id":1,"result":{"v":1}}'],
+  ])('is answered by a reply with our id %s', (_, text) => {
+    const { got, lane, call, receive } = connection();
+    call(lane('A'), 'x');
+    receive(text);
     expect(got).toEqual(['x = {"jsonrpc":"2.0","id":"x","result":{"v":1}}']);
   });
 

@@ -10,8 +10,9 @@ import {
   type ReplySink,
   type RequestHandle,
 } from './channel.ts';
+import { garbage } from './failure.ts';
 import { isShared, type Isolation } from './isolation.ts';
-import { replyFault } from './reply.ts';
+import { numberOfId, replyFault, withoutMark } from './reply.ts';
 import { cancelledText, isRare, readReplyId, requestText } from './peer-messages.ts';
 import { findOwnToken, withOwnToken } from './progress-token.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -144,7 +145,6 @@ export class JsonRpcPeer {
       cancel: (reason) => {
         this.#cancel(call, reason);
       },
-      resume: () => undefined,
       pauseTimeout: () => {
         restart(LONGEST_HOLD_MS);
       },
@@ -170,7 +170,8 @@ export class JsonRpcPeer {
   }
 
   /** Handles one message of the backend, or a batch (allowed in 2025-03-26). */
-  receive(message: Buffer): void {
+  receive(text: Buffer): void {
+    const message = withoutMark(text);
     let envelope: Envelope;
     try {
       envelope = scanBackendEnvelope(message);
@@ -187,7 +188,7 @@ export class JsonRpcPeer {
 
   #onReply(message: Buffer, envelope: Envelope): void {
     const { id } = envelope;
-    const call = id && this.#calls.get(Number(message.toString('latin1', id.start, id.end)));
+    const call = id && this.#calls.get(numberOfId(message, id));
     if (!call) {
       this.#stray('reply with an unknown id');
       return;
@@ -195,7 +196,7 @@ export class JsonRpcPeer {
     this.#settle(call);
     const fault = replyFault(message, envelope);
     if (fault === undefined) call.sink.reply(splice(message, wholeOf(message), id, call.request.id));
-    else call.sink.fail({ kind: 'garbage', detail: fault });
+    else call.sink.fail(garbage(fault));
   }
 
   #onRequest(message: Buffer, envelope: Envelope, method: string, id: string): void {
@@ -270,8 +271,7 @@ export class JsonRpcPeer {
     }
     this.#garbage += 1;
     const id = readReplyId(message);
-    if (id !== undefined)
-      this.failCall(id, { kind: 'garbage', detail: `a reply that is not JSON-RPC: ${error.message}` });
+    if (id !== undefined) this.failCall(id, garbage(`a reply that is not JSON-RPC: ${error.message}`));
     if (!isRare(this.#garbage)) return;
     const line = message.toString('utf8', 0, QUOTED_BYTES);
     const { backend, log } = this.#options;

@@ -15,7 +15,7 @@ export function readReplyId(message: Buffer): number | undefined {
   try {
     const value: unknown = JSON.parse(message.toString('utf8'));
     if (typeof value !== 'object' || value === null || 'method' in value || !('id' in value)) return undefined;
-    return typeof value.id === 'number' ? value.id : undefined;
+    return typeof value.id === 'number' || typeof value.id === 'string' ? Number(value.id) : undefined;
   } catch {
     return undefined;
   }

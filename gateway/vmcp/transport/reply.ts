@@ -1,5 +1,15 @@
-import type { Envelope } from '../../http/json-scan.ts';
+import type { Envelope, Span } from '../../http/json-scan.ts';
 import { isObjectSpan } from '../../http/json-walk.ts';
+
+/** Returns a text without the byte order mark that some servers write before it. */
+export const withoutMark = (text: Buffer): Buffer =>
+  text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf ? text.subarray(3) : text;
+
+/** Returns the number that the id of a reply stands for. Some servers repeat 7 as `"7"` or as `7.0`. NaN for another text. */
+export function numberOfId(message: Buffer, { start, end }: Span): number {
+  const text = message.toString('latin1', start, end);
+  return /^"?\d+(?:\.0+)?"?$/u.test(text) ? Number(text.replaceAll('"', '')) : Number.NaN;
+}
 
 /**
  * Returns the reason why clients cannot read a response; undefined for a valid one. Clients drop a message without

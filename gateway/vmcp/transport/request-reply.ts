@@ -13,7 +13,6 @@ export function requestReply(
   options: { readonly signal?: AbortSignal; readonly onMessage?: (message: Buffer, envelope: Envelope) => void } = {},
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
     const cancel = (): void => {
       handle.cancel('no longer needed');
     };
@@ -24,11 +23,6 @@ export function requestReply(
       reply: (message) => {
         settled();
         resolve(message);
-      },
-      part: (piece) => pieces.push(piece) > 0,
-      end: () => {
-        settled();
-        resolve(Buffer.concat(pieces));
       },
       message: (message, envelope) => options.onMessage?.(message, envelope),
       fail: (failure) => {

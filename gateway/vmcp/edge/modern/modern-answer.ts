@@ -44,13 +44,11 @@ export interface ResultParts {
  */
 export class ModernAnswer implements Answer {
   readonly id: Buffer;
-  readonly collects = true;
   readonly #out: PostAnswer;
   readonly #method: string;
   readonly #session: Session;
   readonly #logLevel: number;
   readonly #resultParts: ResultParts;
-  #parts: Buffer[] | undefined;
 
   /** `logLevel` is an index of `LOG_LEVELS`: messages below it are not sent; -1: none is sent. */
   constructor(out: PostAnswer, method: string, session: Session, logLevel: number, resultParts: ResultParts) {
@@ -125,17 +123,6 @@ export class ModernAnswer implements Answer {
     }
   }
 
-  part(piece: Buffer): boolean {
-    (this.#parts ??= []).push(piece);
-    return true;
-  }
-
-  end(): void {
-    const reply = Buffer.concat(this.#parts ?? []);
-    this.#parts = undefined;
-    this.reply(reply);
-  }
-
   /** Sends progress and log messages. The revision has no requests of the server, and does not announce the end of a question. */
   message(message: Buffer, envelope: Envelope): void {
     if (envelope.id !== undefined || envelope.method === 'notifications/elicitation/complete') return;
@@ -162,13 +149,7 @@ export class ModernAnswer implements Answer {
   }
 
   drop(): void {
-    this.#parts = undefined;
     this.#out.drop();
-  }
-
-  cut(): void {
-    this.#parts = undefined;
-    this.#out.cut();
   }
 
   watchClient(call: WatchingCall): void {
@@ -177,9 +158,5 @@ export class ModernAnswer implements Answer {
 
   unwatchClient(): void {
     this.#out.unwatchClient();
-  }
-
-  onDrain(callback: () => void): void {
-    this.#out.onDrain(callback);
   }
 }

@@ -50,7 +50,6 @@ function ask(
 /** Answer of a request that the gateway makes for a client: whether it succeeded. */
 export class Verdict implements Answer {
   readonly id = ID;
-  readonly collects = true;
   readonly started = false;
   readonly #settle: (isAccepted: boolean) => void;
 
@@ -91,18 +90,6 @@ export class Verdict implements Answer {
     this.#settle(false);
   }
 
-  cut(): void {
-    this.#settle(false);
-  }
-
-  end(): void {
-    this.#settle(true);
-  }
-
-  part(): boolean {
-    return true;
-  }
-
   message(): void {
     // messages of a subscription belong to no client request
   }
@@ -113,9 +100,5 @@ export class Verdict implements Answer {
 
   unwatchClient(): void {
     // see `watchClient`
-  }
-
-  onDrain(callback: () => void): void {
-    callback();
   }
 }

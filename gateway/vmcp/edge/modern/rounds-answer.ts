@@ -36,7 +36,6 @@ export const UNKNOWN_TYPE = 'the backend sent a result of a type that this metho
  */
 export class RoundsAnswer implements Answer, SuspendedCall {
   readonly id: Buffer;
-  readonly collects = true;
   readonly trace: RequestTrace | undefined;
   /** Undefined while the client has been asked and has not answered. */
   #out: Answer | undefined;
@@ -44,7 +43,6 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   readonly #rounds: Rounds;
   readonly #binding: () => Binding;
   #call: WatchingCall | undefined;
-  #parts: Buffer[] | undefined;
   /** Requests of the backend without an answer, by the gateway's id: their JSON texts. */
   #asked: Map<string, string> | undefined;
   #isAsking = false;
@@ -183,26 +181,7 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     return this.#out?.busy(description, budget) ?? false;
   }
 
-  part(piece: Buffer): boolean {
-    (this.#parts ??= []).push(piece);
-    return true;
-  }
-
-  end(): void {
-    const reply = Buffer.concat(this.#parts ?? []);
-    this.#parts = undefined;
-    this.reply(reply);
-  }
-
-  cut(): void {
-    this.#parts = undefined;
-    this.#settle((out) => {
-      out.cut();
-    });
-  }
-
   drop(): void {
-    this.#parts = undefined;
     this.#out?.drop();
     this.#out = undefined;
   }
@@ -221,11 +200,6 @@ export class RoundsAnswer implements Answer, SuspendedCall {
   unwatchClient(): void {
     this.#call = undefined;
     this.#out?.unwatchClient();
-  }
-
-  onDrain(callback: () => void): void {
-    if (this.#out) this.#out.onDrain(callback);
-    else callback();
   }
 
   /** Answers the client now, or when it comes back. */

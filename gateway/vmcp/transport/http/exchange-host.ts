@@ -10,6 +10,8 @@ export interface ExchangeHost {
   /** Sends `notifications/cancelled` with the gateway's id. */
   cancelled(ownId: string): void;
   sessionLost(): void;
+  /** Called when the backend redirects to another path of its origin. Later requests go there. */
+  moved(path: string): void;
   /** True when requests carry a session id, so that a session can be lost. */
   readonly hasSession: boolean;
   /** Returns the headers of a GET that resumes after an event. Rejects when no credential is available. */

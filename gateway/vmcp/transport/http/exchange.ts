@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { ByteCollector } from '../../../bytes/byte-collector.ts';
-import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
+import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, splice } from '../../../http/json-walk.ts';
-import { ReplyRewriter } from '../../../http/reply-rewriter.ts';
 import {
   LONGEST_HOLD_MS,
   type BackendFailure,
@@ -10,21 +9,19 @@ import {
   type ReplySink,
   type RequestHandle,
 } from '../channel.ts';
-import { failureOfError, failureOfStatus } from '../failure.ts';
+import { failureOfError, failureOfStatus, garbage } from '../failure.ts';
 import { inLaterTurn } from './long-reply-pace.ts';
 import { mediaTypeOf } from '../media-type.ts';
-import { replyFault } from '../reply.ts';
+import { replyFault, withoutMark } from '../reply.ts';
+import { BodyDecoder, replyCoding, type BodyReceiver, type PieceSource } from './body-decoder.ts';
 import { LARGE_BODY_BYTES } from './body-pieces.ts';
 import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { UNCOUNTED_PARTIAL_BYTES } from '../../budgets/limits.ts';
-import { failureOfInvalid, isLostSession, isReplyTo, scanReply } from './json-reply.ts';
+import { failureOfInvalid, isLostSession, isReplyTo, otherError, scanReply } from './json-reply.ts';
+import { failureOfRedirect, isRedirect, MAX_REDIRECTS, redirectedPath } from './redirect.ts';
 import { Resumption } from './resumption.ts';
-import { createSseParser, type SseParser } from '../sse-parser.ts';
+import { createSseParser, type SseEvent, type SseParser } from '../sse-parser.ts';
 
-/** Longer replies are forwarded while they arrive. */
-const STREAM_ABOVE_BYTES = 256 * 1024;
-/** Pieces of them are joined up to this length: whoever keeps or sends them pays more for a piece than for its bytes. */
-const FORWARDED_BYTES = 16 * 1024;
 /** Time that a line of an event takes, as that of so many bytes. */
 const LINE_COST = 64;
 /** Lines without an event above which a stream is read in turns. */
@@ -34,11 +31,12 @@ const MOST_LINES_AT_ONCE = 10_000;
  * One POST to a streamable HTTP backend and its reply: JSON, or a stream of events that ends with the reply. The sink
  * receives the reply with the id of `request`.
  */
-export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
+export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, BodyReceiver {
   #request: BackendRequest;
   readonly #sink: ReplySink;
   readonly #host: ExchangeHost;
-  readonly #ownId: string;
+  readonly #outgoing: Outgoing;
+  #path: string;
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
@@ -47,29 +45,39 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   #received = 0;
   /** Cost of the reply at its last turn. */
   #costBefore = 0;
-  #expected = -1;
+  #decoder: BodyDecoder | undefined;
   #events: SseParser | undefined;
+  /** Why the last event that was ignored is no MCP. */
+  #ignored: string | undefined;
   /** Present once an event has arrived. */
   #resumption: Resumption | undefined;
-  #rewriter: ReplyRewriter | undefined;
+  #redirects = 0;
+  /** True while the rest of a reply that redirects is skipped. */
+  #isMoved = false;
   #done = false;
   #isCollecting = false;
-  /** True while the client does not read fast enough. */
-  #paused = false;
+  /** The reader that is paused until its next turn. */
+  #waiting: PieceSource | undefined;
 
   constructor(request: BackendRequest, sink: ReplySink, host: ExchangeHost, outgoing: Outgoing) {
     this.#request = request;
     this.#sink = sink;
     this.#host = host;
-    this.#ownId = outgoing.ownId;
+    this.#outgoing = outgoing;
+    this.#path = host.path;
     this.#timer = setTimeout(onTimeout, request.timeoutMs, this);
-    const { headers, body, sign } = outgoing;
+    this.#post();
+  }
+
+  #post(): void {
+    const { headers, body, sign } = this.#outgoing;
     if (sign === undefined) this.#dispatch('POST', headers, body);
     else this.#dispatchSigned(sign(), body);
   }
 
   #dispatch(method: 'POST' | 'GET', headers: string[], pieces?: Outgoing['body']): void {
-    const { dispatcher, origin, path } = this.#host;
+    const { dispatcher, origin } = this.#host;
+    const path = this.#path;
     const body = (pieces ?? null) as Buffer | null; // undici accepts iterables, which its types do not declare
     dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this);
   }
@@ -85,18 +93,13 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
 
   cancel(reason: string): void {
     if (this.#done) return;
-    this.#host.cancelled(this.#ownId);
+    this.#host.cancelled(this.#outgoing.ownId);
     this.fail({ kind: 'cancelled', detail: reason });
   }
 
-  resume(): void {
-    this.#paused = false;
-    this.#controller?.resume();
-  }
-
-  /** Resumes a long reply after its pause, unless the client has paused it meanwhile. */
+  /** Resumes a long reply after its pause. */
   takeTurn(): void {
-    if (!this.#paused && !this.#done) this.#controller?.resume();
+    if (!this.#done) this.#waiting?.resume();
   }
 
   pauseTimeout(): void {
@@ -112,9 +115,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
       this.#controller?.abort(new Error('the stream of a request did not end behind its reply'));
       return;
     }
-    this.#host.cancelled(this.#ownId);
-    if (this.#paused) this.fail({ kind: 'cancelled', detail: 'the client does not read the reply' });
-    else this.fail({ kind: 'timeout', detail: `no complete reply after ${String(this.#request.timeoutMs)} ms` });
+    this.#host.cancelled(this.#outgoing.ownId);
+    this.fail({ kind: 'timeout', detail: `no complete reply after ${String(this.#request.timeoutMs)} ms` });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -130,38 +132,69 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (status < 200) return;
     if (this.#resumption?.isTooEarly(status) === true) return;
     this.#status = status;
+    if (status >= 300 && isRedirect(status)) {
+      this.#onRedirect(status, headers['location']);
+      return;
+    }
     if (status < 300) this.#releaseBody();
     this.#host.replyHeaders?.(headers);
     const type = mediaTypeOf(headers['content-type']);
     if (typeof headers['retry-after'] === 'string') this.#retryAfter = headers['retry-after'];
-    if (type === 'text/event-stream' && status === 200) {
+    const isStream = type === 'text/event-stream' && status === 200;
+    if (!isStream && type !== 'application/json') {
+      this.fail(failureOfStatus(status, type, this.#retryAfter));
+      return;
+    }
+    if (headers['content-encoding'] !== undefined) this.#decode(headers['content-encoding']);
+    if (isStream) {
       this.#events = createSseParser((event) => {
         (this.#resumption ??= new Resumption()).received(event);
-        this.#onEvent(event.data);
+        this.#onEvent(event);
       }, this.#host.maxReplyBytes);
-    } else if (type !== 'application/json') {
-      this.fail(failureOfStatus(status, type, this.#retryAfter));
-    } else {
-      this.#expected = Number(headers['content-length'] ?? -1);
-      if (this.#expected > this.#host.maxReplyBytes) this.#failTooLarge();
+    } else if (Number(headers['content-length'] ?? -1) > this.#host.maxReplyBytes) this.#failTooLarge();
+  }
+
+  #onRedirect(status: number, location: string | string[] | undefined): void {
+    const from = new URL(this.#host.origin + this.#path);
+    // a GET resumes a stream at the path that the POST has found
+    const path = this.#resumption ? undefined : redirectedPath('POST', status, location, from);
+    if (path === undefined || this.#redirects === MAX_REDIRECTS) {
+      this.fail(failureOfRedirect(status, location, from));
+      return;
+    }
+    this.#redirects += 1;
+    this.#path = path;
+    this.#isMoved = true;
+    this.#host.moved(path);
+  }
+
+  #decode(header: string | string[]): void {
+    try {
+      const coding = replyCoding(header);
+      this.#decoder = coding && new BodyDecoder(coding, this);
+    } catch (error) {
+      this.fail(failureOfInvalid(error));
     }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#done || this.#resumption?.isEarly === true) return;
-    this.#received += chunk.length;
+    if (this.#done || this.#isMoved || this.#resumption?.isEarly === true) return;
+    if (this.#decoder) this.#decoder.push(controller, chunk);
+    else this.bodyPiece(controller, chunk);
+  }
+
+  bodyPiece(source: PieceSource, piece: Buffer): void {
+    if (this.#done) return;
+    this.#received += piece.length;
     try {
       if (this.#events) {
-        this.#events.push(chunk);
+        this.#events.push(piece);
         const isLong = this.#collecting(this.#events.pending());
-        if (isLong || this.#events.lines() > MOST_LINES_AT_ONCE) this.#takeTurns(controller);
+        if (isLong || this.#events.lines() > MOST_LINES_AT_ONCE) this.#takeTurns(source);
       } else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
       else {
-        this.#pieces.push(chunk);
-        if (this.#rewriter) {
-          if (this.#pieces.length >= FORWARDED_BYTES) this.#pass(controller, this.#rewriter);
-        } else if (this.#status !== 200) this.#collecting(this.#received);
-        else if (this.#received > STREAM_ABOVE_BYTES) this.#startStreaming(controller);
+        this.#pieces.push(piece);
+        if (this.#collecting(this.#received)) this.#takeTurns(source);
       }
     } catch (error) {
       this.fail(failureOfInvalid(error));
@@ -173,7 +206,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     if (this.#done || (bytes <= UNCOUNTED_PARTIAL_BYTES && !this.#isCollecting)) return false;
     this.#isCollecting = bytes > UNCOUNTED_PARTIAL_BYTES;
     if (this.#sink.collecting?.(this.#isCollecting ? bytes : 0) !== false) return this.#isCollecting;
-    this.#host.cancelled(this.#ownId);
+    this.#host.cancelled(this.#outgoing.ownId);
     this.fail({ kind: 'overloaded', detail: 'the reply does not fit into the budget', budget: 'reply_bytes' });
     return false;
   }
@@ -183,26 +216,39 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     const { params } = this.#request;
     if (params === undefined || params.length <= LARGE_BODY_BYTES) return;
     this.#request = { ...this.#request, params: undefined };
+    if (!Buffer.isBuffer(this.#outgoing.body)) this.#outgoing.body.release();
     this.#sink.taken?.();
   }
 
   onResponseEnd(): void {
-    if (this.#done) {
-      clearTimeout(this.#timer);
-      return;
-    }
+    if (this.#done) clearTimeout(this.#timer);
+    else if (this.#isMoved) {
+      this.#isMoved = false;
+      this.#post();
+    } else if (this.#decoder) this.#decoder.end();
+    else this.bodyEnded();
+  }
+
+  bodyEnded(): void {
+    if (this.#done) return;
     try {
-      if (this.#events || this.#resumption?.isEarly === true)
-        this.#onStreamLost({ kind: 'unavailable', detail: 'the event stream ended before the reply' });
-      else if (this.#rewriter) {
-        if (this.#pieces.length > 0) this.#sink.part(this.#rewriter.push(this.#pieces.take()));
-        this.#rewriter.end();
-        this.#finish();
-        this.#sink.end();
-      } else this.#onJson(this.#pieces.take());
+      if (this.#events || this.#resumption?.isEarly === true) this.#onStreamLost(this.#withoutReply());
+      else this.#onJson(withoutMark(this.#pieces.take()));
     } catch (error) {
       this.fail(failureOfInvalid(error));
     }
+  }
+
+  bodyBroken(detail: string): void {
+    if (this.#done) return;
+    if (this.#events) this.#onStreamLost({ kind: 'unavailable', detail });
+    else this.fail(garbage(detail));
+  }
+
+  #withoutReply(): BackendFailure {
+    const detail = 'the event stream ended before the reply';
+    if (this.#ignored === undefined) return { kind: 'unavailable', detail };
+    return garbage(`${detail}, behind an event that is not MCP: ${this.#ignored}`);
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -225,6 +271,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
   /** Resumes a stream whose events have ids by GET: a backend may close it at any time. */
   #onStreamLost(failure: BackendFailure): void {
     const wasStream = this.#events !== undefined || this.#resumption?.isEarly === true;
+    this.#stopDecoder();
     const open = (lastEventId: string): void => {
       this.#resume(lastEventId, failure);
     };
@@ -253,39 +300,42 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     this.#done = true;
     clearTimeout(this.#timer);
     this.#resumption?.stop();
+    this.#stopDecoder();
   }
 
-  #startStreaming(controller: Dispatcher.DispatchController): void {
-    this.#rewriter = new ReplyRewriter(this.#ownId, this.#request.id);
-    this.#pass(controller, this.#rewriter);
-  }
-
-  #pass(controller: Dispatcher.DispatchController, rewriter: ReplyRewriter): void {
-    this.#paused = !this.#sink.part(rewriter.push(this.#pieces.take()));
-    this.#takeTurns(controller);
+  #stopDecoder(): void {
+    this.#decoder?.destroy();
+    this.#decoder = undefined;
   }
 
   /** Reads one piece per turn of the event loop: a fast socket must not block all other calls. */
-  #takeTurns(controller: Dispatcher.DispatchController): void {
-    controller.pause();
+  #takeTurns(source: PieceSource): void {
+    source.pause();
+    this.#waiting = source;
     const cost = this.#received + (this.#events?.lines() ?? 0) * LINE_COST;
-    if (!this.#paused) inLaterTurn(cost, cost - this.#costBefore, onTurn, this);
+    inLaterTurn(cost, cost - this.#costBefore, onTurn, this);
     this.#costBefore = cost;
   }
 
   #onJson(body: Buffer): void {
     const isRefusal = this.#status >= 500 || this.#status === 401 || this.#status === 403;
     const envelope = isRefusal ? undefined : scanReply(body, this.#status);
-    const isOwn = envelope && isReplyTo(this.#ownId, body, envelope);
-    if (!isOwn || this.#isSessionLost(body, envelope) || this.#isRejected(body, envelope)) {
-      this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
+    const isOwn = envelope && isReplyTo(this.#outgoing.ownId, body, envelope);
+    if (isOwn && !this.#isSessionLost(body, envelope) && !this.#isRejected(body, envelope)) {
+      this.#onReply(body, envelope);
       return;
     }
-    this.#onReply(body, envelope);
+    const { id, repeated } = this.#request;
+    const isInSession = this.#status === 400 && this.#host.hasSession && !isOwn;
+    const other = isInSession && envelope ? otherError(body, envelope, id, repeated) : undefined;
+    if (other) this.#deliver(other);
+    else if (this.#status < 300) this.fail(garbage('the reply carries another id'));
+    else this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
   }
 
   #isSessionLost(body: Buffer, envelope: Envelope): boolean {
-    return this.#status === 404 && this.#host.hasSession && isLostSession(body, envelope, this.#request.repeated);
+    if (this.#status < 400 || !this.#host.hasSession) return false;
+    return isLostSession(this.#status, body, envelope, this.#request.repeated);
   }
 
   #isRejected(body: Buffer, { error }: Envelope): boolean {
@@ -294,29 +344,45 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler {
     return this.#host.rejected?.(Number(body.toString('latin1', code.start, code.end)), this.#request.method) === true;
   }
 
-  #onEvent(data: Buffer): void {
-    if (this.#done || data.length === 0) return;
-    const envelope = scanBackendEnvelope(data);
+  /** Handles an event. Those of another type, and those that are not MCP, are not for clients. */
+  #onEvent({ event, data }: SseEvent): void {
+    if (this.#done || data.length === 0 || event !== 'message') return;
+    const envelope = this.#envelopeOf(data);
+    if (!envelope) return;
     if (envelope.method !== undefined) this.#sink.message(data, envelope);
-    else if (isReplyTo(this.#ownId, data, envelope)) this.#onReply(data, envelope);
-    else this.fail({ kind: 'garbage', detail: 'a reply with another id on the stream of a request' });
+    else if (isReplyTo(this.#outgoing.ownId, data, envelope)) this.#onReply(data, envelope);
+    else this.#ignored = 'a reply with another id';
+  }
+
+  #envelopeOf(data: Buffer): Envelope | undefined {
+    try {
+      return scanBackendEnvelope(data);
+    } catch (error) {
+      if (!(error instanceof ScanError)) throw error;
+      this.#ignored = error.message;
+      return undefined;
+    }
+  }
+
+  #onReply(body: Buffer, envelope: Envelope): void {
+    const fault = replyFault(body, envelope);
+    if (fault === undefined) {
+      const { id } = envelope;
+      this.#deliver(id ? splice(body, { start: 0, end: body.length }, id, this.#request.id) : body);
+    } else this.fail(garbage(fault));
   }
 
   /** Finishes with a reply. The connection of an event stream ends by itself, so that it can be reused. */
-  #onReply(body: Buffer, envelope: Envelope): void {
-    const fault = replyFault(body, envelope);
-    if (fault !== undefined) {
-      this.fail({ kind: 'garbage', detail: fault });
-      return;
-    }
+  #deliver(reply: Buffer): void {
     this.#done = true;
+    this.#stopDecoder();
     if (!this.#events) clearTimeout(this.#timer);
-    const reply = envelope.id ? splice(body, { start: 0, end: body.length }, envelope.id, this.#request.id) : body;
     this.#sink.reply(reply);
   }
 
   #failTooLarge(): void {
-    this.fail({ kind: 'too_large', detail: `the reply is longer than ${String(this.#host.maxReplyBytes)} bytes` });
+    const length = `longer than ${String(this.#host.maxReplyBytes)} bytes`;
+    this.fail({ kind: 'too_large', detail: `the reply is ${length}`, cause: `its reply is ${length}` });
   }
 }
 

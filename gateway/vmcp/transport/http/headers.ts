@@ -3,6 +3,14 @@ import { SIGN, type CredentialHeaders, type UnsignedRequest } from '../../../out
 /** `Accept` of all requests except GET. */
 export const ACCEPT_POST = 'application/json, text/event-stream';
 
+/** Returns the value of a header that some servers send twice. Undefined for different values. */
+export function singleValue(header: string | readonly string[] | undefined): string | undefined {
+  const values = typeof header === 'string' ? header.split(', ') : (header ?? []);
+  const [first, ...others] = values;
+  if (others.every((value) => value === first)) return first;
+  return typeof header === 'string' ? header : undefined;
+}
+
 /** Returns the headers of the stream's GET, made from those of a POST. */
 export const getHeaders = (headers: readonly string[]): string[] =>
   headers.map((value) => (value === ACCEPT_POST ? 'text/event-stream' : value));

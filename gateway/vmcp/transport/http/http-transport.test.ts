@@ -121,40 +121,66 @@ describe('httpTransport', () => {
     expect(messages).toEqual(['{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}']);
   });
 
-  it('forwards a long reply while it arrives, with the id replaced', async () => {
+  it('forwards a long reply once it is complete, with the id replaced', async () => {
     const long = 'x'.repeat(1_500_000);
     const channel = await open((_req, res, { id }) => {
       json(res, 200, { result: { text: long }, jsonrpc: '2.0', id });
     });
-    let parts = 0;
-    const reply = await new Promise<string>((resolve, reject) => {
-      const pieces: Buffer[] = [];
-      const handle = channel.request(
-        { method: 'tools/call', params: undefined, id: Buffer.from('9'), timeoutMs: 5_000 },
+    expect(JSON.parse(await call(channel))).toEqual({ jsonrpc: '2.0', id: 'client-7', result: { text: long } });
+  });
+
+  const LONG = 'x'.repeat(300_000);
+  const begin = (id: unknown): string => `{"jsonrpc":"2.0","id":${String(id)},"result":{"text":"${LONG}`;
+  /** Ends of a reply over 256 KiB. */
+  it.each<[string, string, (res: ServerResponse, id: number) => void]>([
+    ['breaks off', 'unavailable', (res, id) => res.write(begin(id), () => res.destroy())],
+    ['lacks its end', 'garbage', (res, id) => res.end(begin(id))],
+    ['ends with another bracket', 'garbage', (res, id) => res.end(`${begin(id)}","a":[1}]}`)],
+    ['has text behind its end', 'garbage', (res, id) => res.end(`${begin(id)}"}}{"jsonrpc":"2.0"}`)],
+    ['contains no number', 'garbage', (res, id) => res.end(`${begin(id)}","a":NaN}}`)],
+    ['is not UTF-8', 'garbage', (res, id) => res.end(Buffer.from(`${begin(id)}\u00ff"}}`, 'latin1'))],
+    ['carries another id', 'garbage', (res, id) => res.end(`${begin(id + 1)}"}}`)],
+    ['has a result and an error', 'garbage', (res, id) => res.end(`${begin(id)}"},"error":{"code":1,"message":""}}`)],
+    ['has no result', 'garbage', (res, id) => res.end(`{"jsonrpc":"2.0","x":"${LONG}","id":${String(id)}}`)],
+    ['passes the limit', 'too_large', (res, id) => res.end(begin(id) + LONG.repeat(14))],
+  ])('fails only the call whose long reply %s', async (_name, kind, answer) => {
+    let isBad = true;
+    const channel = await open(
+      (_req, res, { id = 0 }) => {
+        if (!isBad) json(res, 200, { jsonrpc: '2.0', id, result: {} });
+        else answer(res.writeHead(200, { 'content-type': 'application/json' }), id);
+      },
+      { session: 's' },
+    );
+    expect((await failureOf(call(channel))).kind).toBe(kind);
+    isBad = false;
+    expect(await call(channel)).toBe('{"jsonrpc":"2.0","id":"client-7","result":{}}');
+  });
+
+  it('counts a long reply while it is collected, and fails it when the budget is used up', async () => {
+    const channel = await open((_req, res, { id }) => {
+      json(res, 200, { jsonrpc: '2.0', id, result: { text: 'x'.repeat(3_000_000) } });
+    });
+    const counted: number[] = [];
+    const failure = await new Promise<BackendFailure>((resolve, reject) => {
+      channel.request(
+        { method: 'tools/call', params: undefined, id: Buffer.from('1'), timeoutMs: 5_000 },
         {
           reply: () => {
-            reject(new Error('the reply was not streamed'));
+            reject(new Error('the reply was not refused'));
           },
-          part: (piece) => {
-            parts += 1;
-            pieces.push(piece);
-            setImmediate(() => {
-              handle.resume();
-            });
-            return false;
-          },
-          end: () => {
-            resolve(Buffer.concat(pieces).toString());
+          collecting: (bytes) => {
+            counted.push(bytes);
+            return bytes < 1_000_000;
           },
           message: () => undefined,
-          fail: ({ detail }) => {
-            reject(new Error(detail));
-          },
+          fail: resolve,
         },
       );
     });
-    expect(parts).toBeGreaterThan(3);
-    expect(JSON.parse(reply)).toEqual({ jsonrpc: '2.0', id: 9, result: { text: long } });
+    expect(failure).toMatchObject({ kind: 'overloaded', budget: 'reply_bytes' });
+    expect(counted[0]).toBeGreaterThan(256 * 1024);
+    expect(counted.at(-1)).toBeLessThan(1_100_000);
   });
 
   it.each<[string, string, Answer]>([
@@ -282,7 +308,7 @@ describe('httpTransport', () => {
     const failure = await new Promise<BackendFailure>((resolve) => {
       const handle = channel.request(
         { method: 'tools/call', params: undefined, id: Buffer.from('1'), timeoutMs: 5_000 },
-        { reply: () => undefined, part: () => true, end: () => undefined, message: () => undefined, fail: resolve },
+        { reply: () => undefined, message: () => undefined, fail: resolve },
       );
       setTimeout(() => {
         handle.cancel('enough');

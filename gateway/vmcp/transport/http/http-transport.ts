@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type Dispatcher } from 'undici';
+import { ACCEPT_ENCODING } from '../../../bytes/content-coding.ts';
 import { guardedConnector } from '../../../outbound/connector.ts';
 import { policyFor, type OutboundPolicy } from '../../../outbound/policy.ts';
 import type {
@@ -20,10 +21,11 @@ import { unlessAborted } from '../abort.ts';
 import { BackendError } from '../channel.ts';
 import type { BodyPieces } from './body-pieces.ts';
 import { withHeaderFiles, type HeaderFiles } from '../header-files.ts';
-import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
+import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../handshake.ts';
 import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { HttpExchange } from './exchange.ts';
-import { ACCEPT_POST, besideOwn, getHeaders, withCredential, withSignature } from './headers.ts';
+import { ACCEPT_POST, besideOwn, getHeaders, singleValue, withCredential, withSignature } from './headers.ts';
+import { requestFollowing } from './redirect.ts';
 import { RequestBodies } from './request-body.ts';
 import { StreamListener } from './stream-listener.ts';
 import { requestReply } from '../request-reply.ts';
@@ -110,7 +112,7 @@ class HttpChannel implements Channel, ExchangeHost {
   alive = true;
   readonly dispatcher: Dispatcher;
   readonly origin: string;
-  readonly path: string;
+  path: string;
   readonly maxReplyBytes: number;
   readonly #options: HttpTransportOptions;
   readonly #streams: Dispatcher;
@@ -144,22 +146,27 @@ class HttpChannel implements Channel, ExchangeHost {
       'application/json',
       'accept',
       ACCEPT_POST,
+      'accept-encoding',
+      ACCEPT_ENCODING,
     ];
   }
 
   async open(signal: AbortSignal): Promise<Channel> {
     const { resume } = this.#owner;
     if (resume) return this.#resumed(resume);
-    const params = initializeParams(this.#owner, this.#options.clientInfo);
     const credential = await unlessAborted(this.#owner.authorize?.(), signal);
-    const reply = await requestReply(
-      (request, sink) => this.request(request, sink),
-      { method: 'initialize', params, id: Buffer.from('0'), timeoutMs: this.#options.initTimeoutMs, credential },
-      { signal },
-    );
+    const reply = await initialize(this.#owner, this.#options.clientInfo, (params) => {
+      this.#sessionId = undefined;
+      return requestReply(
+        (request, sink) => this.request(request, sink),
+        { method: 'initialize', params, id: Buffer.from('0'), timeoutMs: this.#options.initTimeoutMs, credential },
+        { signal },
+      );
+    });
     this.facts = readServerFacts(reply, this.#sessionId !== undefined);
     this.#addSessionHeaders();
-    await this.#post(INITIALIZED);
+    const status = await this.#post(INITIALIZED);
+    if (status >= 400) this.#options.log.debug('backend refuses notifications/initialized', { status });
     return this;
   }
 
@@ -197,8 +204,7 @@ class HttpChannel implements Channel, ExchangeHost {
   /** Returns a function that signs one POST; undefined for credentials that do not sign. */
   #signer({ credential }: BackendRequest, headers: string[], body: Buffer | BodyPieces): Outgoing['sign'] {
     if (credential?.[SIGN] === undefined) return undefined;
-    const pieces = Buffer.isBuffer(body) ? [body] : body.pieces;
-    return () => this.#signed('POST', headers, credential, pieces);
+    return () => this.#signed('POST', headers, credential, Buffer.isBuffer(body) ? [body] : body.pieces);
   }
 
   #signed(
@@ -211,8 +217,7 @@ class HttpChannel implements Channel, ExchangeHost {
   }
 
   replyHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): void {
-    const id = headers['mcp-session-id'];
-    if (this.facts === UNKNOWN && typeof id === 'string') this.#sessionId = id;
+    if (this.facts === UNKNOWN) this.#sessionId = singleValue(headers['mcp-session-id']) ?? this.#sessionId;
   }
 
   cancelled(ownId: string): void {
@@ -240,6 +245,10 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#listener?.close();
   }
 
+  readonly moved = (path: string): void => {
+    this.path = path;
+  };
+
   send(message: Buffer): void {
     if (this.#unsent.count >= MAX_UNSENT_MESSAGES) {
       this.#options.log.debug('message to backend lost', { error: 'too many messages are pending' });
@@ -247,6 +256,10 @@ class HttpChannel implements Channel, ExchangeHost {
     }
     this.#unsent.count += 1;
     const sent = this.#post(message)
+      .then((status) => {
+        if ((status === 404 || status === 410) && this.hasSession) this.sessionLost();
+        if (status >= 400) throw new Error(`HTTP ${String(status)}`);
+      })
       .catch((error: unknown) => {
         this.#options.log.debug('message to backend lost', { error: String(error) });
       })
@@ -274,8 +287,7 @@ class HttpChannel implements Channel, ExchangeHost {
     if (this.#sending.size > 0)
       await Promise.race([Promise.all(this.#sending), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     try {
-      const { body } = await this.dispatcher.request({
-        path: this.path,
+      const { body } = await requestFollowing(this.dispatcher, this.#url, {
         method: 'DELETE',
         headers: await this.#ownHeaders('DELETE'),
         headersTimeout: CLOSE_TIMEOUT_MS,
@@ -287,31 +299,29 @@ class HttpChannel implements Channel, ExchangeHost {
     }
   }
 
-  async #post(message: Buffer): Promise<void> {
+  /** Sends a notification or a response. Returns the status. */
+  async #post(message: Buffer): Promise<number> {
     const headers = this.#owner.authorize ? await this.#ownHeaders('POST', [message]) : this.#headers;
-    const { statusCode, body } = await this.dispatcher
-      .request({
-        path: this.path,
-        method: 'POST',
-        headers,
-        body: message,
-        headersTimeout: this.#options.initTimeoutMs,
-        bodyTimeout: this.#options.initTimeoutMs,
-      })
-      .catch((error: unknown) => {
+    const { initTimeoutMs: headersTimeout } = this.#options;
+    const request = { method: 'POST', headers, body: message, headersTimeout, bodyTimeout: headersTimeout } as const;
+    const { statusCode, body } = await requestFollowing(this.dispatcher, this.#url, request, this.moved).catch(
+      (error: unknown) => {
         throw new BackendError({ kind: 'unavailable', detail: String(error) });
-      });
+      },
+    );
     await body.dump();
-    if (statusCode === 404 && this.hasSession) this.sessionLost();
-    if (statusCode >= 400)
-      throw new BackendError({ kind: 'garbage', detail: `HTTP ${String(statusCode)} for a notification` });
+    return statusCode;
+  }
+
+  get #url(): URL {
+    return new URL(this.origin + this.path);
   }
 
   listen(): void {
     if (!this.alive) return;
     this.#listener ??= new StreamListener({
       dispatcher: this.#streams,
-      path: this.path,
+      url: this.#url,
       headers: () => this.#ownHeaders('GET'),
       maxEventBytes: this.#options.maxReplyBytes,
       onMessage: this.#owner.onMessage,

@@ -1,9 +1,9 @@
-import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
-import { memberOf } from '../../../http/json-walk.ts';
+import { readString, scanBackendEnvelope, ScanError, type Envelope, type Span } from '../../../http/json-scan.ts';
+import { isObjectSpan, memberOf } from '../../../http/json-walk.ts';
+import { CODE } from '../../error-codes.ts';
 import { BackendError, type BackendFailure } from '../channel.ts';
-
-/** @see JSON-RPC 2.0 section 5.1 */
-const METHOD_NOT_FOUND = '-32601';
+import { garbage } from '../failure.ts';
+import { numberOfId } from '../reply.ts';
 
 /** Returns undefined for an error that is not JSON-RPC. Throws `ScanError` when the status promises a reply. */
 export function scanReply(body: Buffer, status: number): Envelope | undefined {
@@ -17,21 +17,65 @@ export function scanReply(body: Buffer, status: number): Envelope | undefined {
 
 /** Returns true for the reply with this id. A resumed stream may also carry replies to other requests. */
 export const isReplyTo = (ownId: string, body: Buffer, { method, id }: Envelope): boolean =>
-  method === undefined && id !== undefined && body.toString('latin1', id.start, id.end) === ownId;
+  method === undefined &&
+  id !== undefined &&
+  (body.toString('latin1', id.start, id.end) === ownId || numberOfId(body, id) === Number(ownId));
+
+/** Statuses of requests in a session that the backend does not know any more. */
+const LOST: ReadonlySet<number> = new Set([400, 404, 409, 410]);
+
+/** Wording of an error about the session of the request, as SDKs and their examples have it. */
+const ABOUT_SESSION = /session|not initiali[sz]ed|no (?:active )?transport|transport not found/iu;
+/** Codes of errors about the request itself. */
+const ABOUT_REQUEST: ReadonlySet<number> = new Set([CODE.parse, CODE.methodNotFound, CODE.invalidParams]);
 
 /**
- * Returns true when a 404 to a request with a session id means that the session is lost: always for a first attempt. A
- * request repeated in a new session may get 404 for another reason: servers of 2026-07-28 answer unknown methods so.
- * @see MCP 2025-11-25, basic/transports, Session Management
+ * Returns true when the JSON reply to a request in a session means that the session is lost. A 404 always does for a first attempt. A
+ * request repeated in a new session may get it for another reason: servers of 2026-07-28 answer unknown methods so. A 400
+ * means it when its error says so. @see MCP 2025-11-25, basic/transports, Session Management
  */
-export function isLostSession(body: Buffer, { error }: Envelope, isRepeated = false): boolean {
-  const code = isRepeated ? memberOf(body, error, 'code') : undefined;
-  return !code || body.toString('latin1', code.start, code.end) !== METHOD_NOT_FOUND;
+export function isLostSession(status: number, body: Buffer, { error }: Envelope, isRepeated = false): boolean {
+  if (!LOST.has(status)) return false;
+  const code = codeOf(body, error);
+  if (status === 404) return !isRepeated || code !== CODE.methodNotFound;
+  if (isRepeated) return false;
+  return status !== 400 || (!ABOUT_REQUEST.has(code) && ABOUT_SESSION.test(messageOf(body, error)));
+}
+
+/**
+ * Returns the reply to a request in a session for a 400 with an error that carries no id, or an unknown one, and is not about the
+ * session. Undefined for another body.
+ */
+export function otherError(
+  body: Buffer,
+  { error }: Envelope,
+  clientId: Buffer,
+  isRepeated = false,
+): Buffer | undefined {
+  if (!error || !isObjectSpan(body, error)) return undefined;
+  const code = codeOf(body, error);
+  const isOther = isRepeated || (ABOUT_REQUEST.has(code) && !ABOUT_SESSION.test(messageOf(body, error)));
+  if (!isOther || !Number.isInteger(code)) return undefined;
+  return Buffer.concat([
+    Buffer.from('{"jsonrpc":"2.0","id":'),
+    clientId,
+    Buffer.from(',"error":'),
+    body.subarray(error.start, error.end),
+    Buffer.from('}'),
+  ]);
+}
+
+const messageOf = (body: Buffer, error: Span | undefined): string =>
+  readString(body, memberOf(body, error, 'message')) ?? '';
+
+function codeOf(body: Buffer, error: Span | undefined): number {
+  const code = memberOf(body, error, 'code');
+  return code ? Number(body.toString('latin1', code.start, code.end)) : Number.NaN;
 }
 
 /** Returns the failure of a reply that could not be parsed. Throws every other error again. */
 export function failureOfInvalid(error: unknown): BackendFailure {
-  if (error instanceof ScanError) return { kind: 'garbage', detail: error.message };
+  if (error instanceof ScanError) return garbage(error.message);
   if (error instanceof BackendError) return error.failure;
   throw error;
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { PassThrough } from 'node:stream';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { createLog } from '../../../telemetry/log.ts';
 import type { Channel, Transport } from '../channel.ts';
 import { httpTransport } from './http-transport.ts';
@@ -118,46 +118,4 @@ it('distinguishes a timeout while opening from a cancelled opening', async () =>
   const opening = open(transport, gone.signal);
   gone.abort();
   await expect(opening).rejects.toMatchObject({ failure: { kind: 'cancelled' } });
-});
-
-it('reports no failure of the backend when the client does not read', async () => {
-  const { port } = await backend(({ id }, res) => {
-    json(res, 200, { jsonrpc: '2.0', id, result: { text: 'x'.repeat(900_000) } });
-  });
-  const channel = await open(connectTo(port));
-  const fail = vi.fn();
-  channel.request(
-    { method: 'tools/call', params: undefined, id: Buffer.from('1'), timeoutMs: 300 },
-    { reply: vi.fn(), part: () => false, end: vi.fn(), message: vi.fn(), fail },
-  );
-  await expect.poll(() => fail.mock.calls).toMatchObject([[{ kind: 'cancelled' }]]);
-});
-
-it('row 89: forwards the pieces of a long reply in longer ones', async () => {
-  const text = Array.from({ length: 60_000 }, (_, at) => String(at)).join(' ');
-  const { port } = await backend(({ id }, res) => {
-    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, result: { text } }));
-    res.writeHead(200, { 'content-type': 'application/json' });
-    for (let at = 0; at < body.length; at += 50) res.write(body.subarray(at, at + 50));
-    res.end();
-  });
-  const channel = await open(connectTo(port));
-  const parts: Buffer[] = [];
-  const done = Promise.withResolvers<undefined>();
-  channel.request(
-    { method: 'tools/call', params: undefined, id: Buffer.from('1'), timeoutMs: 10_000 },
-    {
-      reply: vi.fn(),
-      part: (piece) => parts.push(piece) > 0,
-      end: () => {
-        done.resolve(undefined);
-      },
-      message: vi.fn(),
-      fail: done.reject,
-    },
-  );
-  await done.promise;
-  expect(JSON.parse(Buffer.concat(parts).toString())).toMatchObject({ id: 1, result: { text } });
-  expect(parts.length).toBeGreaterThan(2);
-  expect(Math.min(...parts.slice(0, -1).map(({ length }) => length))).toBeGreaterThan(16_000);
 });

@@ -59,6 +59,59 @@ it.each([
   expect(channel.alive).toBe(false);
 });
 
+/** Bodies of SDK examples and servers for a session that they do not know. */
+it.each<[number, string, (id: unknown) => object]>([
+  [400, 'our id', (id) => ({ id, error: { code: -32000, message: 'Bad Request: No valid session ID provided' } })],
+  [400, 'our id as text', (id) => ({ id: String(id), error: { code: -32600, message: 'Invalid Session' } })],
+  [400, 'another wording', (id) => ({ id, error: { code: -32000, message: 'Bad Request: Server not initialized' } })],
+  [400, 'no id', () => ({ id: null, error: { code: -32000, message: 'Bad Request' } })],
+  [
+    400,
+    'another id',
+    () => ({ id: 'server-error', error: { code: -32600, message: 'Bad Request: Missing session ID' } }),
+  ],
+  [409, 'our id', (id) => error(id, -32000)],
+  [410, 'our id', (id) => ({ id, error: { code: -32000, message: 'Gone' } })],
+])('treats a %i whose error has %s as a lost session, once', async (status, _name, body) => {
+  const { server, channel } = await open();
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(status, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...body(message.id) }));
+    return true;
+  };
+  const again = await startCall(channel, { method: 'tools/call', repeated: true }).outcome;
+  expect(again.reply).toMatchObject({ id: 'client-1', error: { code: expect.any(Number) as number } });
+  expect(channel.alive).toBe(true);
+  expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'session_lost' });
+  expect(channel.alive).toBe(false);
+});
+
+it.each([409, 410])('treats a %i without a body as a lost session', async (status) => {
+  const { server, channel } = await open();
+  server.intercept = ({ res }) => {
+    res.writeHead(status, { 'content-type': 'text/plain' }).end('Session terminated');
+    return true;
+  };
+  expect((await callTool(channel, 'tool')).failure).toMatchObject({ kind: 'session_lost' });
+});
+
+it.each<[string, (id: unknown) => object]>([
+  ['arguments', (id) => ({ id, error: { code: -32602, message: 'argument "session" is missing', data: [1.0] } })],
+  ['the tool', (id) => ({ id, error: { code: -32000, message: 'the database is closed' } })],
+  ['an unknown method, without an id', () => ({ id: null, error: { code: -32601, message: 'Method not found' } })],
+])('forwards the error of a 400 about %s', async (_name, body) => {
+  const { server, channel } = await open();
+  server.intercept = ({ message, res }) => {
+    if (message.method !== 'tools/call') return false;
+    res.writeHead(400, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', ...body(message.id) }));
+    return true;
+  };
+  expect((await callTool(channel, 'tool')).reply).toEqual({ jsonrpc: '2.0', ...body(0), id: 'client-1' });
+  expect(channel.alive).toBe(true);
+});
+
 it('treats a 404 without a session according to its body', async () => {
   const { server, channel } = await open({ sessions: false });
   let body = (id: unknown): object => error(id, -32001);
@@ -95,11 +148,14 @@ it('treats a 404 to a notification as a lost session, and still closes the chann
   await channel.close();
 });
 
-it('treats a 404 to a stream that was open before as a lost session', async () => {
+it.each([400, 404, 410])('treats a %i to a stream that was open before as a lost session', async (status) => {
   const { server, channel } = await open();
   channel.listen();
   await eventually('the stream is open', () => server.streams.size === 1);
-  server.sessions.clear();
+  server.interceptGet = (_req, res) => {
+    res.writeHead(status).end();
+    return true;
+  };
   for (const stream of server.streams.values()) stream.end();
   await eventually('the session is lost', () => !channel.alive, { timeoutMs: 10_000 });
 });

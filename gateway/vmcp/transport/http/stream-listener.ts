@@ -6,15 +6,17 @@ import type { StreamPlaces } from '../../budgets/stream-places.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { createSseParser } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';
+import { decodedPieces, replyCoding } from './body-decoder.ts';
+import { requestFollowing } from './redirect.ts';
 
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;
-  readonly path: string;
+  readonly url: URL;
   /** Returns the headers of the GET, as a flat list, with the current credential. */
   readonly headers: () => Promise<readonly string[]>;
   readonly maxEventBytes: number;
   readonly onMessage: (message: Buffer, envelope: Envelope) => void;
-  /** Called when a stream that was open before is answered with 404. */
+  /** Called when a stream that was open before is answered like a lost session. */
   readonly onSessionLost: () => void;
   readonly places: StreamPlaces;
   /** Budgets of the session; undefined for the gateway's own channel. */
@@ -24,6 +26,9 @@ export interface ListenerOptions {
 
 /** Temporary 4xx statuses of a backend with a stream: login required, too slow, still open elsewhere, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, 409, 425, 429]);
+
+/** Answers to a GET in a session that the backend does not know any more. */
+const LOST: ReadonlySet<number> = new Set([400, 404, 410]);
 
 const FIRST_RETRY_MS = 1_000;
 const SHORTEST_RETRY_MS = 50;
@@ -91,11 +96,10 @@ export class StreamListener {
 
   /** Reads one stream to its end. */
   async #receive(collected: Collected | undefined): Promise<void> {
-    const { dispatcher, path, maxEventBytes } = this.#options;
+    const { dispatcher, url, maxEventBytes } = this.#options;
     const sent = await this.#options.headers();
     const resume = this.#lastEventId === undefined ? [] : ['last-event-id', this.#lastEventId];
-    const { statusCode, headers, body } = await dispatcher.request({
-      path,
+    const { statusCode, headers, body } = await requestFollowing(dispatcher, url, {
       method: 'GET',
       headers: [...sent, ...resume],
       signal: this.#abort.signal,
@@ -105,20 +109,21 @@ export class StreamListener {
     if (statusCode !== 200 || mediaTypeOf(headers['content-type']) !== 'text/event-stream') {
       await body.dump();
       if (statusCode < 500 && !PASSING.has(statusCode)) this.#abort.abort();
-      if (statusCode === 404 && this.#wasOpen) this.#options.onSessionLost();
+      if (LOST.has(statusCode) && this.#wasOpen) this.#options.onSessionLost();
       return;
     }
     this.#wasOpen = true;
+    const coding = replyCoding(headers['content-encoding']);
     const parser = createSseParser((event) => {
       this.#lastEventId = event.id ?? this.#lastEventId;
       if (event.retry !== undefined) {
         this.#askedMs = event.retry;
         this.#retryMs = Math.max(event.retry, SHORTEST_RETRY_MS);
       }
-      this.#onData(event.data);
+      if (event.event === 'message') this.#onData(event.data);
     }, maxEventBytes);
-    for await (const chunk of body) {
-      parser.push(chunk as Buffer);
+    for await (const piece of decodedPieces(body, coding)) {
+      parser.push(piece);
       if (collected?.fits(parser.pending()) === false) throw new Error('an event does not fit into the budget');
     }
     this.#retryMs = Math.max(FIRST_RETRY_MS, this.#askedMs);

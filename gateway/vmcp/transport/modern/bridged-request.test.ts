@@ -9,12 +9,10 @@ function received(result: string): string {
   const got: string[] = [];
   const sink: ReplySink = {
     reply: (message) => void got.push(message.toString()),
-    part: () => true,
-    end: () => undefined,
     message: (message) => void got.push(message.toString()),
     fail: ({ kind }: BackendFailure) => void got.push(kind),
   };
-  const handle = { cancel() {}, resume() {}, pauseTimeout() {}, restartTimeout() {} };
+  const handle = { cancel() {}, pauseTimeout() {}, restartTimeout() {} };
   const bridged = new BridgedRequest(
     REQUEST,
     sink,

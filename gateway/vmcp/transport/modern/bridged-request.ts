@@ -10,6 +10,7 @@ import {
   type ReplySink,
   type RequestHandle,
 } from '../channel.ts';
+import { garbage } from '../failure.ts';
 import { asOlderReply, readInputRequired, resultTypeOf, type InputRequired } from './result-text.ts';
 
 const MOST_ROUNDS = 10;
@@ -42,8 +43,6 @@ export class BridgedRequest implements ReplySink, RequestHandle {
   #rounds = 0;
   #emptyRounds = 0;
   #timer: NodeJS.Timeout | undefined;
-  #parts: Buffer[] = [];
-  #partBytes = 0;
   #isDone = false;
 
   constructor(
@@ -67,23 +66,11 @@ export class BridgedRequest implements ReplySink, RequestHandle {
     if (needed) this.#nextRound(needed);
     else if (type === 'task')
       this.#refuse('the backend answers with a task, which only clients of MCP 2026-07-28 can follow');
-    else if (type !== 'complete') this.fail({ kind: 'garbage', detail: 'a result of a type that MCP does not have' });
+    else if (type !== 'complete') this.fail(garbage('a result of a type that MCP does not have'));
     else
       this.#end(() => {
         this.#sink.reply(this.#request.client ? asOlderReply(message) : message);
       });
-  }
-
-  part(piece: Buffer): boolean {
-    this.#parts.push(piece);
-    this.#partBytes += piece.length;
-    if (this.#sink.collecting?.(this.#partBytes) === false)
-      this.#handle?.cancel('the reply does not fit into the budget');
-    return true;
-  }
-
-  end(): void {
-    this.reply(Buffer.concat(this.#parts));
   }
 
   collecting(bytes: number): boolean {
@@ -103,10 +90,6 @@ export class BridgedRequest implements ReplySink, RequestHandle {
   cancel(reason: string): void {
     if (this.#handle) this.#handle.cancel(reason);
     else this.fail({ kind: 'cancelled', detail: reason });
-  }
-
-  resume(): void {
-    this.#handle?.resume();
   }
 
   pauseTimeout(): void {
@@ -169,7 +152,7 @@ export class BridgedRequest implements ReplySink, RequestHandle {
       if (envelope.method === undefined) throw new Error('no method');
       this.#sink.message(message, envelope);
     } catch {
-      this.fail({ kind: 'garbage', detail: 'the backend asks for input in a form that is not MCP' });
+      this.fail(garbage('the backend asks for input in a form that is not MCP'));
     }
   }
 

@@ -85,8 +85,6 @@ export class ListenStream {
     };
     const sink: ReplySink = {
       reply: again,
-      part: () => true,
-      end: again,
       message: (message, envelope) => {
         this.#retryMs = FIRST_RETRY_MS;
         const isOwn = envelope.id === undefined && envelope.method !== 'notifications/subscriptions/acknowledged';

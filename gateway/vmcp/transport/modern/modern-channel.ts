@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { ACCEPT_ENCODING } from '../../../bytes/content-coding.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { SIGN, type CredentialHeaders } from '../../../outgoing/authenticator.ts';
@@ -41,7 +42,7 @@ export class ModernChannel implements Channel, ExchangeHost {
   readonly hasSession = false;
   readonly dispatcher: Dispatcher;
   readonly origin: string;
-  readonly path: string;
+  path: string;
   readonly maxReplyBytes: number;
   readonly facts: ServerFacts;
   readonly #options: ModernChannelOptions;
@@ -62,7 +63,8 @@ export class ModernChannel implements Channel, ExchangeHost {
     this.path = options.url.pathname + options.url.search;
     this.maxReplyBytes = options.maxReplyBytes;
     const own = Object.entries(options.headers).flat();
-    this.#headers = [...own, 'content-type', 'application/json', 'accept', ACCEPT_POST];
+    const accepted = ['accept', ACCEPT_POST, 'accept-encoding', ACCEPT_ENCODING];
+    this.#headers = [...own, 'content-type', 'application/json', ...accepted];
     this.#requests = new ModernRequests({
       exchange: (request, members, sink) => {
         const isStream = request.method === 'subscriptions/listen';
@@ -119,6 +121,10 @@ export class ModernChannel implements Channel, ExchangeHost {
     // there is no session
   }
 
+  moved(path: string): void {
+    this.path = path;
+  }
+
   resumeHeaders(): Promise<string[]> {
     return Promise.reject(new Error('streams of this revision cannot be resumed'));
   }
@@ -131,8 +137,8 @@ export class ModernChannel implements Channel, ExchangeHost {
     const headers = withCredential(this.#headersOf(request), credential);
     const body = this.#bodyOf(ownId, request, members);
     const sized = Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(body.length)];
-    const pieces = Buffer.isBuffer(body) ? [body] : body.pieces;
-    const sign = credential?.[SIGN] && (() => this.#signed(sized, credential, pieces));
+    const pieces = () => (Buffer.isBuffer(body) ? [body] : body.pieces);
+    const sign = credential?.[SIGN] && (() => this.#signed(sized, credential, pieces()));
     const host = dispatcher === this.dispatcher ? this : streamHost(this, dispatcher);
     return new HttpExchange(request, sink, host, { headers: sized, body, ownId, sign });
   }
@@ -180,14 +186,6 @@ class WatchedSink implements ReplySink {
     this.#sink.reply(message);
   }
 
-  part(piece: Buffer): boolean {
-    return this.#sink.part(piece);
-  }
-
-  end(): void {
-    this.#sink.end();
-  }
-
   taken(): void {
     this.#sink.taken?.();
   }
@@ -218,5 +216,8 @@ const streamHost = (channel: ModernChannel, dispatcher: Dispatcher): ExchangeHos
   hasSession: false,
   cancelled: () => undefined,
   sessionLost: () => undefined,
+  moved: (path) => {
+    channel.moved(path);
+  },
   resumeHeaders: () => channel.resumeHeaders(),
 });

@@ -125,7 +125,6 @@ export const LONGEST_STREAM_MS = 2_147_483_647;
 
 const DONE: RequestHandle = {
   cancel: () => undefined,
-  resume: () => undefined,
   pauseTimeout: () => undefined,
   restartTimeout: () => undefined,
 };

@@ -5,7 +5,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createGzip, type Gzip } from 'node:zlib';
 import { Agent } from 'undici';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from 'winston';
@@ -191,6 +193,99 @@ async function rawServer(endpoint: string, respond: Respond = () => undefined): 
 }
 const send = (stream: ServerResponse, message: unknown) =>
   stream.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+
+/** Starts a server of raw events. `onPost` may answer a POST itself; a message gets its reply on the stream. */
+async function eventServer(options: {
+  readonly onGet?: (req: IncomingMessage, res: ServerResponse) => boolean;
+  readonly onPost?: (message: Message, req: IncomingMessage, res: ServerResponse) => boolean;
+  readonly answer?: (message: Message) => object;
+}) {
+  let events: Writable | undefined;
+  const initialized = { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'raw', version: '1' } };
+  const { answer = ({ method }) => ({ result: method === 'initialize' ? initialized : {} }) } = options;
+  const { url } = await listen((req, res) => {
+    if (req.method === 'GET') {
+      if (options.onGet?.(req, res) === true) return;
+      const gzip = createGzip();
+      gzip.pipe(res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }));
+      events = gzip;
+      gzip.write('event: endpoint\ndata: messages?sessionId=1\n\n');
+      gzip.flush();
+      return;
+    }
+    void text(req).then((body) => {
+      const message = JSON.parse(body) as Message;
+      if (options.onPost?.(message, req, res) === true) return;
+      res.writeHead(202).end();
+      const reply = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answer(message) });
+      if (message.id !== undefined) events?.write(`event: message\ndata: ${reply}\n\n`);
+      (events as Gzip).flush();
+    });
+  });
+  return url;
+}
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: Record<string, unknown>;
+}
+
+describe('a channel over raw events', () => {
+  it('reads a compressed stream', async () => {
+    const channel = await transportTo(await eventServer({})).open(ownerOf('s1'), never);
+    expect((await callTool(channel, 'tool')).reply).toMatchObject({ result: {} });
+  });
+
+  it('follows redirects of the stream and of messages to the same origin', async () => {
+    const paths: (string | undefined)[] = [];
+    const url = await eventServer({
+      onGet: (req, res) => {
+        if (req.url === '/sse') res.writeHead(302, { location: '/v2/sse/' }).end();
+        return req.url === '/sse';
+      },
+      onPost: ({ method }, req, res) => {
+        paths.push(`${String(method)} ${String(req.url)}`);
+        const isMoved = req.url?.includes('messages?') === true;
+        if (isMoved) res.writeHead(307, { location: req.url?.replace('?', '/?') }).end();
+        return isMoved;
+      },
+    });
+    const channel = await transportTo(url).open(ownerOf('s1'), never);
+    expect((await callTool(channel, 'tool')).reply).toMatchObject({ result: {} });
+    expect(paths).toEqual([
+      'initialize /v2/sse/messages?sessionId=1',
+      'initialize /v2/sse/messages/?sessionId=1',
+      'notifications/initialized /v2/sse/messages/?sessionId=1',
+      'tools/call /v2/sse/messages/?sessionId=1',
+    ]);
+  });
+
+  it('opens although notifications/initialized is refused', async () => {
+    const url = await eventServer({
+      onPost: ({ method }, _req, res) => {
+        if (method === 'notifications/initialized') res.writeHead(400).end('no');
+        return method === 'notifications/initialized';
+      },
+    });
+    const channel = await transportTo(url).open(ownerOf('s1'), never);
+    expect((await callTool(channel, 'tool')).reply).toMatchObject({ result: {} });
+  });
+
+  it('initializes again in a revision that the refusal names', async () => {
+    const offered: unknown[] = [];
+    const url = await eventServer({
+      answer: ({ method, params }) => {
+        if (method === 'initialize') offered.push(params?.['protocolVersion']);
+        if (offered.length === 1)
+          return { error: { code: -32602, message: 'no', data: { supported: ['2024-11-05'] } } };
+        return { result: { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'x', version: '1' } } };
+      },
+    });
+    const channel = await transportTo(url).open(ownerOf('s1'), never);
+    expect([channel.facts.revision, ...offered]).toEqual(['2024-11-05', '2025-11-25', '2024-11-05']);
+  });
+});
 
 describe('a bad SSE server', () => {
   it.each(['/messages?s=1', 'messages?s=1', '?s=1'])('may name its endpoint as %s', async (endpoint) => {

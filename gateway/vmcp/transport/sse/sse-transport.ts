@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { ACCEPT_ENCODING, type Coding } from '../../../bytes/content-coding.ts';
 import type {
   BackendFailure,
   BackendRequest,
@@ -12,8 +13,10 @@ import type {
 import { Collected } from '../../budgets/collected.ts';
 import { failureOfAbort, unlessAborted } from '../abort.ts';
 import { BackendError } from '../channel.ts';
-import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
-import { failureOfError, failureOfStatus } from '../failure.ts';
+import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../handshake.ts';
+import { decodedPieces, replyCoding } from '../http/body-decoder.ts';
+import { failureOfRedirect, isRedirect, requestFollowing } from '../http/redirect.ts';
+import { failureOfError, failureOfStatus, garbage } from '../failure.ts';
 import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { requestReply } from '../request-reply.ts';
@@ -70,12 +73,17 @@ class SseChannel implements Channel {
   /** Requests without an answer to their POST, by the gateway's id. */
   readonly #posting = new Map<number, Promise<unknown>>();
   readonly #endpoint = Promise.withResolvers<URL>();
+  /** URL of the event stream, behind redirects. */
+  #url: URL;
   #hasEndpoint = false;
+  /** The endpoint behind redirects. */
+  #movedTo: URL | undefined;
   #facts: ServerFacts | undefined;
   #failure: BackendFailure | undefined;
 
   constructor(options: SseTransportOptions, owner: ChannelOwner, onEnd: () => void) {
     this.#options = options;
+    this.#url = options.url;
     this.#owner = owner;
     this.#onEnd = onEnd;
     this.#lane = { owner: owner.key, onMessage: owner.onMessage };
@@ -146,46 +154,57 @@ class SseChannel implements Channel {
   async #connect(): Promise<void> {
     const { url, dispatcher, headers, initTimeoutMs } = this.#options;
     const credential = await unlessAborted(this.#owner.authorize?.(), this.#abort.signal);
-    const response = await dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
+    const own = { accept: 'text/event-stream', 'accept-encoding': ACCEPT_ENCODING, 'cache-control': 'no-cache' };
+    const request = {
       method: 'GET',
-      headers: { ...headers, ...credential, accept: 'text/event-stream', 'cache-control': 'no-cache' },
+      headers: { ...headers, ...credential, ...own },
       headersTimeout: initTimeoutMs,
       bodyTimeout: 0,
       signal: this.#abort.signal,
+    } as const;
+    const response = await requestFollowing(dispatcher, url, request, (path) => {
+      this.#url = new URL(path, url);
     });
-    const type = textOf(response.headers['content-type']);
-    if (response.statusCode === 200 && mediaTypeOf(type) === 'text/event-stream') {
-      void this.#read(response.body);
-    } else {
-      response.body.on('error', () => undefined).destroy();
-      throw new BackendError(failureOfOpening(response.statusCode, type, textOf(response.headers['retry-after'])));
+    const { statusCode, headers: received, body } = response;
+    const type = textOf(received['content-type']);
+    try {
+      if (statusCode !== 200 || mediaTypeOf(type) !== 'text/event-stream')
+        throw new BackendError(failureOfOpening(response, this.#url));
+      void this.#read(body, replyCoding(received['content-encoding']));
+    } catch (error) {
+      body.on('error', () => undefined).destroy();
+      throw error;
     }
   }
 
   async #handshake(): Promise<void> {
     const { clientInfo, initTimeoutMs } = this.#options;
     await this.#endpoint.promise;
-    const reply = await requestReply((request, sink) => this.request(request, sink), {
-      method: 'initialize',
-      params: initializeParams(this.#owner, clientInfo),
-      id: Buffer.from('0'),
-      timeoutMs: initTimeoutMs,
-      credential: await this.#owner.authorize?.(),
-    });
+    const credential = await this.#owner.authorize?.();
+    const reply = await initialize(this.#owner, clientInfo, (params) =>
+      requestReply((request, sink) => this.request(request, sink), {
+        method: 'initialize',
+        params,
+        id: Buffer.from('0'),
+        timeoutMs: initTimeoutMs,
+        credential,
+      }),
+    );
     this.#facts = readServerFacts(reply, true);
-    await this.#postOwn(INITIALIZED);
+    await this.#postOwn(INITIALIZED).catch((error: unknown) => {
+      if (!(error instanceof BackendError) || !this.alive) throw error;
+      this.#options.log.debug('backend refuses notifications/initialized', { error: error.message });
+    });
   }
 
-  async #read(body: Dispatcher.ResponseData['body']): Promise<void> {
+  async #read(body: Dispatcher.ResponseData['body'], coding: Coding | undefined): Promise<void> {
     const parser = createSseParser((event) => {
       this.#onEvent(event);
     }, this.#options.maxMessageBytes);
     const collected = this.#owner.account && new Collected(this.#owner.account);
     try {
-      for await (const chunk of body) {
-        parser.push(chunk as Buffer);
+      for await (const piece of decodedPieces(body, coding)) {
+        parser.push(piece);
         if (collected?.fits(parser.pending()) !== false) continue;
         throw new BackendError({
           kind: 'overloaded',
@@ -211,11 +230,11 @@ class SseChannel implements Channel {
   #onEndpoint(reference: string): void {
     if (this.#hasEndpoint) return;
     this.#hasEndpoint = true;
-    const { url } = this.#options;
+    const url = this.#url;
     const endpoint = URL.canParse(reference, url.href) ? new URL(reference, url) : undefined;
     if (endpoint?.origin === url.origin && endpoint.username === '' && endpoint.password === '')
       this.#endpoint.resolve(endpoint);
-    else this.#fail({ kind: 'garbage', detail: 'the endpoint event names another origin than that of the stream' });
+    else this.#fail(garbage('the endpoint event names another origin than that of the stream'));
   }
 
   #sendRequest(message: Buffer, id: number, request: BackendRequest): void {
@@ -249,25 +268,23 @@ class SseChannel implements Channel {
     { headers: extra, credential, timeoutMs }: Pick<BackendRequest, 'headers' | 'credential' | 'timeoutMs'>,
   ): Promise<void> {
     const { dispatcher, headers } = this.#options;
-    const endpoint = await this.#endpoint.promise;
+    const endpoint = this.#movedTo ?? (await this.#endpoint.promise);
     const revision = this.#facts ? { 'mcp-protocol-version': this.#facts.revision } : {};
     const patience = Math.max(timeoutMs, SHORTEST_HEADERS_TIMEOUT_MS);
-    const response = await dispatcher.request({
-      origin: endpoint.origin,
-      path: endpoint.pathname + endpoint.search,
+    const request = {
       method: 'POST',
       headers: { ...extra, ...headers, ...credential, ...revision, 'content-type': 'application/json' },
       body: message,
       headersTimeout: patience,
       bodyTimeout: patience,
       signal: this.#abort.signal,
+    } as const;
+    const response = await requestFollowing(dispatcher, endpoint, request, (path) => {
+      this.#movedTo = new URL(path, endpoint);
     });
     await response.body.dump();
     const { statusCode } = response;
-    if (statusCode < 200 || statusCode > 299) {
-      const retryAfter = textOf(response.headers['retry-after']);
-      throw new BackendError(failureOfStatus(statusCode, textOf(response.headers['content-type']), retryAfter));
-    }
+    if (statusCode < 200 || statusCode > 299) throw new BackendError(failureOfReply(response, endpoint));
   }
 
   #fail(failure: BackendFailure): void {
@@ -286,9 +303,13 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 const textOf = (header: string | string[] | undefined): string =>
   Array.isArray(header) ? header.join(', ') : (header ?? '');
 
+function failureOfReply({ statusCode, headers }: Dispatcher.ResponseData, url: URL): BackendFailure {
+  if (isRedirect(statusCode)) return failureOfRedirect(statusCode, headers['location'], url);
+  return failureOfStatus(statusCode, textOf(headers['content-type']), textOf(headers['retry-after']));
+}
+
 /** Returns the failure of a request before the session exists. */
-function failureOfOpening(status: number, type: string, retryAfter: string): BackendFailure {
-  const failure = failureOfStatus(status, type, retryAfter);
-  if (status >= 300 && status < 400) return { ...failure, detail: `${failure.detail}; redirects are not followed` };
+function failureOfOpening(reply: Dispatcher.ResponseData, url: URL): BackendFailure {
+  const failure = failureOfReply(reply, url);
   return failure.kind === 'session_lost' ? { ...failure, kind: 'unavailable' } : failure;
 }

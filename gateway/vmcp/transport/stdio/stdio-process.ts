@@ -10,7 +10,8 @@ import type {
   ServerFacts,
 } from '../channel.ts';
 import { BackendError } from '../channel.ts';
-import { INITIALIZED, initializeParams, readServerFacts, type ClientInfo } from '../handshake.ts';
+import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../handshake.ts';
+import { garbage } from '../failure.ts';
 import { isModern } from '../../era.ts';
 import { refusesSessions, verdictOf } from '../modern/discovery.ts';
 import { ModernRequests } from '../modern/modern-requests.ts';
@@ -128,7 +129,7 @@ export class StdioProcess implements PooledProcess {
         timeoutMs,
       });
     try {
-      const reply = await ask('initialize', initializeParams(owner, clientInfo));
+      const reply = await initialize(owner, clientInfo, (params) => ask('initialize', params));
       // some servers end, or never answer again, after a request before `initialize`: so it comes first
       if (refusesSessions(reply)) {
         const params = withMeta(undefined, ownMembers(clientInfo));
@@ -144,7 +145,7 @@ export class StdioProcess implements PooledProcess {
       this.#facts = readServerFacts(reply, true);
     } catch (error) {
       throw this.#peer.garbage > 0 && error instanceof BackendError && error.failure.kind === 'timeout'
-        ? new BackendError({ kind: 'garbage', detail: 'the process writes to stdout, but no MCP messages' })
+        ? new BackendError(garbage('the process writes to stdout, but no MCP messages'))
         : error;
     } finally {
       this.#peer.leave(lane);
@@ -209,8 +210,6 @@ export class StdioProcess implements PooledProcess {
     const touch = () => (this.lastUsedAt = this.#options.now());
     touch();
     return this.#peer.call(lane, request, {
-      part: (piece) => sink.part(piece),
-      end: () => sink.end(),
       message: (message, envelope) => sink.message(message, envelope),
       reply: (message) => {
         touch();

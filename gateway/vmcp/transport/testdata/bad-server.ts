@@ -26,7 +26,7 @@ const tools: Record<string, (id: number | undefined) => void> = {
   huge: () => process.stdout.write('x'.repeat(3 << 20)),
   'wrong-id'(id) {
     reply((id ?? 0) + 1_000, 'not yours');
-    write({ jsonrpc: '2.0', id: String(id), result: 'not yours' });
+    write({ jsonrpc: '2.0', id: `x${String(id)}`, result: 'not yours' });
     reply(id, 'right');
     reply(id, 'again');
   },

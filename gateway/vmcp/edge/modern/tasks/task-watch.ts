@@ -167,8 +167,6 @@ class BackendTasks {
       };
       const handle = channel.request(request, {
         reply: none,
-        part: () => true,
-        end: none,
         message: (message, envelope) => {
           if (envelope.method === 'notifications/tasks') this.#changed(message, envelope);
           if (envelope.method !== 'notifications/subscriptions/acknowledged') return;

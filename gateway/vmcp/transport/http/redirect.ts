@@ -1,0 +1,60 @@
+import type { Dispatcher } from 'undici';
+import type { BackendFailure } from '../channel.ts';
+import { garbage } from '../failure.ts';
+
+/** Most redirects of one request. */
+export const MAX_REDIRECTS = 3;
+/** Redirects that keep the method and the body. @see RFC 9110 sections 15.4.8 and 15.4.9 */
+const KEEPING: ReadonlySet<number> = new Set([307, 308]);
+/** Redirects of a GET, which stays a GET. */
+const OF_GET: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+type Location = string | readonly string[] | undefined;
+
+export const isRedirect = (status: number): boolean => OF_GET.has(status);
+
+/**
+ * Returns the path and query to which a request is sent again: the redirect keeps its method, its body and its origin.
+ * Another origin must not get the credential. Undefined for other redirects. @param from URL of the request
+ */
+export function redirectedPath(method: string, status: number, location: Location, from: URL): string | undefined {
+  if (!(method === 'GET' ? OF_GET : KEEPING).has(status)) return undefined;
+  const to = targetOf(location, from);
+  const isSame = to?.origin === from.origin && to.username === '' && to.password === '';
+  return isSame ? to.pathname + to.search : undefined;
+}
+
+/** Returns the failure of a redirect that is not followed. It names the target without its query, which may hold a secret. */
+export function failureOfRedirect(status: number, location: Location, from: URL): BackendFailure {
+  const to = targetOf(location, from);
+  const target = to
+    ? `to ${(to.origin === 'null' ? to.protocol : to.origin + to.pathname).slice(0, 200)}`
+    : 'to no valid URL';
+  const advice = to && to.origin !== from.origin ? ': set that URL if you trust it' : '';
+  const detail = `it redirects (HTTP ${String(status)}) ${target}; such redirects are not followed${advice}`;
+  return garbage(detail, detail);
+}
+
+function targetOf(location: Location, from: URL): URL | null {
+  const text = Array.isArray(location) ? location[0] : location;
+  return typeof text === 'string' ? URL.parse(text, from.href) : null;
+}
+
+/** Sends a request whose body can be sent again, and follows its redirects. Calls `onMoved` with the path of each. */
+export async function requestFollowing(
+  dispatcher: Dispatcher,
+  url: URL,
+  options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
+  onMoved?: (path: string) => void,
+): Promise<Dispatcher.ResponseData> {
+  let at = url;
+  for (let redirects = 0; ; redirects += 1) {
+    const reply = await dispatcher.request({ ...options, origin: at.origin, path: at.pathname + at.search });
+    const { statusCode, headers, body } = reply;
+    const path = redirectedPath(options.method, statusCode, headers['location'], at);
+    if (path === undefined || redirects === MAX_REDIRECTS) return reply;
+    await body.dump();
+    onMoved?.(path);
+    at = new URL(path, at);
+  }
+}
