@@ -85,6 +85,8 @@ it.skipIf(!hasRedis || !hasHaproxy)(
     expect(error).toMatchObject({ code: -32603, data: { reason: 'call_lost' } });
     await eventually('the stream ends', () => resumed.isOver());
     expect(resumed.messages.slice(0, -1).map((message) => message.params?.['progress'])).toContain(3);
+    const again = { ...headers, 'last-event-id': resumed.lastId() };
+    expect((await readStream(scope, second?.url ?? '', { headers: again })).status).toBe(204);
   },
 );
 

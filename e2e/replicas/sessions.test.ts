@@ -149,6 +149,7 @@ describe.skipIf(!hasRedis)('three gateways with one store', () => {
     expect((await post(urls[2], headers, { method: 'notifications/cancelled', params })).status).toBe(202);
     await eventually('the backend stops', () => backend.cancelled.includes('cancel me'));
     await eventually('the stream ends', () => running.isOver());
+    for (const url of urls) expect((await resume(testScope(), url, headers, running.lastId())).status).toBe(204);
   });
 
   it('filter log messages by a level that was set at another one', async () => {

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { heldBytes } from '../../bytes/testdata/held-bytes.ts';
 import { Account, createBudgets } from '../budgets/account.ts';
 import { readEventId } from './event-stream.ts';
+import { KEPT_BYTES } from './kept-events.ts';
 import { SessionStreams } from './session-streams.ts';
 
 const account = (): Account => new Account('alice', createBudgets(), () => undefined);
@@ -70,6 +73,43 @@ describe('EventStream', () => {
     let length = 0;
     for await (const chunk of await client) length += (chunk as Buffer).length;
     expect(length).toBeGreaterThan(30_000_000);
+  });
+});
+
+describe('a stream of a call whose client resumes it', () => {
+  /** Returns a writable end of a connection, and what was written to it. */
+  function endOf() {
+    const pieces: string[] = [];
+    const end = new PassThrough().on('data', (piece: Buffer) => pieces.push(piece.toString()));
+    return { end, text: () => pieces.join('') };
+  }
+
+  const LOST =
+    /^event: message\nid: p1\.2\ndata: \{"jsonrpc":"2\.0","id":"q","error":\{"code":-32603,.*"reason":"reply_lost"\}\}\}\n\n$/u;
+
+  it('sends an error in place of a reply that is longer than a stream keeps', async () => {
+    const stream = new SessionStreams(account()).open('"q"');
+    stream.attach(endOf().end);
+    stream.send(message(1));
+    stream.reply(message(KEPT_BYTES));
+    const { end, text } = endOf();
+    expect(stream.isOverAfter(1)).toBe(false);
+    expect(stream.attach(end, 1)).toBe(true);
+    await once(end, 'end');
+    expect(text()).toMatch(LOST);
+    expect([2, 3].map((after) => stream.isOverAfter(after))).toEqual([true, false]);
+  });
+
+  it('goes on when events that the client has missed are not kept, because the reply is still to come', async () => {
+    const stream = new SessionStreams(account()).open('1');
+    stream.attach(endOf().end);
+    for (let count = 0; count < 5; count += 1) stream.send(message(400_000));
+    const { end, text } = endOf();
+    expect(stream.attach(end, 1)).toBe(true);
+    stream.reply(Buffer.from('{"id":1}'));
+    await once(end, 'end');
+    expect(text().match(/id: p1\.\d+/gu)).toEqual(['id: p1.4', 'id: p1.5', 'id: p1.6']);
+    expect(stream.attach(endOf().end, 7)).toBe(false);
   });
 });
 

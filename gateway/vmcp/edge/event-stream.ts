@@ -6,19 +6,14 @@ import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { WatchingCall } from '../answers/answer.ts';
 import type { LoggedEvent, StreamLog } from '../stream-log.ts';
 import { RESUME_WITHIN_MS, UNCOUNTED_OUTPUT_BYTES } from '../budgets/limits.ts';
+import { CODE } from '../error-codes.ts';
+import { errorMessage } from '../message.ts';
+import { KeptEvents } from './kept-events.ts';
 
-/** Most events, and most of their bytes, that one stream keeps for a client that reconnects. */
-export const KEPT_BYTES = 1024 * 1024;
-const KEPT_EVENTS = 1_000;
 /** A connection with more unread bytes than the longest reply is closed; the client may resume with `Last-Event-ID`. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 /** Memory of one unread write beside its bytes. */
 const WRITE_BYTES = 512;
-
-interface KeptEvent {
-  readonly sequence: number;
-  readonly bytes: Buffer;
-}
 
 const SSE_HEADERS = {
   'content-type': 'text/event-stream',
@@ -51,12 +46,15 @@ export class EventStream {
   readonly id: string;
   /** Identity of the request that opened the connection; undefined: anonymous. */
   openedBy: Identity | undefined;
+  /** Number of the last event. */
   #sequence = 0;
-  #kept: KeptEvent[] = [];
-  #keptBytes = 0;
+  readonly #kept: KeptEvents;
   #connection: StreamConnection | undefined;
   #listenedTo = false;
   #ended = false;
+  /** True when the client accepts events without data. */
+  #isPrimed = false;
+  #isAbandoned = false;
   readonly #account: Account;
   readonly #onEnd: (() => void) | undefined;
   readonly #resumes: boolean;
@@ -64,8 +62,6 @@ export class EventStream {
   readonly #log: StreamLog | undefined;
   readonly #request: string;
   readonly #elsewhere: EventStreamOptions['elsewhere'];
-  /** Budget share of `#kept`; undefined while nothing large is kept. */
-  #keptHeld: HeldBytes | undefined;
   /** Budget share of the bytes that the connection has not sent yet. */
   #unread: HeldBytes | undefined;
   /** Number of writes since the connection had nothing to send. */
@@ -77,6 +73,7 @@ export class EventStream {
   constructor(id: string, account: Account, options: EventStreamOptions = {}) {
     this.id = id;
     this.#account = account;
+    this.#kept = new KeptEvents(account);
     this.#resumes = options.resumes ?? true;
     this.#isCopy = options.isCopy ?? false;
     this.#onEnd = options.onEnd;
@@ -87,7 +84,7 @@ export class EventStream {
 
   /** Bytes kept for a client that reconnects. */
   get keptBytes(): number {
-    return this.#keptBytes;
+    return this.#kept.bytes;
   }
 
   get ended(): boolean {
@@ -98,6 +95,16 @@ export class EventStream {
     return this.#connection?.destroyed === false;
   }
 
+  /** True when the client stayed disconnected for longer than it may take to resume. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** Returns true when nothing comes after event `after`, which is one of this stream. */
+  isOverAfter(after: number): boolean {
+    return this.#ended && after <= this.#sequence && this.#kept.after(after).length === 0;
+  }
+
   /** True while the client is connected to another replica, which checks its token. */
   get isPiped(): boolean {
     return this.#connection !== undefined && this.#connection.writeHead === undefined;
@@ -105,11 +112,11 @@ export class EventStream {
 
   /**
    * Writes to this connection from now on, starting with the kept events after event `after`. Returns false when these
-   * are not kept any more.
+   * are not kept any more. The stream of a call continues all the same, because its reply is still to come.
    */
   attach(res: StreamConnection, after?: number, identity?: Identity): boolean {
-    const first = this.#kept[0]?.sequence ?? this.#sequence + 1;
-    if (after !== undefined && (after > this.#sequence || after < first - 1)) return false;
+    const first = this.#kept.first ?? this.#sequence + 1;
+    if (after !== undefined && (after > this.#sequence || (after < first - 1 && this.#request === ''))) return false;
     this.#connection?.end();
     this.#connection = res;
     this.openedBy = identity;
@@ -118,7 +125,7 @@ export class EventStream {
     clearTimeout(this.#abandonTimer);
     res.writeHead?.(200, SSE_HEADERS);
     res.flushHeaders?.();
-    if (after !== undefined) for (const { sequence, bytes } of this.#kept) if (sequence > after) res.write(bytes);
+    if (after !== undefined) this.#repeat(res, after);
     if (this.#ended) res.end();
     else {
       res.on('close', () => {
@@ -148,19 +155,29 @@ export class EventStream {
     }
     if (this.#ended || this.connected) return;
     this.#abandonTimer = setTimeout(() => {
+      this.#isAbandoned = true;
       call.clientLeft();
     }, RESUME_WITHIN_MS).unref();
   }
 
+  /**
+   * Writes the kept events after event `after`. Without any, repeats its id: SDK clients resume only after the last id of the
+   * current connection.
+   */
+  #repeat(res: StreamConnection, after: number): void {
+    const missed = this.#kept.after(after);
+    for (const bytes of missed) res.write(bytes);
+    if (missed.length === 0 && this.#isPrimed && !this.#ended) res.write(this.#eventOf(after, NO_DATA));
+  }
+
   /** Drops the events kept for a reconnect. */
   forget(): void {
-    this.#kept = [];
-    this.#keptBytes = 0;
-    this.#keptHeld?.resize(0);
+    this.#kept.forget();
   }
 
   /** Sends an event without data. Its id lets the client reconnect before the first message. */
   prime(): void {
+    this.#isPrimed = true;
     this.#emit(NO_DATA);
   }
 
@@ -174,6 +191,12 @@ export class EventStream {
     this.#emit(oneLine(message));
   }
 
+  /** Sends the reply of the call, and ends the stream. */
+  reply(message: Buffer): void {
+    if (!this.#emit(oneLine(message))) this.#keepError();
+    this.end();
+  }
+
   /**
    * Continues a stream of another replica, to which the client has connected. `last` is the number of its last event, and
    * `events` are those that are still kept.
@@ -184,7 +207,7 @@ export class EventStream {
     this.#sequence = last;
     for (const { sequence, bytes } of events) {
       this.#sequence = sequence;
-      if (bytes) this.#keep({ sequence, bytes });
+      if (bytes) this.#kept.add({ sequence, bytes });
     }
   }
 
@@ -219,29 +242,47 @@ export class EventStream {
     this.#onEnd?.();
   }
 
-  #eventHead(): string {
-    if (!this.#resumes) return 'event: message\ndata: ';
-    this.#sequence += 1;
-    return `event: message\nid: ${this.id}.${String(this.#sequence)}\ndata: `;
+  #headOf(sequence: number): string {
+    return `event: message\nid: ${this.id}.${String(sequence)}\ndata: `;
   }
 
-  /** Writes and keeps an event. Nothing is kept until the client has connected once. */
-  #emit(data: Buffer): void {
-    if (!this.#listenedTo) return;
-    const bytes = Buffer.concat([Buffer.from(this.#eventHead()), data, EVENT_END]);
-    if (this.#resumes) {
-      this.#keep({ sequence: this.#sequence, bytes });
-      this.#logged(this.#sequence, bytes, this.connected ? undefined : data);
+  #eventOf(sequence: number, data: Buffer): Buffer {
+    return Buffer.concat([Buffer.from(this.#headOf(sequence)), data, EVENT_END]);
+  }
+
+  /**
+   * Writes and keeps an event. Nothing is kept until the client has connected once. Returns false for one that is too long to be
+   * kept.
+   */
+  #emit(data: Buffer): boolean {
+    if (!this.#listenedTo) return true;
+    if (!this.#resumes) {
+      this.#write(Buffer.concat([UNKEPT_HEAD, data, EVENT_END]));
+      return true;
     }
+    const sequence = (this.#sequence += 1);
+    const bytes = this.#eventOf(sequence, data);
+    const isKept = this.#kept.add({ sequence, bytes });
+    this.#logged(sequence, bytes, this.connected ? undefined : data);
     this.#write(bytes);
+    return isKept;
+  }
+
+  /** Keeps an error in place of the reply, which is the last event, for a client that has not received the whole reply. */
+  #keepError(): void {
+    if (!this.#resumes || !this.#listenedTo) return;
+    const error = errorMessage(Buffer.from(this.#request), CODE.internal, REPLY_LOST, { reason: 'reply_lost' });
+    const bytes = this.#eventOf(this.#sequence, error);
+    this.#kept.add({ sequence: this.#sequence, bytes });
+    this.#logged(this.#sequence, bytes);
   }
 
   /** Lets other replicas know of an event; without `bytes` of the end of the stream. */
   #logged(sequence: number, bytes: Buffer | undefined, unsent?: Buffer): void {
     if (!this.#log || !this.#resumes || !this.#listenedTo) return;
-    const [first] = this.#kept;
-    if (bytes && !first) return; // too long to be kept
-    this.#log.append(this.id, first?.sequence ?? sequence, { sequence, bytes, request: this.#request }, unsent);
+    const { first } = this.#kept;
+    if (bytes && first === undefined) return; // too long to be kept
+    this.#log.append(this.id, first ?? sequence, { sequence, bytes, request: this.#request }, unsent);
   }
 
   /** Returns false when the bytes are still buffered. */
@@ -284,18 +325,6 @@ export class EventStream {
     }
     return true;
   }
-
-  #keep(event: KeptEvent): void {
-    this.#kept.push(event);
-    this.#keptBytes += event.bytes.length;
-    while (this.#kept.length > KEPT_EVENTS || (this.#keptBytes > KEPT_BYTES && this.#kept.length > 0)) {
-      this.#keptBytes -= this.#kept.shift()?.bytes.length ?? 0;
-    }
-    if (this.#keptBytes <= UNCOUNTED_OUTPUT_BYTES && !this.#keptHeld) return;
-    if ((this.#keptHeld ??= this.#account.kept()).resize(this.#keptBytes)) return;
-    this.#account.refused('kept_bytes');
-    this.forget();
-  }
 }
 
 /** Calls back once when the buffered bytes are sent or the connection is closed. */
@@ -309,6 +338,9 @@ function onceDrained(res: Writable, callback: () => void): void {
 
 const EVENT_END = Buffer.from('\n\n');
 const NO_DATA = Buffer.alloc(0);
+/** Begin of an event of a stream that is never resumed. */
+const UNKEPT_HEAD = Buffer.from('event: message\ndata: ');
+const REPLY_LOST = 'the connection was lost before the whole reply arrived: send the request again';
 
 function oneLine(message: Buffer): Buffer {
   if (!message.includes(0x0a) && !message.includes(0x0d)) return message;

@@ -1,8 +1,15 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { Envelope } from '../../http/json-scan.ts';
+import { Account, createBudgets } from '../budgets/account.ts';
+import { RESUME_WITHIN_MS } from '../budgets/limits.ts';
+import type { Session } from '../session.ts';
 import { PostAnswer } from './post-answer.ts';
+import { SessionStreams } from './session-streams.ts';
 
 const TEXT = 'é✓\u{1F600}';
 
@@ -40,4 +47,33 @@ it('refuses with the id of the request', async () => {
   expect(JSON.parse(body.toString())).toMatchObject({ id: 7, error: { message: 'the store is down' } });
   const busy = await received((answer) => answer.busy('too many calls', 'calls'));
   expect(JSON.parse(busy.body.toString())).toMatchObject({ id: 7, error: { data: { budget: 'calls' } } });
+});
+
+it('gives a client that resumes its stream too late an error for the call, which was cancelled', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const streams = new SessionStreams(new Account('alice', createBudgets(), () => undefined));
+  const lost = Object.assign(new PassThrough(), {
+    socket: new PassThrough(),
+    writeHead: () => undefined,
+    flushHeaders: () => undefined,
+  });
+  const session = { streams, revision: '2025-06-18' } as Partial<Session> as Session;
+  const answer = new PostAnswer(lost as object as ServerResponse, Buffer.from('7'), session, () => undefined);
+  answer.message(Buffer.from('{}'), {} as Envelope);
+  answer.watchClient({
+    clientLeft: () => {
+      answer.unwatchClient();
+      answer.drop();
+    },
+  });
+  lost.destroy();
+  await once(lost, 'close');
+  vi.advanceTimersByTime(RESUME_WITHIN_MS);
+  const resumed = new PassThrough();
+  expect(streams.find('p1')?.attach(resumed, 1)).toBe(true);
+  const rest = await text(resumed);
+  expect(rest).toMatch(
+    /^event: message\nid: p1\.2\ndata: \{"jsonrpc":"2\.0","id":7,"error":\{"code":-32603,.*again"\}\}\n\n$/u,
+  );
 });

@@ -25,6 +25,8 @@ const JSON_TYPE = 'application/json';
 /** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */
 const PRIMED_SINCE = '2025-11-25';
 
+const ABANDONED = 'the client did not resume the stream in time, so the call was cancelled: send the request again';
+
 /** Answer to a POST: JSON, or an event stream as soon as a message precedes the reply. */
 export class PostAnswer implements Answer, AwaitedReply {
   readonly id: Buffer;
@@ -73,8 +75,7 @@ export class PostAnswer implements Answer, AwaitedReply {
 
   reply(message: Buffer): void {
     if (this.#stream) {
-      this.#stream.send(message);
-      this.#stream.end();
+      this.#stream.reply(message);
       return;
     }
     const res = this.#res;
@@ -190,7 +191,8 @@ export class PostAnswer implements Answer, AwaitedReply {
   }
 
   drop(): void {
-    if (this.#stream) this.#stream.end();
+    if (this.#stream?.isAbandoned === true) this.error(CODE.internal, ABANDONED);
+    else if (this.#stream) this.#stream.end();
     else {
       if (!this.#res.headersSent) this.#res.writeHead(202, { 'content-length': 0 });
       this.#res.end();

@@ -1,6 +1,7 @@
 import type { Account } from '../budgets/account.ts';
 import { MAIN_STREAM, type StreamLog } from '../stream-log.ts';
-import { EventStream, KEPT_BYTES } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
+import { KEPT_BYTES } from './kept-events.ts';
 
 /** Parts of the streams of a session that replicas share. */
 export interface SharedStreams {

@@ -57,7 +57,8 @@ async function openStream(server: VirtualServer, session: Session, req: Request,
     }
   }
   const stream = event && session.streams.find(event.stream);
-  if (event && stream?.attach(res, event.sequence, identity)) {
+  if (event?.sequence !== undefined && stream?.isOverAfter(event.sequence)) endResumption(res);
+  else if (event && stream?.attach(res, event.sequence, identity)) {
     auditOf(res)?.opened(session);
     if (stream === main) server.listen(session);
   } else if (stream === main) {
@@ -65,24 +66,31 @@ async function openStream(server: VirtualServer, session: Session, req: Request,
     main.attach(res, undefined, identity);
     auditOf(res)?.opened(session);
     server.listen(session);
-  } else if (
-    event?.sequence !== undefined &&
-    (await followElsewhere(server, session, event.stream, event.sequence, res))
-  ) {
-    auditOf(res)?.opened(session);
-  } else
-    refuse(res, 400, CODE.invalidRequest, 'the event of Last-Event-ID is no longer stored: send the request again');
+  } else await followElsewhere(server, session, event, res);
 }
 
-/** Continues a stream of another replica. Returns false when there is none. */
-const followElsewhere = async (
+/**
+ * Answers a client that resumes a stream after its last event: 204 ends the resumption, while clients resume a stream that ends
+ * without an event again and again. @see HTML, Server-sent events, Processing model
+ */
+function endResumption(res: Response): void {
+  res.writeHead(204).end();
+}
+
+/** Continues a stream of another replica, or refuses when there is none. */
+async function followElsewhere(
   server: VirtualServer,
   session: Session,
-  stream: string,
-  after: number,
+  event: { readonly stream: string; readonly sequence: number | undefined } | undefined,
   res: Response,
-): Promise<boolean> =>
-  server.replica !== undefined && server.replica.streams.follow(session, stream, after, res, identityOf(res));
+): Promise<void> {
+  const { stream = '', sequence } = event ?? {};
+  const pipes = server.replica?.streams;
+  const found = sequence !== undefined && (await pipes?.follow(session, stream, sequence, res, identityOf(res)));
+  if (found === 'followed') auditOf(res)?.opened(session);
+  else if (found === 'over') endResumption(res);
+  else refuse(res, 400, CODE.invalidRequest, 'the event of Last-Event-ID is no longer stored: send the request again');
+}
 
 /** Rejects a request of the revision that has only POST. */
 function refuseModern(req: Request, res: Response): boolean {

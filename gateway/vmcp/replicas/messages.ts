@@ -40,8 +40,8 @@ export interface Messages {
   readonly piped: { readonly pipe: string; readonly piece: number };
   /** Asks for `unpiped` when the receiver does not send bytes of this stream any more. */
   readonly following: { readonly pipe: string };
-  /** The receiver no longer gets or sends bytes of this stream; `unknown`: it never did. */
-  readonly unpiped: { readonly pipe: string; readonly unknown?: boolean };
+  /** The receiver no longer gets or sends bytes of this stream; `unknown`: it never did; `isOver`: there are none. */
+  readonly unpiped: { readonly pipe: string; readonly unknown?: boolean; readonly isOver?: boolean };
   /** Body: JSON texts of the client's answers to a call that waits at the receiver, by the keys of their requests. */
   readonly resume: { readonly handle: string; readonly ticket: string; readonly id: string };
   /** The client may not continue a call that waits at the receiver. */

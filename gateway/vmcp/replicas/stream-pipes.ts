@@ -26,8 +26,11 @@ interface Incoming {
   /** Number of the next piece. */
   next: number;
   readonly begin: () => Copy;
-  readonly settled: PromiseWithResolvers<boolean>;
+  readonly settled: PromiseWithResolvers<Followed>;
 }
+
+/** Result of following a stream. `over`: nothing comes after the last event that the client has. `unknown`: nobody has its events. */
+type Followed = 'followed' | 'over' | 'unknown';
 
 export interface StreamPipesOptions {
   readonly sessions: Sessions;
@@ -61,7 +64,7 @@ export class StreamPipes {
         return;
       }
       incoming.copy ??= incoming.begin();
-      incoming.settled.resolve(true);
+      incoming.settled.resolve('followed');
       if (piece === 0) return;
       if (piece !== incoming.next) {
         this.#incoming.delete(pipe);
@@ -72,63 +75,66 @@ export class StreamPipes {
       incoming.next += 1;
       incoming.copy.pass(Buffer.from(body));
     });
-    mailbox.on('unpiped', ({ pipe }) => {
+    mailbox.on('unpiped', ({ pipe, isOver }) => {
       this.#outgoing.get(pipe)?.destroy();
       const incoming = this.#incoming.get(pipe);
       this.#incoming.delete(pipe);
-      incoming?.settled.resolve(false);
+      incoming?.settled.resolve(isOver === true ? 'over' : 'unknown');
       incoming?.copy?.end();
     });
   }
 
   /**
-   * Continues a stream of another replica after event `after` on `res`. Returns false when its events are not kept any
-   * more. Rejects with `KeyValueStoreUnavailable`.
+   * Continues a stream of another replica after event `after` on `res`, where some of its events are kept. Rejects with
+   * `KeyValueStoreUnavailable`.
    */
-  async follow(session: Session, stream: string, after: number, res: Writable, identity?: Identity): Promise<boolean> {
+  async follow(session: Session, stream: string, after: number, res: Writable, identity?: Identity): Promise<Followed> {
     const owner = OWNER.exec(stream)?.[1];
     const { mailbox, events } = this.#options;
-    if (owner === undefined || owner === mailbox.replica || !session.shared) return false;
+    if (owner === undefined || owner === mailbox.replica || !session.shared) return 'unknown';
     const begin = (): Copy => {
       const copy = session.streams.openCopy(stream);
       copy.attach(res, undefined, identity);
       return copy;
     };
-    if (await this.#pipe(owner, { session: session.id, stream, after }, begin, res, stream)) return true;
+    const piped = await this.#pipe(owner, { session: session.id, stream, after }, begin, res, stream);
+    if (piped !== 'unknown') return piped;
     const kept = await events.read(session.id, stream);
-    const first = kept[0]?.sequence;
-    if (first === undefined || after < first - 1) return false;
-    finish(begin(), stream, kept, after);
-    return true;
+    if (kept.length === 0) return 'unknown';
+    const rest = restOf(stream, kept, after);
+    if (rest.length === 0) return 'over';
+    finish(begin(), rest);
+    return 'followed';
   }
 
-  /** Returns false when the owner does not have the stream, or does not answer. */
+  /** Returns `unknown` also when the owner does not answer. */
   async #pipe(
     owner: string,
     place: { readonly session: string; readonly stream: string; readonly after: number },
     begin: () => Copy,
     res: Writable,
     stream: string,
-  ): Promise<boolean> {
+  ): Promise<Followed> {
     const { mailbox } = this.#options;
-    if (!(await mailbox.isRunning(owner))) return false;
+    if (!(await mailbox.isRunning(owner))) return 'unknown';
     const pipe = `${mailbox.replica}${String((this.#last += 1))}`;
     const incoming: Incoming = {
       from: owner,
       copy: undefined,
       next: 1,
       begin,
-      settled: Promise.withResolvers<boolean>(),
+      settled: Promise.withResolvers<Followed>(),
     };
     this.#incoming.set(pipe, incoming);
     const isSent = await mailbox.send(owner, 'follow', { ...place, pipe }).then(
       () => true,
       () => false,
     );
-    const isOpen = isSent && (await Promise.race([incoming.settled.promise, sleep(ANSWER_MS, false, { ref: false })]));
-    if (!isOpen) {
+    const silence = sleep(ANSWER_MS, 'unknown' as const, { ref: false });
+    const followed = isSent ? await Promise.race([incoming.settled.promise, silence]) : 'unknown';
+    if (followed !== 'followed') {
       this.#incoming.delete(pipe);
-      return false;
+      return followed;
     }
     const timer = setInterval(() => {
       this.#check(pipe, incoming, place.session, stream).catch(() => undefined);
@@ -140,7 +146,7 @@ export class StreamPipes {
     };
     if (res.destroyed) closed();
     else res.once('close', closed);
-    return true;
+    return followed;
   }
 
   /** Ends a stream whose replica has stopped. */
@@ -152,7 +158,7 @@ export class StreamPipes {
     }
     const kept = await events.read(session, stream);
     if (!this.#incoming.delete(pipe) || !copy) return;
-    finish(copy, stream, kept, Infinity);
+    finish(copy, errorAfter(stream, kept));
   }
 
   /** Writes a stream of this process for a client of replica `to`. */
@@ -164,8 +170,8 @@ export class StreamPipes {
     const outgoing = new Outgoing(mailbox, to, pipe);
     outgoing.cork();
     const stream = sessions.known(session)?.streams.find(id);
-    if (stream?.attach(outgoing, after) !== true) {
-      mailbox.post(to, 'unpiped', { pipe, unknown: true });
+    if (stream?.isOverAfter(after) === true || stream?.attach(outgoing, after) !== true) {
+      mailbox.post(to, 'unpiped', { pipe, unknown: true, isOver: stream?.isOverAfter(after) === true });
       return;
     }
     this.#outgoing.set(pipe, outgoing);
@@ -175,14 +181,23 @@ export class StreamPipes {
   }
 }
 
-/** Writes the events after `after`, and an error for a call whose end is not among them. */
-function finish(copy: Copy, stream: string, kept: readonly LoggedEvent[], after: number): void {
-  for (const { sequence, bytes } of kept) if (bytes && sequence > after) copy.pass(bytes);
+/** Returns the events after `after`, and an error for a call whose end is not among the kept events. */
+function restOf(stream: string, kept: readonly LoggedEvent[], after: number): readonly Buffer[] {
+  const missed = kept.flatMap(({ sequence, bytes }) => (bytes && sequence > after ? [bytes] : []));
+  const hasError = (kept.at(-1)?.sequence ?? 0) < after; // the client got it when it resumed before
+  return hasError ? missed : [...missed, ...errorAfter(stream, kept)];
+}
+
+/** Returns the event with the error for a call whose replica has stopped before the call ended. */
+function errorAfter(stream: string, kept: readonly LoggedEvent[]): readonly Buffer[] {
   const last = kept.at(-1);
-  if (last?.bytes) {
-    const error = lostCall(last.request).toString();
-    copy.pass(Buffer.from(`event: message\nid: ${stream}.${String(last.sequence + 1)}\ndata: ${error}\n\n`));
-  }
+  if (!last?.bytes) return [];
+  const error = lostCall(last.request).toString();
+  return [Buffer.from(`event: message\nid: ${stream}.${String(last.sequence + 1)}\ndata: ${error}\n\n`)];
+}
+
+function finish(copy: Copy, rest: readonly Buffer[]): void {
+  for (const bytes of rest) copy.pass(bytes);
   copy.end();
 }
 
