@@ -110,7 +110,7 @@ export const AuditEvent = Closed({
   component: Type.String({ description: '`component` of the settings, else the name of the virtual server.' }),
   outcome: Type.Enum([...OUTCOMES], {
     description:
-      '`success`; `denied`: 401 or 403; `failure`: another 4xx, or no reply because the client has cancelled the request or left; `error`: 5xx; `application_error`: a result with `isError`, or a JSON-RPC error.',
+      '`success`; `denied`: 401, 403, or a call that a policy denied; `failure`: another 4xx, a call over a limit, or no reply because the client has cancelled the request or left; `error`: 5xx, or a call that the gateway could not serve or judge; `application_error`: a result with `isError`, or another JSON-RPC error.',
   }),
   source: Source,
   subjects: Subjects,

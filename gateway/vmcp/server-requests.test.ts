@@ -35,14 +35,11 @@ it('takes the text of an id for the id, as some clients write it', () => {
   expect(sent).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
 });
 
-it.each(['', 'one', 'vmcp-1', -1, 0, 2, '1'.repeat(40)])(
-  'finds no request with the id %j',
-  (id) => {
-    const { forward, answer } = fixture();
-    forward(7);
-    expect(answer(id)).toBe(false);
-  },
-);
+it.each(['', 'one', 'vmcp-1', -1, 0, 2, '1'.repeat(40)])('finds no request with the id %j', (id) => {
+  const { forward, answer } = fixture();
+  forward(7);
+  expect(answer(id)).toBe(false);
+});
 
 it('has integers as ids that name their replica, for two million requests of a session', () => {
   for (let count = 0; count < 100; count += 1) {

@@ -5,7 +5,7 @@ import {
   randomPolicies,
 } from '../../../gateway/policy/authorization/testdata/random-policies.ts';
 import { greetingUri, itemTemplate, pictureUri } from '../../harness/backends/fixture.ts';
-import { MCP_HEADERS, raw, rpc, type RawSession } from '../../harness/clients/raw.ts';
+import { MCP_HEADERS, raw, rpc, rpcReply, type RawSession } from '../../harness/clients/raw.ts';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope } from '../../harness/scope.ts';
 import { startWorld, type AuthorizedWorld } from './world.ts';
@@ -82,13 +82,10 @@ describe('side doors', { timeout: 30_000 }, () => {
     const [reader, admin] = [await world.open(READER), await world.open(ADMIN)];
     for (const params of [prompt, template]) {
       expect((await reader.request('completion/complete', params)).result).toMatchObject({ completion: {} });
-      expect(await admin.request('completion/complete', params)).toMatchObject({
-        status: 403,
-        error: { code: -32003 },
-      });
+      expect(await admin.request('completion/complete', params)).toMatchObject({ error: { code: -32003 } });
     }
     for (const method of ['resources/subscribe', 'resources/unsubscribe', 'resources/read']) {
-      expect(await admin.request(method, { uri: greetingUri('alpha') }), method).toMatchObject({ status: 403 });
+      expect((await admin.request(method, { uri: greetingUri('alpha') })).error?.code, method).toBe(-32003);
     }
   });
 
@@ -109,10 +106,11 @@ describe('side doors', { timeout: 30_000 }, () => {
     const other = await startWorld(scope, 'permit(principal, action, resource) when { context has arg_who };');
     const user = await other.open(GUEST);
     const params = { ...prompt, who: 'Ada', arguments: { who: 'Ada' }, context: { arguments: { who: 'Ada' } } };
-    expect(await user.request('completion/complete', params)).toMatchObject({ status: 403 });
-    expect(await user.request('resources/read', { uri: greetingUri('alpha'), arguments: { who: 'x' } })).toMatchObject({
-      status: 403,
-    });
+    const denied = { error: { code: -32003 } };
+    expect(await user.request('completion/complete', params)).toMatchObject(denied);
+    expect(await user.request('resources/read', { uri: greetingUri('alpha'), arguments: { who: 'x' } })).toMatchObject(
+      denied,
+    );
     expect(
       (await user.request('prompts/get', { name: 'alpha_greet', arguments: { who: 'Ada' } })).result,
     ).toBeDefined();
@@ -130,7 +128,7 @@ describe('a denied call', { timeout: 60_000 }, () => {
     const guest = await world.open(GUEST);
     const before = world.received('tools/call');
     const denied = await bytesOf(guest, 'alpha_add');
-    expect(denied.status).toBe(403);
+    expect(denied.status).toBe(200);
     expect(JSON.parse(denied.body)).toEqual({ jsonrpc: '2.0', id: 7, error: DENIED });
     for (const name of ['alpha_big', 'alpha_none', 'beta_add', 'x', 'y'.repeat(300)]) {
       expect(await bytesOf(guest, name), name).toEqual(denied);
@@ -175,7 +173,7 @@ describe('a decision by arguments', { timeout: 30_000 }, () => {
     expect((await user.call('alpha_add', { a: 10, b: 1 })).error).toEqual(DENIED);
     const twice =
       '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"alpha_add","arguments":{"a":1,"a":99,"b":1}}}';
-    expect((await user.post(twice)).status).toBe(403);
+    expect(rpcReply(await user.post(twice)).error).toEqual(DENIED);
     expect(await user.tools()).toEqual(TOOLS);
   });
 
@@ -197,7 +195,7 @@ describe('a decision by arguments', { timeout: 30_000 }, () => {
       const user = await other.open(GUEST);
       const call = (name: string) =>
         `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"alpha_add","${name}":{"a":99,"b":1}}}`;
-      expect((await user.post(call('arguments'))).status).toBe(403);
+      expect(rpcReply(await user.post(call('arguments'))).error).toEqual(DENIED);
       const { status, body } = await user.post(call(key));
       expect({ status, body }).toMatchObject({
         status: 400,
@@ -239,7 +237,7 @@ describe('lists and calls', { timeout: 60_000 }, () => {
       const user = await other.open(randomClaims(random, words));
       const listed = await user.tools();
       const called = await Promise.all(
-        TOOLS.map(async (name) => ((await user.call(name)).status === 403 ? [] : [name])),
+        TOOLS.map(async (name) => ((await user.call(name)).error?.code === DENIED.code ? [] : [name])),
       );
       expect(called.flat(), policies.join(' ')).toEqual(listed);
     }

@@ -9,6 +9,7 @@ import { startIdentityProvider } from '../../harness/identity-provider.ts';
 import { testScope, type Scope } from '../../harness/scope.ts';
 import { startGateway, temporaryFolder, writeFiles } from '../../harness/vmcp.ts';
 import { bearer, openBearerSession } from '../bearer-session.ts';
+import { eventually } from '../../harness/poll.ts';
 import { eventsIn } from '../audit/lines.ts';
 import { groupGatewayConfig, ownGatewayConfig } from './own-gateway.ts';
 
@@ -141,12 +142,17 @@ describe('the own gateway of an MCPServer', () => {
     expect(answered.body).toContain('files');
     expect((await alice.call('whoami')).status).toBe(200);
     const limited = await alice.call('whoami');
-    expect(limited.status).toBe(429);
+    expect([limited.status, limited.body]).toEqual([200, expect.stringContaining('rate_limited')]);
     expect((await (await session('bob')).call('whoami')).status).toBe(200);
 
     expect((await alice.call('echo', { text: 'hello' })).body).toContain('hello');
     expect(reasonOf(await alice.call('echo', { text: 'deny' }))).toBeDefined();
 
+    const refused = () => eventsIn(gateway.stdout()).find(({ outcome }) => outcome === 'failure');
+    await eventually('the refused call is recorded', () => refused() !== undefined);
+    expect(refused()?.metadata).toMatchObject({
+      extra: { status: 200, jsonrpc_error_code: 429, reason: 'rate_limited' },
+    });
     const events = eventsIn(gateway.stdout());
     expect(events.map(({ outcome }) => outcome)).toContain('success');
     expect(events.some(({ subjects }) => JSON.stringify(subjects).includes('alice'))).toBe(true);

@@ -27,11 +27,11 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
    * the response has started.
    */
   challenge(description: string, scopes?: readonly string[]): boolean;
-  /** Answers the status and a JSON-RPC error; the error alone when the response has started. */
+  /** Answers a JSON-RPC error, with the status where the revision has no sessions and the response has not started. */
   refuse(refusal: CallRefusal): void;
-  /** Answers 503. Returns false when the response has started. */
+  /** Refuses with 503. Returns false when the response has started. */
   unavailable(description: string): boolean;
-  /** Answers 503 because a budget is exceeded. Returns false when the response has started. */
+  /** Refuses with 503 because a budget is exceeded. Returns false when the response has started. */
   busy(description: string, budget: Budget): boolean;
   /** Notifies `call` when the client has left and cannot receive the reply, until `unwatchClient`. */
   watchClient(call: WatchingCall): void;
@@ -48,6 +48,7 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
 
 /** A rejected call in terms of HTTP and JSON-RPC. */
 export interface CallRefusal {
+  /** Status where the revision has no sessions. In a session it is 200. */
   readonly status: 403 | 429 | 503;
   readonly code: number;
   readonly message: string;

@@ -7,7 +7,6 @@ import { CODE } from '../error-codes.ts';
 import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
 
 const OK = 200;
-const UNAVAILABLE = 503;
 /** Ends without a reply. */
 const CANCELLED: Reply = { outcome: 'failure', status: CLIENT_LEFT_STATUS, reason: 'cancelled' };
 const CLIENT_LEFT: Reply = { outcome: 'failure', status: CLIENT_LEFT_STATUS, reason: 'client_left' };
@@ -89,7 +88,7 @@ export class AuditedAnswer implements Answer, WatchingCall {
     const { reason } = data as { readonly reason?: unknown };
     this.#write({
       outcome: outcomeOfStatus(status),
-      status,
+      status: OK, // or that of the response
       errorCode: code,
       reason: typeof reason === 'string' ? reason : undefined,
     });
@@ -97,13 +96,13 @@ export class AuditedAnswer implements Answer, WatchingCall {
 
   unavailable(description: string): boolean {
     const isSent = this.#answer.unavailable(description);
-    if (isSent) this.#write({ outcome: 'error', status: UNAVAILABLE, reason: 'store_unavailable' });
+    if (isSent) this.#write({ outcome: 'error', status: OK, errorCode: CODE.internal, reason: 'store_unavailable' });
     return isSent;
   }
 
   busy(description: string, budget: Budget): boolean {
     const isSent = this.#answer.busy(description, budget);
-    if (isSent) this.#write({ outcome: 'error', status: UNAVAILABLE, reason: budget });
+    if (isSent) this.#write({ outcome: 'error', status: OK, errorCode: CODE.internal, reason: budget });
     return isSent;
   }
 

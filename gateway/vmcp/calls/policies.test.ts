@@ -25,24 +25,37 @@ const DENIED = {
 };
 
 describe('a policy', () => {
-  it('denies a call with 403 and a JSON-RPC error, and the backend does not receive it', async () => {
+  it('denies a call in a session with 200 and a JSON-RPC error, and the backend does not receive it', async () => {
     const { send, received, ended } = await policedServer(deciding(DENY));
     const response = await send('tools/call', BUY);
-    expect(response.status).toBe(403);
+    expect(response.status).toBe(200);
     expect(await response.json()).toEqual(DENIED);
     expect(received).not.toContain('tools/call');
     const facts = { client: 'shell 2', principal: 'anonymous', backend: 'shop' };
     expect(ended).toEqual([{ ...facts, call: 'tools/call shop_buy', outcome: 'denied', isSent: false }]);
   });
 
-  it('denies a call for some time with 429 and Retry-After', async () => {
+  it('denies a call for some time with Retry-After', async () => {
     const { send } = await policedServer(deciding({ ...DENY, reason: 'rate_limited', retryAfterSeconds: 7 }));
     const response = await send('tools/call', BUY);
-    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7']);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([200, '7']);
     expect(await response.json()).toMatchObject({
       id: 1,
       error: { code: 429, data: { reason: 'rate_limited', retryAfterSeconds: 7 } },
     });
+  });
+
+  it.each<[status: number, decision: Decision, code: number]>([
+    [403, DENY, -32003],
+    [429, { ...DENY, reason: 'rate_limited', retryAfterSeconds: 7 }, 429],
+    [503, { verdict: 'fail', reason: 'webhook_failed', message: 'no answer' }, -32603],
+  ])('refuses a request of the revision without sessions with %i', async (status, decision, code) => {
+    const { send, sendModern } = await policedServer(deciding(decision));
+    const response = await sendModern('tools/call', BUY);
+    expect([response.status, await response.json()]).toMatchObject([status, { error: { code } }]);
+    const inSession = await send('tools/call', BUY);
+    expect([inSession.status, await inSession.json()]).toMatchObject([200, { error: { code } }]);
+    expect(inSession.headers.get('retry-after')).toBe(response.headers.get('retry-after'));
   });
 
   it('challenges a call with insufficient_scope and the scopes it needs', async () => {
@@ -157,7 +170,7 @@ describe('a policy', () => {
     for (const policy of [thrower, rejecter]) {
       const { send, received } = await policedServer(policy);
       const response = await send('tools/call', BUY);
-      expect(response.status).toBe(403);
+      expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ error: { code: -32003, data: { reason: 'policy_failed' } } });
       expect(received).not.toContain('tools/call');
     }
@@ -174,10 +187,10 @@ describe('a policy', () => {
       },
     });
     const setting: Policy = { decide: () => ({ verdict: 'allow', arguments: Buffer.from('{"amount":9}') }) };
-    const { send, received } = await policedServer(seeing('reader', true, 5), seeing('other', false, 5), setting, {
+    const { read, received } = await policedServer(seeing('reader', true, 5), seeing('other', false, 5), setting, {
       decide: () => DENY,
     });
-    expect((await send('tools/call', BUY)).status).toBe(403);
+    expect(await read('tools/call', BUY)).toEqual(DENIED);
     expect(decided).toEqual(['reader {"amount":2}', 'other {"amount":2}', 'reader {"amount":9}']);
     const open = await policedServer(seeing('reader', true, 9), setting);
     expect(await open.read('tools/call', BUY)).toMatchObject({ result: { content: [] } });
@@ -227,13 +240,13 @@ describe('several policies', () => {
         return decision;
       },
     });
-    const { send } = await policedServer(
+    const { read } = await policedServer(
       named('first', ALLOW),
       named('slow', Promise.resolve(ALLOW)),
       named('denying', DENY),
       named('never', ALLOW),
     );
-    expect((await send('tools/call', BUY)).status).toBe(403);
+    expect(await read('tools/call', BUY)).toEqual(DENIED);
     expect(decided).toEqual(['first', 'slow', 'denying']);
   });
 

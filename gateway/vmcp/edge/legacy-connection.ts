@@ -106,9 +106,7 @@ export class LocalConnection implements ClientConnection {
 
   #reject({ body, envelope }: InitializeRequest, isValid: boolean): Initialized {
     const code = isValid ? CODE.internal : CODE.invalidParams;
-    const text = isValid
-      ? SHUTTING_DOWN.message
-      : 'initialize needs a "protocolVersion" that is a string';
+    const text = isValid ? SHUTTING_DOWN.message : 'initialize needs a "protocolVersion" that is a string';
     const message = errorMessage(body.subarray(envelope.id?.start, envelope.id?.end), code, text);
     this.#res.write(`event: message\ndata: ${message.toString()}\n\n`);
     return { kind: 'rejected', code };

@@ -22,6 +22,9 @@ type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly 
 
 const JSON_TYPE = 'application/json';
 
+/** Status of a refusal in a session: clients such as the Python SDK 1.x end the whole session at any other one. */
+const OK = 200;
+
 /** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */
 const PRIMED_SINCE = '2025-11-25';
 
@@ -123,7 +126,8 @@ export class PostAnswer implements Answer, AwaitedReply {
       return;
     }
     if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
-    this.send(status, errorMessage(this.id, code, message, data));
+    const isInSession = this.#session !== undefined && !isModern(this.#session.revision);
+    this.send(isInSession ? OK : status, errorMessage(this.id, code, message, data));
   }
 
   /** Sends a whole JSON-RPC message with an HTTP status. Nothing may have been sent before. */

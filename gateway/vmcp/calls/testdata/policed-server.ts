@@ -14,6 +14,7 @@ import type { EndedCall } from '../../../telemetry/call-observer.ts';
 import { createLog } from '../../../telemetry/log.ts';
 import { RefusalLog } from '../../../telemetry/refusal-log.ts';
 import { createBudgets } from '../../budgets/account.ts';
+import { META, MODERN_REVISION } from '../../era.ts';
 import { createTransports } from '../../transport/index.ts';
 import { VirtualServer } from '../../virtual-server.ts';
 
@@ -152,7 +153,22 @@ export async function serverWith(replies: Replies, policies: readonly Policy[] =
       body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${typeof params === 'string' ? params : JSON.stringify(params)}}`,
       ...(signal && { signal }),
     });
+  /** Sends a request of the revision without sessions. */
+  const sendModern = (method: string, params: { readonly name: string }): Promise<Response> => {
+    const meta = { [META.version]: MODERN_REVISION, [META.client]: { name: 'shell', version: '2' }, [META.capabilities]: {} };
+    return fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': MODERN_REVISION,
+        'mcp-method': method,
+        'mcp-name': params.name,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
+    });
+  };
   await send('initialize', { protocolVersion: '2025-11-25', clientInfo: { name: 'shell', version: '2' } });
   const read = async (method: string, params: object = {}): Promise<unknown> => (await send(method, params)).json();
-  return { virtual, send, read, received, bodies, ended, url };
+  return { virtual, send, sendModern, read, received, bodies, ended, url };
 }
