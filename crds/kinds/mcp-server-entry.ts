@@ -3,7 +3,7 @@ import { Closed, HttpUrl } from '../../gateway/contract/fields.ts';
 import { flag, text } from '../../gateway/contract/optional.ts';
 import { caBundleRef, NameRef, nameRef } from '../../gateway/contract/references.ts';
 import { safeUrl } from '../../gateway/contract/rule.ts';
-import { headerForward, headerForwardRules } from './fields/header-fields.ts';
+import { headerForward, headerForwardRules, hostHeader } from './fields/header-fields.ts';
 import { AGE, defineKind, labelName, statusFields, type ObjectOf } from './schema/kind.ts';
 
 /** Remote MCP server that already runs. */
@@ -20,6 +20,7 @@ export const MCPServerEntry = defineKind({
       transport: Type.Enum(['streamable-http', 'sse'], { description: 'Transport of the server.' }),
       externalAuthConfigRef: nameRef('MCPExternalAuthConfig that the gateway uses for this server.'),
       headerForward: headerForward(),
+      hostHeader: hostHeader(),
       caBundleRef: caBundleRef(),
       allowPrivateEndpoint: flag('Allow the endpoint to resolve to a private address.', { default: false }),
       allowPrivateIPs: flag('Alias of `allowPrivateEndpoint`.'),

@@ -14,6 +14,7 @@ import {
 } from '../../gateway/contract/optional.ts';
 import { NameRef, RefName } from '../../gateway/contract/references.ts';
 import { exactlyOne, rule, type Rule } from '../../gateway/contract/rule.ts';
+import { hostHeader } from './fields/header-fields.ts';
 
 const count = { minimum: 0, maximum: 2147483647, format: 'int32' };
 const port = { minimum: 1, maximum: 65535, format: 'int32' };
@@ -119,6 +120,7 @@ export const workloadFields = {
   secrets,
   volumes,
   mcpPort: whole('Port that the server listens on. Defaults to 8080.', port),
+  hostHeader: hostHeader(),
   proxyPort: whole('Port of the Service.', { default: 8080, ...port }),
   proxyMode: Type.Optional(
     Type.Enum(['streamable-http', 'sse'], {
@@ -180,6 +182,12 @@ export const FROM_ENV_IN_CLUSTER =
   'env[].fromEnv works with `vmcp up` only: use a Secret and spec.secrets in a cluster';
 
 export const workloadRules: Rule[] = [
+  rule<{ readonly transport: string; readonly hostHeader?: string }>('', {
+    field: 'hostHeader',
+    rule: "!has(self.hostHeader) || self.transport != 'stdio'",
+    message: 'set hostHeader only if transport is streamable-http or sse',
+    check: (self) => self.hostHeader === undefined || self.transport !== 'stdio',
+  }),
   exactlyOne('env[]', 'value', 'fromEnv'),
   rule<{ readonly fromEnv?: string }>('env[]', {
     field: 'fromEnv',

@@ -105,6 +105,10 @@ function backendProblems(backend: Backend, path: string): Problem[] {
     const message = `http is not encrypted: use https, or set ${path}.insecure_allow_http: true`;
     problems.push({ reason: 'InsecureUrl', path: `${path}.url`, message });
   }
+  if (transport === 'stdio' && backend.host_header !== undefined) {
+    const message = 'a stdio server gets no HTTP requests: remove it, or correct transport';
+    problems.push({ reason: 'HttpOnly', path: `${path}.host_header`, message });
+  }
   for (const [name, value] of Object.entries(forward?.add_plaintext_headers ?? {})) {
     const here = `${path}.header_forward.add_plaintext_headers.${name}`;
     problems.push(...headerNameProblems(name, here));

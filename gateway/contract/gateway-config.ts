@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Aggregation } from './aggregation/aggregation.ts';
 import { ContainerOptions } from './container/options.ts';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
+import { HOST_PATTERN } from './header-names.ts';
 import { LOG_LEVELS } from './logger.ts';
 import { EmbeddedAuthServerConfig } from './run-config/auth-server.ts';
 import { openStorage } from './run-config/auth-server-storage.ts';
@@ -61,6 +62,13 @@ export const Backend = Closed({
       },
       { description: 'Headers sent on every request to this backend.' },
     ),
+  ),
+  host_header: Type.Optional(
+    Type.String({
+      pattern: HOST_PATTERN,
+      maxLength: 255,
+      description: '`Host` header of every request, where it differs from the host and port of `url`.',
+    }),
   ),
   ca_bundle_file: Type.Optional(
     Type.String({ description: 'PEM certificates trusted for this backend in addition to the system roots.' }),

@@ -16,6 +16,9 @@ const PROTOCOL_HEADERS: ReadonlySet<string> = new Set([
 
 export const isProtocolHeader = (name: string): boolean => PROTOCOL_HEADERS.has(name.toLowerCase());
 
+/** A host with or without a port. @see RFC 9110 §7.2 */
+export const HOST_PATTERN = '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)(:[0-9]{1,5})?$';
+
 /** RFC 9110 §5.5: visible characters, spaces and tabs, without space at the ends. */
 export const isHeaderValue = (value: string): boolean =>
   /^(?!\s)[\t\x20-\x7E\x80-\xFF]*$/u.test(value) && !/\s$/u.test(value);

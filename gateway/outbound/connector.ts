@@ -48,7 +48,8 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
     try {
       const refused = checkHost(target, policy); // a literal address is never looked up
       if (refused) throw new OutboundError('refused', refused.message);
-      connectorFor(target.protocol)(target, (error, socket) => {
+      const { servername: _, ...place } = target; // undici derives it from a `Host` header: the certificate is that of the URL
+      connectorFor(target.protocol)(place, (error, socket) => {
         const own = socket ? ownListener(socket) : undefined;
         if (!socket) callback(error, null);
         else if (own === undefined || (own === 'mcp' && authorityOf(target) === configured)) callback(null, socket);

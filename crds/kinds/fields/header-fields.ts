@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Closed } from '../../../gateway/contract/fields.ts';
-import { ATOMIC, block, mapBy, texts } from '../../../gateway/contract/optional.ts';
+import { ATOMIC, block, mapBy, text, texts } from '../../../gateway/contract/optional.ts';
+import { HOST_PATTERN } from '../../../gateway/contract/header-names.ts';
 import { SecretKeyRef } from '../../../gateway/contract/references.ts';
 import {
   at,
@@ -23,6 +24,13 @@ export const headerValues = (description: string) =>
       maxProperties: 32,
       description,
     }),
+  );
+
+/** Host that requests to a server name, where it accepts only the host and port at which it would be called on its own machine. */
+export const hostHeader = () =>
+  text(
+    'Value of the `Host` header of every request to this server, such as `localhost:8931`. Defaults to the host and port of the URL. Set it for a server that rejects other hosts than its own.',
+    { pattern: HOST_PATTERN, maxLength: 255 },
   );
 
 /** Checks the names of `headerValues`. */

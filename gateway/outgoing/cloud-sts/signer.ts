@@ -61,7 +61,7 @@ function signable({ method, origin, path, headers, body }: UnsignedRequest) {
   const signed: Record<string, string> = { host: url.host, 'x-amz-content-sha256': hash.digest('hex') };
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
-    if (isSigned(name)) signed[name] = headers[at + 1] ?? '';
+    if (isSigned(name) || name === 'host') signed[name] = headers[at + 1] ?? '';
   }
   const { protocol, hostname, pathname } = url;
   return { method, protocol, hostname, path: pathname, query: queryOf(url), headers: signed };

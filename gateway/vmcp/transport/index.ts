@@ -103,13 +103,17 @@ function onOpen(create: () => Transport): Transport {
  * again when they change. @throws BackendError
  */
 function httpOptions(backend: Backend) {
-  const { name, url, ca_bundle_file: caFile, header_forward: forward } = backend;
+  const { name, url, ca_bundle_file: caFile, header_forward: forward, host_header: host } = backend;
   if (url === undefined) throw unavailable(`backend "${name}" has no url`);
   const headerFiles = forward?.add_headers_from_file;
   tryFiles(caFile, headerFiles);
   return {
     url: new URL(url),
-    headers: { ...lowerCase(forward?.add_plaintext_headers), ...headerPlaces(headerFiles) },
+    headers: {
+      ...lowerCase(forward?.add_plaintext_headers),
+      ...headerPlaces(headerFiles),
+      ...(host !== undefined && { host }),
+    },
     headerFiles,
     caFile,
     policy: policyFor(url, {

@@ -37,8 +37,9 @@ export function checkRelease(
   const url = addressOf(member, scope);
   if (url === null) return; // reported as an invalid URL
   const { allowedHosts } = config.spec;
-  if (allowedHosts && !isAllowed(url, allowedHosts)) {
-    const message = `${what} is withheld from ${describe(member, url)}: its spec.allowedHosts lists ${allowedHosts.join(', ') || 'no host'}. Add ${url.host} there, or remove the reference`;
+  const refused = allowedHosts && refusedHost(member, url, allowedHosts);
+  if (refused) {
+    const message = `${what} is withheld from ${describe(member, url)}: its spec.allowedHosts lists ${allowedHosts.join(', ') || 'no host'}. Add ${refused.host} there, or remove the reference`;
     scope.on(place.owner).problem(CREDENTIAL_WITHHELD, place.path, message);
     return;
   }
@@ -56,7 +57,7 @@ export function checkHeaderSecrets(entry: MCPServerEntry, scope: Scope): void {
   if (url === null || isAccepted(entry, scope.vmcp)) return;
   entry.spec.headerForward?.addHeadersFromSecret?.forEach(({ valueSecretRef: { name } }, index) => {
     const secret = scope.snapshot.secrets.get(name);
-    if (!secret || isAllowed(url, secret.allowedHosts ?? [])) return; // a missing Secret is reported with its reference
+    if (!secret || !refusedHost(entry, url, secret.allowedHosts ?? [])) return; // a missing Secret is reported with its reference
     const place = { owner: entry, path: `spec.headerForward.addHeadersFromSecret[${String(index)}].valueSecretRef` };
     const orElse = `, or annotate the Secret with ${ALLOWED_HOSTS_ANNOTATION}: ${url.host}`;
     withhold(`Secret "${name}"`, { member: entry, url, advice: acceptance(entry, scope), orElse, place }, scope);
@@ -106,6 +107,17 @@ function acceptance({ metadata: { name } }: MCPServerEntry, { vmcp }: Scope, con
 /** Returns the address of a member. An MCPServer has its Service's, in local mode too: files mean the same everywhere. */
 function addressOf(member: MCPServer | MCPServerEntry, { snapshot }: Scope): URL | null {
   return URL.parse(member.kind === 'MCPServer' ? serviceUrl(member, snapshot.namespace) : member.spec.remoteUrl);
+}
+
+/**
+ * Returns the host that the list does not allow: that of the address, or the one that `hostHeader` of a remote server names. A proxy at the
+ * address may forward by that name.
+ */
+function refusedHost(member: MCPServer | MCPServerEntry, url: URL, allowed: readonly string[]): URL | undefined {
+  const { hostHeader: header } = member.spec;
+  const named = member.kind === 'MCPServer' || header === undefined ? null : URL.parse(`${url.protocol}//${header}`);
+  const hosts = named && classifyHost(named.hostname) !== 'loopback' ? [url, named] : [url];
+  return hosts.find((host) => !isAllowed(host, allowed));
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };

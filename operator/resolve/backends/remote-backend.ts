@@ -35,6 +35,7 @@ export function resolveEntry(entry: MCPServerEntry, scope: ObjectScope): Backend
     ...((onLoopback || insecureAllowHTTP === true) && { insecure_allow_http: true }),
     ...(bundle !== undefined && { ca_bundle_file: bundle }),
     ...(headers && { header_forward: headers }),
+    ...(entry.spec.hostHeader !== undefined && { host_header: entry.spec.hostHeader }),
   };
 }
 

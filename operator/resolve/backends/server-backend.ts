@@ -163,6 +163,7 @@ function localBackend(server: MCPServer, scope: ObjectScope): Backend {
       ...localEnvironment(server, scope),
       ...(transport !== 'stdio' && spec.mcpPort !== undefined && { target_port: spec.mcpPort }),
     },
+    ...hostHeaderOf(spec),
     ...(transport === 'stdio' && spec.isolation && { isolation: spec.isolation }),
     ...(transport === 'stdio' && spec.maxProcesses !== undefined && { max_processes: spec.maxProcesses }),
   };
@@ -175,7 +176,12 @@ const clusterBackend = (server: MCPServer, namespace: string): Backend => ({
   url: serviceUrl(server, namespace),
   allow_private_ips: true,
   insecure_allow_http: true,
+  ...hostHeaderOf(server.spec),
 });
+
+/** Returns the `Host` header for a server that speaks HTTP. */
+export const hostHeaderOf = ({ hostHeader }: MCPServer['spec']): Pick<Backend, 'host_header'> =>
+  hostHeader === undefined ? {} : { host_header: hostHeader };
 
 /** Returns the transport of an MCPServer in a cluster. A stdio server is exposed as `proxyMode`. */
 export function exposedTransport({ spec }: MCPServer): 'streamable-http' | 'sse' {

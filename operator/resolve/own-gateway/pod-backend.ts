@@ -1,4 +1,5 @@
 import type { Backend } from '../../../gateway/contract/gateway-config.ts';
+import { hostHeaderOf } from '../backends/server-backend.ts';
 import type { MCPServer } from '../snapshot.ts';
 
 /** Container of the server in its pod. */
@@ -20,5 +21,6 @@ export function podBackend(server: MCPServer): Backend {
     return { name, transport, attach, isolation: 'shared' };
   }
   const path = transport === 'sse' ? '/sse' : '/mcp';
-  return { name, transport, url: `http://127.0.0.1:${String(listeningPort(server.spec))}${path}`, per_replica: true };
+  const url = `http://127.0.0.1:${String(listeningPort(server.spec))}${path}`;
+  return { name, transport, url, per_replica: true, ...hostHeaderOf(server.spec) };
 }
