@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import type { Warning } from './aggregation/view.ts';
 import type { LaunchProblem } from '../workloads/runner/runner.ts';
 import type { BackendHealth, BackendState } from './health/state.ts';
 import type { VirtualServer } from './virtual-server.ts';
@@ -87,7 +88,7 @@ export function statusReport(server: VirtualServer): StatusReport {
   const discoveredBackends = backends.map(({ name, url }) => ({
     name,
     url,
-    ...reportedHealth(health[name]),
+    ...reportedHealth(health[name], server.fleet.cause(name)),
     authType: specType(auth?.[name]?.type ?? 'unauthenticated'),
     mcpRevision: server.fleet.revision(name),
   }));
@@ -95,10 +96,10 @@ export function statusReport(server: VirtualServer): StatusReport {
   return { discoveredBackends, backendCount: routed.length, runtimeProblems: runtimeProblems(server) };
 }
 
-const reportedHealth = (health: BackendHealth | undefined) => ({
+const reportedHealth = (health: BackendHealth | undefined, cause: string | undefined) => ({
   status: REPORTED_STATES[health?.status ?? 'unknown'],
   lastHealthCheck: health?.last_check_time ?? undefined,
-  message: health?.last_error_category ? `the last probe failed: ${health.last_error_category}` : undefined,
+  message: health?.last_error_category || health?.status === 'degraded' ? cause : undefined,
   circuitBreakerState: health?.circuit_state?.replace('_', '-'),
   circuitLastChanged: health?.circuit_last_changed ?? undefined,
   consecutiveFailures: health?.consecutive_failures ?? 0,
@@ -111,10 +112,17 @@ const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.configurationProblems,
   ...server.leftOut(),
   ...server.views.shared.problems,
+  ...server.fleet.listProblems().map(listProblem),
   ...server.unmatchedTools(),
   ...server.fleet.misconfigured().map(credentialProblem),
   ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.fleet.launchState(name).problem)),
 ];
+
+const listProblem = ({ reason, backend, message }: Warning): RuntimeProblem => ({
+  reason,
+  path: `vmcp.backends.${backend}`,
+  message: `backend "${backend}": ${message}`,
+});
 
 const launchProblem = (backend: string, problem: LaunchProblem | undefined): RuntimeProblem[] =>
   problem

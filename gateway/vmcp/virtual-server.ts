@@ -179,11 +179,19 @@ export class VirtualServer {
   #sweep(): void {
     this.sessions.sweep();
     this.views.sweep((principal) => this.sessions.ofPrincipal(principal).size > 0);
+    this.views.renewAwaited(this.#listening());
     const idleSince = this.now() - CHANNEL_IDLE_MS;
     for (const session of this.sessions.all()) {
       closeIdleChannels(session, idleSince);
       if (isBusy(session)) this.replica?.sessions.keepBusy(session);
     }
+  }
+
+  /** Returns one session of each principal that waits for notifications. */
+  #listening(): ReadonlyMap<string, Session> {
+    const sessions = new Map<string, Session>();
+    for (const session of this.sessions.all()) if (isListening(session)) sessions.set(session.principal, session);
+    return sessions;
   }
 
   get name(): string {
@@ -306,6 +314,7 @@ export class VirtualServer {
   openSession(principal: string, identity: Identity | undefined, client: ClientFacts, connection?: string): Session {
     const session = this.sessions.create(principal, client, connection);
     session.identity = identity;
+    void this.fleet.renewal.requested(session); // its first list waits for the reading
     session.seen = digestsOf(this.views.listed(session));
     return session;
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Backend, BackendProcess, GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import type { PortBook } from '../../gateway/workloads/runner/ports.ts';
 import type { Launcher, LaunchState } from '../../gateway/workloads/runner/runner.ts';
-import { supervise, type Workload, type WorkloadState } from '../../gateway/workloads/runner/supervise.ts';
+import { exitOf, supervise, type Workload, type WorkloadState } from '../../gateway/workloads/runner/supervise.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
 
 export interface HttpWorkloadsOptions {
@@ -35,10 +35,11 @@ const fits = (present: Running, transport: Running['transport'], process: Backen
   isDeepStrictEqual(present.process, process) &&
   present.workload.state().status !== 'failed';
 
-function toLaunchState({ status, restarts, problem }: WorkloadState): LaunchState {
+function toLaunchState(state: WorkloadState): LaunchState {
+  const { status, restarts, problem } = state;
   if (status === 'running') return {};
   const isFirst = restarts === 0 && (status === 'installing' || status === 'starting');
-  return isFirst ? { phase: status, problem } : { problem };
+  return isFirst ? { phase: status, problem } : { problem, exit: exitOf(state) };
 }
 
 /** Creates the supervisor of HTTP MCPServers: one process each, shared by all groups that use it. */

@@ -33,19 +33,79 @@ const empty =
 it.each([404, 429, 500, 501])(
   'treats a list that is answered with %i as empty and incomplete, with a warning',
   async (code) => {
-    const { catalog, warnings, complete } = await discovered({
+    const { catalog, warnings, unread } = await discovered({
       'resources/list': status(code),
       'resources/templates/list': empty('resourceTemplates'),
       'prompts/list': empty('prompts'),
     });
-    expect([catalog.tools.map(({ key }) => key), catalog.resources, complete]).toEqual([['tool'], [], false]);
+    expect([catalog.tools.map(({ key }) => key), catalog.resources, [...unread.keys()]]).toEqual([
+      ['tool'],
+      [],
+      ['resources'],
+    ]);
     expect(warnings.map(({ reason }) => reason)).toEqual(['ListUnavailable']);
   },
 );
 
 it('treats a list that is answered with 405 or -32601 as empty', async () => {
-  const { catalog, complete } = await discovered({ 'resources/list': status(405) });
-  expect([catalog.tools.length, catalog.resources.length, complete]).toEqual([1, 0, true]);
+  const { catalog, unread } = await discovered({ 'resources/list': status(405) });
+  expect([catalog.tools.length, catalog.resources.length, unread.size]).toEqual([1, 0, 0]);
+});
+
+const refused =
+  (code: number) =>
+  ({ error }: Exchange) => {
+    error(code, 'fetch failed: https://internal.example/?key=canary');
+  };
+
+it.each(['tools/list', 'resources/list', 'prompts/list'])(
+  'reports an error that answers %s, and reads the others',
+  async (method) => {
+    const all = {
+      'resources/list': empty('resources'),
+      'resources/templates/list': empty('resourceTemplates'),
+      'prompts/list': empty('prompts'),
+    };
+    const { warnings, unread } = await discovered({ ...all, [method]: refused(-32603) });
+    const kind = method.slice(0, -'/list'.length);
+    expect([...unread]).toEqual([[kind, `${method} answers the error -32603`]]);
+    expect(warnings).toEqual([
+      {
+        reason: 'ListUnavailable',
+        backend: 'raw',
+        message: `the ${kind} cannot be read, and the gateway tries again: ${method} answers the error -32603`,
+      },
+    ]);
+  },
+);
+
+it.each([
+  ['an error', refused(-32603), 'refused'],
+  [
+    'a page of HTML',
+    ({ res }: Exchange) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+    'garbage',
+  ],
+  ['405', status(405), 'refused'],
+])('fails when the only list of a backend is answered with %s', async (_name, answer, kind) => {
+  const found = discovered({ 'tools/list': answer }, { tools: {} });
+  await expect(found).rejects.toMatchObject({ failure: { kind } });
+});
+
+it('keeps the pages before one that is refused, and reports that the list is not complete', async () => {
+  let pages = 0;
+  const { catalog, unread } = await discovered(
+    {
+      'tools/list': (exchange) => {
+        pages += 1;
+        if (pages === 2) exchange.error(-32602, 'unknown cursor');
+        else exchange.result({ tools: [{ name: 'first' }], nextCursor: 'next' });
+      },
+    },
+    { tools: {} },
+  );
+  expect(catalog.tools.map(({ key }) => key)).toEqual(['first']);
+  expect([...unread.keys()]).toEqual(['tools']);
 });
 
 it('fails when the tools of a backend cannot be read', async () => {

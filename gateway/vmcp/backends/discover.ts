@@ -1,11 +1,14 @@
 import { scanBackendEnvelope } from '../../http/json-scan.ts';
+import { memberOf } from '../../http/json-walk.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
 import { readCacheHint, strictest, type CacheHint } from '../aggregation/cache-hint.ts';
 import { isModern } from '../era.ts';
+import { CODE } from '../error-codes.ts';
 import { extensionOf, SKILLS } from '../aggregation/extensions.ts';
 import { nextCursor, readItems, WIRE } from '../aggregation/read-catalog.ts';
 import { advertisedSkills } from '../aggregation/resources/skills.ts';
 import { PAGED_KINDS, type PagedKind, type Warning } from '../aggregation/view.ts';
+import { wordsOf } from '../health/reason.ts';
 import { BackendError, type BackendFailure, type Channel } from '../transport/channel.ts';
 import type { CredentialHeaders } from '../../outgoing/authenticator.ts';
 import type { Session } from '../session.ts';
@@ -33,13 +36,19 @@ export interface AskOptions {
 export interface Discovery {
   readonly catalog: Catalog;
   readonly warnings: readonly Warning[];
-  /** False when a list could not be read and may be readable later. */
-  readonly complete: boolean;
+  /** Lists that could not be read, or not to their end, and may be readable later, with the cause in words. */
+  readonly unread: UnreadLists;
 }
 
+export type UnreadLists = ReadonlyMap<PagedKind, string>;
+
+/** Lists that a backend declares. */
+export const declaredLists = (capabilities: Readonly<Record<string, unknown>>): PagedKind[] =>
+  PAGED_KINDS.filter((kind) => DECLARES[kind](capabilities));
+
 /**
- * Reads all lists of a backend on this channel. Reads only declared lists; a declared list that the backend then
- * rejects is empty. Rejects with `BackendError` when the tools, or all lists, cannot be read.
+ * Reads all lists of a backend on this channel. Reads only declared lists; a declared list whose method the backend does not
+ * have is empty. Rejects with `BackendError` when no list can be read, or when the request for the tools got no answer.
  */
 export async function discover(
   backend: string,
@@ -51,12 +60,16 @@ export async function discover(
   const lists: Partial<Record<PagedKind, readonly ListItem[]>> = {};
   const hints: Partial<Record<PagedKind, CacheHint>> = {};
   const failures: BackendError[] = [];
+  const unread = new Map<PagedKind, string>();
   const { capabilities, revision } = channel.facts;
-  const declared = PAGED_KINDS.filter((kind) => DECLARES[kind](capabilities));
+  const declared = declaredLists(capabilities);
+  const missing = (kind: PagedKind, failure: BackendFailure): void => {
+    unread.set(kind, listFailure(WIRE[kind].method, failure));
+  };
   const read = async (kind: PagedKind): Promise<void> => {
-    const { method } = WIRE[kind];
     try {
-      const pages = await readPages(channel, method, timeoutMs, options);
+      const { pages, failure } = await readPages(channel, kind, timeoutMs, options);
+      if (failure) missing(kind, failure);
       const list = readItems(backend, kind, pages, isModern(channel.facts.revision));
       if (isModern(channel.facts.revision)) hints[kind] = strictest(pages.map(readCacheHint));
       const { items, warnings: found } =
@@ -64,9 +77,10 @@ export async function discover(
       warnings.push(...list.warnings, ...found);
       lists[kind] = items;
     } catch (error) {
-      if (kind === 'tools' || options.signal.aborted || !(error instanceof BackendError)) throw error;
+      if (options.signal.aborted || !(error instanceof BackendError)) throw error;
+      if (kind === 'tools' && error.failure.code === undefined) throw error;
       failures.push(error);
-      warnings.push({ reason: 'ListUnavailable', backend, message: `${method} failed: ${error.failure.kind}` });
+      missing(kind, error.failure);
     }
   };
   await Promise.all(declared.map(read));
@@ -74,45 +88,68 @@ export async function discover(
   if (failure && failures.length === declared.length) throw failure;
   const { tools = [], resources = [], templates = [], prompts = [] } = lists;
   const skills = declared.includes('skills') ? (lists.skills ?? []) : undefined;
+  for (const [kind, cause] of unread) warnings.push(listUnavailable(backend, kind, cause));
   return {
     catalog: { backend, tools, resources, templates, prompts, skills, capabilities, revision, hints },
     warnings,
-    complete: failures.length === 0,
+    unread,
   };
 }
+
+export const listUnavailable = (backend: string, kind: PagedKind, cause: string): Warning => ({
+  reason: 'ListUnavailable',
+  backend,
+  message: `the ${kind} cannot be read, and the gateway tries again: ${cause}`,
+});
+
+/** Returns the cause of a list that cannot be read, in words. */
+const listFailure = (method: string, failure: BackendFailure): string =>
+  failure.code === undefined ? `${method} fails, as ${wordsOf(failure)}` : wordsOf(failure);
 
 /**
  * Reads the lists of a backend for the session's principal, on the session's channel. `failureOfError` converts
  * rejections.
  */
-export async function discoverFor(session: Session, runtime: BackendRuntime | undefined): Promise<Catalog> {
+export async function discoverFor(session: Session, runtime: BackendRuntime | undefined): Promise<Discovery> {
   if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
   const { name, timeoutMs } = runtime;
   const signal = AbortSignal.timeout(timeoutMs);
-  return runtime.runFor(session, async (channel, credential) => {
-    const { catalog } = await discover(name, channel, timeoutMs, { signal, credential });
-    return catalog;
-  });
+  return runtime.runFor(session, (channel, credential) => discover(name, channel, timeoutMs, { signal, credential }));
 }
 
-const isNoList = ({ kind, status }: BackendFailure): boolean => kind === 'garbage' || status === 405;
+/** Returns the lists that were found, with the last items of those that could not be read. */
+export function withLast({ catalog, unread }: Discovery, last: Catalog | undefined): Catalog {
+  if (!last || unread.size === 0) return catalog;
+  return { ...catalog, ...Object.fromEntries([...unread.keys()].map((kind) => [kind, last[kind]])) };
+}
 
-async function readPages(channel: Channel, method: string, timeoutMs: number, options: AskOptions): Promise<Buffer[]> {
+/** Returns true for the answer of a backend that does not have the method, although it declares the list. */
+const isNoList = (kind: PagedKind, { status, code }: BackendFailure): boolean =>
+  code === CODE.methodNotFound || (status === 405 && kind !== 'tools');
+
+/** Pages of a list. `failure` is present when the backend refused one after the first. */
+interface Pages {
+  readonly pages: readonly Buffer[];
+  readonly failure?: BackendFailure;
+}
+
+async function readPages(channel: Channel, kind: PagedKind, timeoutMs: number, options: AskOptions): Promise<Pages> {
+  const { method } = WIRE[kind];
   const pages: Buffer[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
   let length = 0;
   do {
     const params = cursor === undefined ? undefined : JSON.stringify({ cursor });
-    const reply = await ask(channel, method, params, timeoutMs, options).catch((error: unknown) => {
-      // some backends declare a list and answer 405 for it
-      if (pages.length === 0 && error instanceof BackendError && isNoList(error.failure)) return undefined;
+    const page = await askPage(channel, method, params, timeoutMs, options).catch((error: unknown) => {
+      if (!(error instanceof BackendError)) throw error;
+      const { failure } = error;
+      if (pages.length === 0 && isNoList(kind, failure)) return undefined;
+      if (pages.length > 0 && failure.code !== undefined) return failure;
       throw error;
     });
-    if (reply === undefined) return pages;
-    const { result } = scanBackendEnvelope(reply);
-    if (result === undefined) return pages;
-    const page = reply.subarray(result.start, result.end);
+    if (page === undefined) return { pages };
+    if (!Buffer.isBuffer(page)) return { pages, failure: page };
     length += page.length;
     if (length > MAX_LIST_BYTES)
       throw new BackendError({
@@ -121,8 +158,25 @@ async function readPages(channel: Channel, method: string, timeoutMs: number, op
       });
     pages.push(page);
     cursor = nextCursor(page, channel.facts.revision);
-    if (cursor !== undefined && seen.has(cursor)) return pages;
+    if (cursor !== undefined && seen.has(cursor)) return { pages };
     if (cursor !== undefined) seen.add(cursor);
   } while (cursor !== undefined && pages.length < MAX_PAGES);
-  return pages;
+  return { pages };
+}
+
+/** Returns the result of one list request. Rejects with `BackendError`, also for a JSON-RPC error. */
+async function askPage(
+  channel: Channel,
+  method: string,
+  params: string | undefined,
+  timeoutMs: number,
+  options: AskOptions,
+): Promise<Buffer> {
+  const reply = await ask(channel, method, params, timeoutMs, options);
+  const { result, error } = scanBackendEnvelope(reply);
+  if (result !== undefined) return reply.subarray(result.start, result.end);
+  const span = memberOf(reply, error, 'code');
+  const code = span ? Number(reply.toString('latin1', span.start, span.end)) : 0;
+  const detail = `${method} was answered with the error ${String(code)}`;
+  throw new BackendError({ kind: 'refused', detail, cause: `${method} answers the error ${String(code)}`, code });
 }

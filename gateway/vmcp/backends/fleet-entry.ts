@@ -1,23 +1,18 @@
 import type { OutgoingEntry } from '../../contract/gateway-config.ts';
 import type { LaunchProblem } from '../../workloads/runner/runner.ts';
-import type { Catalog } from '../aggregation/catalog.ts';
-import type { Warning } from '../aggregation/view.ts';
-import type { Channel } from '../transport/channel.ts';
+import { BackendLists } from './backend-lists.ts';
 import type { BackendRuntime } from './backend.ts';
 
 /** One backend of a fleet with the results of its probes. */
 export interface FleetEntry {
   readonly runtime: BackendRuntime;
   readonly auth: OutgoingEntry | undefined;
-  catalog: Catalog | undefined;
-  /** The channel that `catalog` was read from. */
-  channel: Channel | undefined;
-  /** True when a list has changed or could not be read: the next probe reads all lists. */
-  stale: boolean;
+  /** Lists for all principals; those of a backend with per-user credentials stay empty. */
+  readonly lists: BackendLists;
   /** True while a timer waits to read an announced change. */
   announced: boolean;
-  /** Warnings of the last discovery. */
-  warnings: readonly Warning[];
+  /** Timer for another reading of lists that are missing or empty. */
+  retry: NodeJS.Timeout | undefined;
   /** True when the backend has answered or has used up the time for it. */
   settled: boolean;
   /** Failed probes in a row. */
@@ -32,11 +27,9 @@ export interface FleetEntry {
 export const newFleetEntry = (runtime: BackendRuntime, auth: OutgoingEntry | undefined): FleetEntry => ({
   runtime,
   auth,
-  catalog: undefined,
-  channel: undefined,
-  stale: false,
+  lists: new BackendLists(),
   announced: false,
-  warnings: [],
+  retry: undefined,
   settled: false,
   failures: 0,
   reported: false,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { durationMs } from '../../contract/fields.ts';
 import type { Operational } from '../../contract/gateway-config.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
+import type { Warning } from '../aggregation/view.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import type { Session } from '../session.ts';
@@ -13,7 +14,7 @@ import type { CatalogSource } from './catalog-source.ts';
 import { BackendRuntime } from './backend.ts';
 import { newFleetEntry, type FleetEntry } from './fleet-entry.ts';
 import type { ConfiguredBackend, FleetOptions } from './fleet-options.ts';
-import { discover } from './discover.ts';
+import { ListRenewal, type Renewable } from './list-renewal.ts';
 
 const LIST_CHANGED_DEBOUNCE_MS = 250;
 const FIRST_RETRY_MS = 250;
@@ -31,11 +32,18 @@ export class Fleet implements CatalogSource {
   readonly #entries = new Map<string, FleetEntry>();
   readonly #retiring = new Set<BackendRuntime>();
   readonly #waiting = new Set<() => void>();
+  /** Reads the lists again that no backend announces. */
+  readonly renewal: ListRenewal;
   #monitor: Monitor | undefined;
   #settled = false;
 
   constructor(options: FleetOptions) {
     this.#options = options;
+    this.renewal = new ListRenewal({
+      backends: () => this.#renewable(),
+      read: (name) => this.probed(name),
+      now: options.now,
+    });
   }
 
   get settled(): boolean {
@@ -48,27 +56,44 @@ export class Fleet implements CatalogSource {
 
   /** Returns the MCP revision of the last channel to the backend. */
   revision(name: string): string | undefined {
-    return this.#entries.get(name)?.channel?.facts.revision;
+    return this.#entries.get(name)?.lists.channel?.facts.revision;
   }
 
   /** Catalogs of the backends that are advertised. */
   catalogs(): Catalog[] {
     return [...this.#entries.values()].flatMap((entry) =>
-      entry.catalog && this.isAdvertised(entry.runtime.name) ? [entry.catalog] : [],
+      entry.lists.catalog && this.isAdvertised(entry.runtime.name) ? [entry.lists.catalog] : [],
     );
   }
 
   /** Returns the names of the backends whose items are missing. */
   unavailable(): string[] {
-    return [...this.#entries].flatMap(([name, { runtime, catalog }]) =>
-      (runtime.credentials.perUser || catalog) && this.isAdvertised(name) ? [] : [name],
+    return [...this.#entries].flatMap(([name, { runtime, lists }]) =>
+      (runtime.credentials.perUser || lists.catalog) && this.isAdvertised(name) ? [] : [name],
     );
+  }
+
+  *#renewable(): Iterable<Renewable> {
+    for (const [name, { runtime, lists }] of this.#entries)
+      if (!runtime.credentials.perUser && lists.catalog && this.isAdvertised(name)) yield { name, lists };
+  }
+
+  /** Lists the problems of the lists of advertised backends. */
+  listProblems(): Warning[] {
+    return [...this.#entries.values()].flatMap(({ runtime, lists }) =>
+      this.isAdvertised(runtime.name) ? lists.warnings : [],
+    );
+  }
+
+  /** Returns the cause of a backend's state in words; undefined where nothing failed. */
+  cause(name: string): string | undefined {
+    return this.#monitor?.cause(name);
   }
 
   /** Returns true when the items of a backend were read, or are read for each user. */
   isListed(name: string): boolean {
     const entry = this.#entries.get(name);
-    return entry !== undefined && (entry.runtime.credentials.perUser || entry.catalog !== undefined);
+    return entry !== undefined && (entry.runtime.credentials.perUser || entry.lists.catalog !== undefined);
   }
 
   health(): HealthSnapshot {
@@ -89,6 +114,7 @@ export class Fleet implements CatalogSource {
       phase: entry?.runtime.startPhase ?? other?.phase,
       problem: entry?.launch ?? other?.problem,
       restart: entry?.runtime.restart ?? other?.restart,
+      exit: other?.exit,
     };
   }
 
@@ -207,6 +233,7 @@ export class Fleet implements CatalogSource {
       onProbed: (name, outcome) => this.runtime(name)?.circuit.probed(outcome),
       revision: (name) => this.revision(name),
       launchState: (name) => this.launchState(name),
+      flaw: (name) => this.#entries.get(name)?.lists.flaw,
       onTransition: ({ backend, from, to, reason }) => {
         const isLogged = this.launchState(backend).problem?.permanent === true; // where the start failed
         this.#options.log[to === 'healthy' ? 'info' : 'warn']('backend health changed', {
@@ -275,12 +302,12 @@ export class Fleet implements CatalogSource {
       this.#settle();
     }
     const { phase = phaseBefore, problem } = this.launchState(name);
-    const isStarting = !entry.catalog && !problem && phase !== undefined;
+    const isStarting = !entry.lists.catalog && !problem && phase !== undefined;
     if (!entry.reported && !isStarting) {
       entry.reported = true;
       this.#options.log.warn('backend does not answer', { backend: name, reason: kind, detail });
     }
-    if (isPermanent || entry.catalog || entry.runtime.credentials.perUser) return;
+    if (isPermanent || entry.lists.catalog || entry.runtime.credentials.perUser) return;
     setTimeout(
       () => {
         if (this.#entries.get(name) === entry) this.checkNow(name);
@@ -294,28 +321,41 @@ export class Fleet implements CatalogSource {
     const channel = await runtime.own();
     const timeoutMs = Math.min(runtime.timeoutMs, 30_000);
     const options = { signal, credential: await runtime.credentials.ofGateway() };
-    if (runtime.credentials.perUser || (entry.channel === channel && !entry.stale)) {
-      entry.channel = channel;
+    const { lists } = entry;
+    if (runtime.credentials.perUser || !lists.isOutdated(channel)) {
+      lists.channel = channel;
       await ask(channel, 'ping', undefined, timeoutMs, options);
       return;
     }
-    entry.stale = false;
-    const { catalog, warnings, complete } = await discover(runtime.name, channel, timeoutMs, options);
-    if (!isDeepStrictEqual(warnings, entry.warnings)) {
-      for (const { backend, reason, message } of warnings)
+    const before = lists.warnings;
+    const isChanged = await lists.read(runtime.name, channel, timeoutMs, options);
+    lists.readAt = this.#options.now();
+    if (!isDeepStrictEqual(lists.warnings, before)) {
+      for (const { backend, reason, message } of lists.warnings)
         this.#options.log.warn('problem in a list of a backend', { backend, reason, problem: message });
     }
-    entry.warnings = warnings;
-    entry.stale ||= !complete;
-    entry.catalog = catalog;
-    entry.channel = channel;
-    this.#options.onChange();
+    this.#readAgain(entry);
+    if (isChanged) this.#options.onChange();
+  }
+
+  /** Reads lists again that are missing or empty, with growing pauses. */
+  #readAgain(entry: FleetEntry): void {
+    const { lists, runtime } = entry;
+    const pauseMs = lists.retryMs;
+    clearTimeout(entry.retry);
+    if (pauseMs === undefined) return;
+    const again = (): void => {
+      if (this.#entries.get(runtime.name) !== entry || !this.isAdvertised(runtime.name)) return;
+      lists.stale = true;
+      this.checkNow(runtime.name);
+    };
+    entry.retry = setTimeout(again, pauseMs * (0.9 + 0.2 * this.#options.random())).unref();
   }
 
   #listChanged(name: string): void {
     const entry = this.#entries.get(name);
     if (!entry) return;
-    entry.stale = true;
+    entry.lists.stale = true;
     if (entry.announced) return;
     entry.announced = true;
     setTimeout(() => {

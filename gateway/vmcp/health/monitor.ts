@@ -2,7 +2,7 @@ import { BackendError, type FailureKind } from '../transport/channel.ts';
 import type { CircuitState } from './circuit.ts';
 import type { LaunchState, StartPhase } from '../../workloads/runner/runner.ts';
 import { afterTimeout, type After } from '../clock.ts';
-import { reasonOf } from './reason.ts';
+import { causeOf, reasonOf } from './reason.ts';
 import {
   afterProbe,
   isAdvertised,
@@ -59,6 +59,8 @@ export interface MonitorOptions {
    * backend that was never healthy is not counted.
    */
   readonly launchState?: (backend: string) => LaunchState;
+  /** Returns in words what is missing although the backend answers: it is degraded. Read after each good probe. */
+  readonly flaw?: (backend: string) => string | undefined;
   /** For the snapshot. */
   readonly circuit?: (backend: string) => Pick<CircuitState, 'state' | 'changedAt'> | undefined;
   readonly revision?: (backend: string) => string | undefined;
@@ -71,6 +73,8 @@ export interface Monitor {
   checkNow(backend: string): Promise<void>;
   /** Returns undefined for an unknown backend. */
   health(backend: string): Health | undefined;
+  /** Returns the cause of the state in words that stay the same from probe to probe; undefined where nothing failed. */
+  cause(backend: string): string | undefined;
   /** Returns true for an unknown backend. */
   advertised(backend: string): boolean;
   snapshot(): HealthSnapshot;
@@ -109,7 +113,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
       const pauseMs = Math.min(intervalMs, starts ? FIRST_PAUSE_MS : soonestMs(backend, outcome));
       backend.cancelTimer = after(pauseMs * (0.9 + 0.2 * random()), () => void check(backend));
       // A probe that waited for the start of a process says nothing about the speed of its answers.
-      const counted = outcome.ok && before !== undefined ? { ok: true as const, durationMs: 0 } : outcome;
+      const counted = outcome.ok && before !== undefined ? { ...outcome, durationMs: 0 } : outcome;
       if (!starts) evaluate(backend, counted, before, options);
     });
     return backend.evaluation;
@@ -128,6 +132,10 @@ export function createMonitor(options: MonitorOptions): Monitor {
     },
     checkNow: (name) => checkAgain(watched.get(name)),
     health: (name) => watched.get(name)?.health,
+    cause: (name) => {
+      const backend = watched.get(name);
+      return backend && causeOf(backend.health, options.launchState?.(name));
+    },
     advertised: (name) => isAdvertised(watched.get(name)?.health.state ?? 'unknown'),
     snapshot: () => snapshotOf(watched.values(), options),
     close: () => {
@@ -216,8 +224,8 @@ async function runProbe(backend: Watched, options: MonitorOptions, closing: Abor
   backend.unfinished = true;
   const probed = probe(backend.name, signal)
     .then(
-      (): ProbeOutcome => ({ ok: true, durationMs: now() - startedAt }),
-      (error: unknown): ProbeOutcome => ({ ok: false, kind: kindOf(error) }),
+      (): ProbeOutcome => ({ ok: true, durationMs: now() - startedAt, flaw: options.flaw?.(backend.name) }),
+      failedOutcome,
     )
     .finally(() => {
       backend.unfinished = false;
@@ -230,7 +238,10 @@ async function runProbe(backend: Watched, options: MonitorOptions, closing: Abor
 const snapshotOf = (watched: Iterable<Watched>, options: MonitorOptions): HealthSnapshot =>
   toSnapshot(new Map(Array.from(watched, (backend) => [backend.name, describe(backend, options)])));
 
-const kindOf = (error: unknown): FailureKind => (error instanceof BackendError ? error.failure.kind : 'unavailable');
+const failedOutcome = (error: unknown): ProbeOutcome =>
+  error instanceof BackendError
+    ? { ok: false, kind: error.failure.kind, cause: error.failure.cause }
+    : { ok: false, kind: 'unavailable' };
 
 function describe(backend: Watched, options: MonitorOptions): BackendHealth {
   const { name, health } = backend;

@@ -22,6 +22,8 @@ export interface Health {
   readonly lastCheckAt: number | undefined;
   /** Category of the last probe; undefined after a good one. */
   readonly lastErrorCategory: ErrorCategory | undefined;
+  /** What the last probe found, in words: the cause of its failure, or what is missing. Undefined where the category says enough. */
+  readonly detail: string | undefined;
   /** Duration of the last probe; undefined after a failed one. */
   readonly lastDurationMs: number | undefined;
   /** Epoch ms of the last change of `state`. */
@@ -33,13 +35,15 @@ export const UNCHECKED: Health = {
   consecutiveFailures: 0,
   lastCheckAt: undefined,
   lastErrorCategory: undefined,
+  detail: undefined,
   lastDurationMs: undefined,
   lastTransitionAt: undefined,
 };
 
+/** `flaw` names in words what is missing although the backend answers, `cause` why it does not. */
 export type ProbeOutcome =
-  | { readonly ok: true; readonly durationMs: number }
-  | { readonly ok: false; readonly kind: FailureKind };
+  | { readonly ok: true; readonly durationMs: number; readonly flaw?: string | undefined }
+  | { readonly ok: false; readonly kind: FailureKind; readonly cause?: string | undefined };
 
 export interface HealthPolicy {
   readonly unhealthyThreshold: number;
@@ -60,9 +64,15 @@ export function afterProbe(health: Health, outcome: ProbeOutcome, policy: Health
     consecutiveFailures: good ? 0 : health.consecutiveFailures + 1,
     lastCheckAt: at,
     lastErrorCategory: good || outcome.ok ? undefined : categoryOf(outcome.kind),
+    detail: detailOf(outcome, good),
     lastDurationMs: outcome.ok ? outcome.durationMs : undefined,
     lastTransitionAt: state === health.state ? health.lastTransitionAt : at,
   };
+}
+
+function detailOf(outcome: ProbeOutcome, isGood: boolean): string | undefined {
+  if (outcome.ok) return outcome.flaw;
+  return isGood ? undefined : outcome.cause;
 }
 
 /** Returns true when the backend's items are listed and sessions may open it. */
@@ -83,8 +93,8 @@ const isGood = (outcome: ProbeOutcome, { expectsUser }: HealthPolicy): boolean =
 
 function nextState(health: Health, outcome: ProbeOutcome, policy: HealthPolicy): HealthState {
   if (isGood(outcome, policy)) {
-    const slow = outcome.ok && outcome.durationMs > DEGRADED_ABOVE_MS;
-    return slow || health.consecutiveFailures > 0 ? 'degraded' : 'healthy';
+    const isPoor = outcome.ok && (outcome.durationMs > DEGRADED_ABOVE_MS || outcome.flaw !== undefined);
+    return isPoor || health.consecutiveFailures > 0 ? 'degraded' : 'healthy';
   }
   if (!outcome.ok && outcome.kind === 'unauthenticated') return 'unauthenticated';
   return health.consecutiveFailures + 1 >= policy.unhealthyThreshold ? 'unhealthy' : health.state;

@@ -3,7 +3,7 @@ import { whenFound } from '../views/readable-view.ts';
 import { failToolCall } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
-import type { Route } from '../aggregation/view.ts';
+import type { Route, View } from '../aggregation/view.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { OnFailure } from '../calls/failure.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -69,18 +69,14 @@ export function withTool(
       else onMissing(answer, name);
     });
   };
-  if (view.settled) unknown();
+  const find = (current: View): Route | undefined => current.tools.get(name);
+  const again = server.views.readAgain(session, (backend) => server.views.mayHaveTool(backend, name));
+  if (view.settled && !again) unknown();
   else
-    later(
-      server,
-      request,
-      answer,
-      whenFound(view, ({ tools }) => tools.get(name)),
-      (late) => {
-        if (late) onFound(late);
-        else unknown();
-      },
-    );
+    later(server, request, answer, whenFound(view, find, again), (late) => {
+      if (late) onFound(late);
+      else unknown();
+    });
 }
 
 /** Returns the `Mcp-Param-*` header that contradicts the arguments. */

@@ -2,6 +2,7 @@ import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import { judgedUri, readReference, routeReference } from '../aggregation/routing.ts';
+import type { Route, View } from '../aggregation/view.ts';
 import type { Answer } from '../answers/answer.ts';
 import { RewrittenAnswer } from '../answers/rewritten-answer.ts';
 import { failRequest } from './failures.ts';
@@ -22,8 +23,9 @@ export const complete: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'completion/complete needs a "ref" of type ref/prompt or ref/resource');
     return;
   }
-  later(server, request, answer, server.view(session).whenSettled(), () => {
-    const route = routeReference(server.view(session).current, reference);
+  const find = (view: View): Route | undefined => routeReference(view, reference);
+  later(server, request, answer, server.views.whenKnown(session, find), () => {
+    const route = find(server.view(session).current);
     const { type, key, value } = reference;
     const none = (): void => {
       answer.result(NOTHING);

@@ -1,4 +1,5 @@
 import { readString } from '../../http/json-scan.ts';
+import type { Route, View } from '../aggregation/view.ts';
 import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
@@ -11,8 +12,9 @@ export const getPrompt: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'prompts/get needs a "name" that is a string');
     return;
   }
-  later(server, request, answer, server.view(session).whenSettled(), () => {
-    const route = server.view(session).current.prompts.get(name);
+  const find = ({ prompts }: View): Route | undefined => prompts.get(name);
+  later(server, request, answer, server.views.whenKnown(session, find), () => {
+    const route = find(server.view(session).current);
     if (route)
       server.calls.forward(session, request, route, route.advertised, request.params.name, answer, failRequest);
     else {

@@ -14,10 +14,10 @@ export const list =
   (kind: PagedKind): Method =>
   (server, session, request, answer) => {
     const view = server.view(session);
-    server.views.renew(session);
-    if (view.settled) answerPage(server, server.views.listed(session), kind, request, answer);
+    const renewed = server.views.renew(session);
+    if (view.settled && !renewed) answerPage(server, server.views.listed(session), kind, request, answer);
     else {
-      later(server, request, answer, view.whenSettled(), () => {
+      later(server, request, answer, renewed && view.settled ? renewed : view.whenSettled(), () => {
         answerPage(server, server.views.listed(session), kind, request, answer);
       });
     }

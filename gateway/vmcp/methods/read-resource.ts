@@ -2,7 +2,7 @@ import { readString } from '../../http/json-scan.ts';
 import { advertisedReply } from '../aggregation/resources/skills.ts';
 import { namesAt } from '../aggregation/resources/uri-names.ts';
 import { judgedUri, routeResource } from '../aggregation/routing.ts';
-import type { Route } from '../aggregation/view.ts';
+import type { Route, View } from '../aggregation/view.ts';
 import type { Answer } from '../answers/answer.ts';
 import { RewrittenAnswer } from '../answers/rewritten-answer.ts';
 import { failRequest } from './failures.ts';
@@ -17,8 +17,9 @@ export const readResource: Method = (server, session, request, answer) => {
     answer.error(CODE.invalidParams, 'resources/read needs a "uri" that is a string');
     return;
   }
-  later(server, request, answer, server.view(session).whenSettled(), () => {
-    const route = routeResource(server.view(session).current, uri);
+  const find = (view: View): Route | undefined => routeResource(view, uri);
+  later(server, request, answer, server.views.whenKnown(session, find), () => {
+    const route = find(server.view(session).current);
     if (route) {
       const out = route.renamed ? advertisedAnswer(answer, route) : answer;
       const span = route.renamed ? request.params.uri : undefined;

@@ -1,6 +1,6 @@
 import { readString, scanBackendEnvelope, type Span } from '../../http/json-scan.ts';
 import { judgedUri, routeResource } from '../aggregation/routing.ts';
-import type { Route } from '../aggregation/view.ts';
+import type { Route, View } from '../aggregation/view.ts';
 import { SESSION_SUBSCRIPTIONS } from '../budgets/limits.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { Answer } from '../answers/answer.ts';
@@ -28,12 +28,13 @@ export const subscription =
       answer.error(CODE.invalidParams, '"uri" must be a string');
       return;
     }
-    later(server, request, answer, server.view(session).whenSettled(), () => {
+    const find = (view: View): Route | undefined => routeResource(view, uri);
+    later(server, request, answer, server.views.whenKnown(session, find), () => {
       if (!subscribe) {
         session.subscriptions.delete(uri); // even when the resource or its backend is gone
         if (session.shared) server.replica?.unsubscribed(session, uri);
       }
-      const route = routeResource(server.view(session).current, uri);
+      const route = find(server.view(session).current);
       // updates of a resource have one name only, the advertised one
       if (!route || judgedUri(route, uri) !== uri) {
         server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {

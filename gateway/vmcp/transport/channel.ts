@@ -35,6 +35,8 @@ export interface BackendFailure {
    * the kind says enough.
    */
   readonly cause?: string | undefined;
+  /** JSON-RPC code of the error with which the backend refused a request of the gateway itself. */
+  readonly code?: number;
   /** HTTP status of a request that was `refused` or `unauthenticated`. */
   readonly status?: number;
   /** Upstream provider at which the user must log in again (`reauthenticate`) or has no access (`forbidden`). */
@@ -138,6 +140,11 @@ export interface Channel {
   send(message: Buffer): void;
   /** Opens the backend's unsolicited stream (GET of streamable HTTP) in the background, unless it is open. */
   listen(): void;
+  /**
+   * True while announcements of changed lists can arrive: the unsolicited stream is open. Absent for a transport that always
+   * receives them.
+   */
+  readonly hears?: boolean;
   /** Closes that stream: another replica opens it. */
   unlisten?(): void;
   /** The session at the backend; undefined without one, or when it belongs to the connection. */

@@ -36,7 +36,8 @@ export function failureOfStatus(status: number, contentType: string, retryAfter:
   if (status === 409 || status === 410) return { kind: 'session_lost', detail, status };
   const retryAfterSeconds = Number(retryAfter);
   const hint = Number.isInteger(retryAfterSeconds) && retryAfterSeconds >= 0 ? { retryAfterSeconds } : {};
-  if (status >= 500) return { kind: 'unavailable', detail, ...hint };
-  if (status > 400) return { kind: 'refused', detail, status, ...hint };
+  const cause = `it answers HTTP ${String(status)}`;
+  if (status >= 500) return { kind: 'unavailable', detail, cause, ...hint };
+  if (status > 400) return { kind: 'refused', detail, cause, status, ...hint };
   return garbage(detail);
 }

@@ -31,6 +31,10 @@ export class MeasuredChannel implements Channel {
     this.#channel.listen();
   }
 
+  get hears(): boolean {
+    return this.#channel.hears !== false;
+  }
+
   unlisten(): void {
     this.#channel.unlisten?.();
   }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Identity } from '../../contract/identity.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { BackendFailure } from '../transport/channel.ts';
+import { withLast, type Discovery } from '../backends/discover.ts';
 import { failureOfError } from '../transport/failure.ts';
 
 /** Cached lists of one backend for one principal. */
@@ -14,6 +15,8 @@ interface Entry {
   failure: BackendFailure | undefined;
   /** Identity of the last discovery. Another login may succeed, so it is tried at once. */
   identity: Identity | undefined;
+  /** True when a list could not be read: its last items stay in use. */
+  isPartial: boolean;
   /** True when the backend has announced a change. */
   stale: boolean;
   reading: Promise<void> | undefined;
@@ -22,9 +25,11 @@ interface Entry {
 }
 
 /** Reads the lists of one backend. `failureOfError` converts rejections. */
-export type ReadCatalog = (backend: string) => Promise<Catalog>;
+export type ReadCatalog = (backend: string) => Promise<Discovery>;
 
 const FRESH_MS = 30_000;
+/** Age from which a request of a list waits for another reading. */
+const OLD_MS = 60_000;
 const RETRY_AFTER_MS = 5_000;
 const DEBOUNCE_MS = 250;
 /** Shortest time between two discoveries that announcements cause. */
@@ -68,15 +73,22 @@ export class PersonalCatalogs {
     return entry.catalog !== undefined || !this.#isDue(entry, identity);
   }
 
+  /** Returns true for lists that were read so long ago that a request should wait for another reading. */
+  isOld(backend: string): boolean {
+    const entry = this.#entries.get(backend);
+    return entry?.catalog !== undefined && this.#now() - entry.readAt > OLD_MS;
+  }
+
   /** Starts a discovery when one is due. Returns the end of the running discovery, which never rejects. */
   renew(
     backend: string,
     identity: Identity | undefined,
     read: ReadCatalog,
     onRead: () => void,
+    freshMs = FRESH_MS,
   ): Promise<void> | undefined {
     const entry = this.#entryOf(backend);
-    if (!entry.reading && this.#isDue(entry, identity)) {
+    if (!entry.reading && this.#isDue(entry, identity, freshMs)) {
       entry.stale = false;
       entry.identity = identity;
       entry.reading = this.#read(backend, entry, read).then(() => {
@@ -108,7 +120,9 @@ export class PersonalCatalogs {
 
   async #read(backend: string, entry: Entry, read: ReadCatalog): Promise<void> {
     try {
-      entry.catalog = await read(backend);
+      const found = await read(backend);
+      entry.catalog = withLast(found, entry.catalog);
+      entry.isPartial = found.unread.size > 0;
       entry.digest = digestOf(entry.catalog);
       entry.failure = undefined;
     } catch (error) {
@@ -118,10 +132,14 @@ export class PersonalCatalogs {
     this.#keyed = undefined;
   }
 
-  #isDue({ readAt, stale, failure, identity: before }: Entry, identity: Identity | undefined): boolean {
+  #isDue(
+    { readAt, stale, failure, isPartial, identity: before }: Entry,
+    identity: Identity | undefined,
+    freshMs = FRESH_MS,
+  ): boolean {
     if (stale || readAt === 0) return true;
     const age = this.#now() - readAt;
-    return failure ? age > RETRY_AFTER_MS || before !== identity : age > FRESH_MS;
+    return failure || isPartial ? age > RETRY_AFTER_MS || before !== identity : age > freshMs;
   }
 
   /** Returns the key of one backend. A backend that only lacks the user's login is omitted without an error. */
@@ -138,6 +156,7 @@ export class PersonalCatalogs {
       digest: '',
       readAt: 0,
       failure: undefined,
+      isPartial: false,
       identity: undefined,
       stale: false,
       reading: undefined,

@@ -22,11 +22,15 @@ export interface ReadableView {
 
 /**
  * Returns the result of `find` as soon as it is final; undefined when nothing is found after all backends have
- * answered.
+ * answered, and after `again`, the end of a reading that may find it.
  */
-export async function whenFound<T>(view: ReadableView, find: (view: View) => T | undefined): Promise<T | undefined> {
+export async function whenFound<T>(
+  view: ReadableView,
+  find: (view: View) => T | undefined,
+  again?: Promise<unknown>,
+): Promise<T | undefined> {
   const waiting = { isOver: false };
-  const over = view.whenSettled().then(() => {
+  const over = Promise.all([view.whenSettled(), again]).then(() => {
     waiting.isOver = true;
   });
   for (;;) {

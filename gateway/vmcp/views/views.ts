@@ -2,8 +2,10 @@ import { durationMs } from '../../contract/fields.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
+import { prefixOf } from '../aggregation/tool-names.ts';
 import type { View } from '../aggregation/view.ts';
-import { discoverFor } from '../backends/discover.ts';
+import { announces } from '../backends/backend-lists.ts';
+import { discoverFor, type Discovery } from '../backends/discover.ts';
 import type { Fleet } from '../backends/fleet.ts';
 import { LONGEST_TIMER_MS } from '../clock.ts';
 import type { Session } from '../session.ts';
@@ -30,6 +32,25 @@ export interface ViewsOptions {
 export interface UnreadBackend {
   readonly backend: string;
   readonly failure: BackendFailure;
+}
+
+/** Longest wait of a request for lists that are read again, ms. */
+const PATIENCE_MS = 1_000;
+/** Age from which lists are read again for a name that they do not have, ms. */
+const UNKNOWN_MS = 1_000;
+
+/** Returns true when a backend announces changes of its lists to this session. */
+function isAnnounced(session: Session, backend: string): boolean {
+  const channel = session.channels.get(backend)?.channel;
+  return channel?.alive === true && announces(channel);
+}
+
+/** Resolves with the end of `running`, after `timeoutMs` at the latest. */
+async function withinTime(running: Promise<unknown>, timeoutMs: number): Promise<void> {
+  const limit = Promise.withResolvers<undefined>();
+  const timer = setTimeout(limit.resolve, timeoutMs, undefined);
+  await Promise.race([running, limit.promise]);
+  clearTimeout(timer);
 }
 
 /** Time after which principals without a session are removed. */
@@ -71,18 +92,67 @@ export class Views {
     return this.#listed.of(this.of(session).current, session, this.#options.policies());
   }
 
-  /** Refreshes outdated lists of per-user backends in the background, when the principal requests a list. */
-  renew(session: Session): void {
-    for (const backend of this.#options.fleet.personal) void this.read(session, backend);
+  /**
+   * Refreshes outdated lists in the background, when the client requests a list. Returns the end of a reading for which the request must
+   * wait; it never rejects.
+   */
+  renew(session: Session): Promise<unknown> | undefined {
+    const { fleet } = this.#options;
+    const shared = fleet.renewal.requested(session);
+    if (fleet.personal.length === 0) return shared;
+    const catalogs = this.catalogsOf(session);
+    const old = fleet.personal.flatMap((backend) => {
+      const isOld = catalogs.isOld(backend);
+      const reading = this.read(session, backend);
+      return isOld && reading ? [reading] : [];
+    });
+    if (old.length === 0) return shared;
+    return Promise.all([shared, withinTime(Promise.all(old), PATIENCE_MS)]);
   }
 
   /** Reads a per-user backend when its lists are outdated. Returns the end of the discovery, which never rejects. */
-  read(session: Session, backend: string): Promise<void> | undefined {
+  read(session: Session, backend: string, freshMs?: number): Promise<void> | undefined {
     const { fleet } = this.#options;
-    const read = (name: string): Promise<Catalog> => discoverFor(session, fleet.runtime(name));
-    return this.catalogsOf(session).renew(backend, session.identity, read, () => {
+    const read = (name: string): Promise<Discovery> => discoverFor(session, fleet.runtime(name));
+    const onRead = (): void => {
       this.#options.onPrincipalChange(session.principal);
-    });
+    };
+    return this.catalogsOf(session).renew(backend, session.identity, read, onRead, freshMs);
+  }
+
+  /**
+   * Reads lists again in which nobody announces changes, because the client named an item that no list has. `isPossible` returns false
+   * for backends that cannot have it. Returns the end of the reading, which never rejects; undefined when nothing is read.
+   */
+  readAgain(session: Session, isPossible: (backend: string) => boolean): Promise<unknown> | undefined {
+    const { fleet } = this.#options;
+    const shared = fleet.renewal.unknown(isPossible);
+    const own = fleet.personal.flatMap((backend) =>
+      isPossible(backend) && !isAnnounced(session, backend) ? (this.read(session, backend, UNKNOWN_MS) ?? []) : [],
+    );
+    if (own.length === 0) return shared;
+    return Promise.all([shared, withinTime(Promise.all(own), PATIENCE_MS)]);
+  }
+
+  /** Resolves when `find` finds an item, or when no backend has it: the lists are then read again first. */
+  async whenKnown(session: Session, find: (view: View) => unknown): Promise<void> {
+    const view = this.of(session);
+    await view.whenSettled();
+    if (find(view.current) === undefined) await this.readAgain(session, () => true);
+  }
+
+  /** Returns true for a backend that may have the tool of this name. */
+  mayHaveTool(backend: string, name: string): boolean {
+    const { aggregation: rules } = this.#config.vmcp;
+    return rules.conflict_resolution !== 'prefix' || name.startsWith(prefixOf(rules, backend));
+  }
+
+  /** Reads lists again in which nobody announces changes, for clients that wait for announcements: one session of each principal. */
+  renewAwaited(listening: ReadonlyMap<string, Session>): void {
+    const { fleet } = this.#options;
+    if (listening.size > 0) fleet.renewal.awaited();
+    for (const session of listening.values())
+      for (const backend of fleet.personal) if (!isAnnounced(session, backend)) void this.read(session, backend);
   }
 
   catalogsOf({ principal }: Session): PersonalCatalogs {
@@ -111,12 +181,10 @@ export class Views {
 
   /** Returns the per-user backend that may have `name` and whose lists could not be read. */
   unreadBackend(session: Session, name: string): UnreadBackend | undefined {
-    const { prefix_format: format, conflict_resolution: strategy } = this.#config.vmcp.aggregation;
     for (const backend of this.#options.fleet.personal) {
       const own = this.catalogsOf(session);
       const failure = own.catalog(backend) ? undefined : own.failure(backend);
-      const isPossible = strategy !== 'prefix' || name.startsWith(format.replaceAll('{workload}', backend));
-      if (failure && isPossible) return { backend, failure };
+      if (failure && this.mayHaveTool(backend, name)) return { backend, failure };
     }
     return undefined;
   }
@@ -233,10 +301,7 @@ class PrincipalView implements ReadableView {
   async whenSettled(): Promise<void> {
     const { shared, fleet, patienceMs } = this.#views;
     const readings = fleet.personal.map((backend) => this.#views.read(this.#session, backend));
-    const limit = Promise.withResolvers<undefined>();
-    const timer = setTimeout(limit.resolve, patienceMs, undefined);
-    await Promise.race([Promise.all([shared.whenSettled(), ...readings]), limit.promise]);
-    clearTimeout(timer);
+    await withinTime(Promise.all([shared.whenSettled(), ...readings]), patienceMs);
   }
 
   nextChange(): Promise<void> {

@@ -88,6 +88,17 @@ export interface Exit {
   /** null when a signal ended it. -1 when it could not be executed at all. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** Line of stderr that names the cause, without the values of its secrets; absent where none does. */
+  readonly line?: string | undefined;
+}
+
+/** Returns the end of a process in words, for users. */
+export function processEnd({ code, signal, line }: Exit): string {
+  const how =
+    code === -1
+      ? 'could not be executed'
+      : `ended ${code === null ? `by ${String(signal)}` : `with code ${String(code)}`}`;
+  return `the process ${how}${line === undefined ? '' : `: ${line}`}`;
 }
 
 export interface Child {
@@ -100,6 +111,8 @@ export interface Child {
   readonly exited: Promise<Exit>;
   /** Last line on stderr, cut to 500 characters. */
   lastStderr(): string | undefined;
+  /** Line on stderr that names the cause of the end, without the values of the child's secrets. */
+  stderrCause(): string | undefined;
   /**
    * Closes stdin, sends SIGTERM to the group a second later and after `graceMs` (5,000) SIGKILL. Without stdin SIGTERM comes at once.
    * Resolves at the end. Idempotent.
@@ -168,6 +181,8 @@ export interface LaunchState {
   readonly problem?: LaunchProblem | undefined;
   /** Present after a managed process has ended, until it has run for some time again. */
   readonly restart?: Restart | undefined;
+  /** End of a process that is not running again yet. */
+  readonly exit?: Exit | undefined;
 }
 
 /** A workload cannot be started. The message has advice and never an environment value. */

@@ -27,6 +27,8 @@ export interface WorkloadState {
   /** Restarts since the start of the supervision. */
   readonly restarts: number;
   readonly lastExit?: Exit;
+  /** Line of its error output that names the cause of that. */
+  readonly lastLine?: string;
   /** Reason why it could not be started. */
   readonly problem?: LaunchProblem;
   /** Restarts in a row, of which the last may still be to come. Absent before the first end. */
@@ -90,7 +92,7 @@ interface Observer {
 }
 
 /** End of a run and its reason. */
-type End = Pick<WorkloadState, 'lastExit' | 'problem' | 'inARow'>;
+type End = Pick<WorkloadState, 'lastExit' | 'lastLine' | 'problem' | 'inARow'>;
 
 async function keepRunning(options: SuperviseOptions, signal: AbortSignal, observer: Observer): Promise<void> {
   const { now, log, name, pauseMs = backoffMs, maxRestarts, onChange } = options;
@@ -115,7 +117,7 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
     const waits = maxRestarts !== undefined && isOutage(end.problem);
     if (!waits) inARow = countRestart(inARow, now() - startedAt, options.stableMs);
     if (maxRestarts !== undefined && inARow > maxRestarts) {
-      end = { ...end, problem: crashLoop(maxRestarts, end.lastExit) };
+      end = { ...end, problem: crashLoop(maxRestarts, exitOf(end)) };
       enter('failed');
       log.warn('workload ends again and again: it is not restarted', { workload: name, ...fields });
       return;
@@ -127,6 +129,10 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
     await sleep(restartInMs, undefined, { signal }).catch(() => undefined);
   }
 }
+
+/** Returns the last end of a server with the line that names its cause. */
+export const exitOf = ({ lastExit, lastLine: line }: Pick<WorkloadState, 'lastExit' | 'lastLine'>): Exit | undefined =>
+  lastExit && { ...lastExit, ...(line !== undefined && { line }) };
 
 interface Outcome {
   readonly message: string;
@@ -151,11 +157,12 @@ async function runOnce(
     readLines(child.stdout, logLines(log, name, options.onLine));
     void announceOpen(options, child, enter);
     const lastExit = await child.exited;
+    const lastLine = child.stderrCause();
     const problem = command.container && outageOf(lastExit, child.lastStderr());
     return {
       message: 'workload ended',
-      fields: { exitCode: lastExit.code, signal: lastExit.signal, lastLine: child.lastStderr() },
-      end: { lastExit, ...(problem && { problem }) },
+      fields: { exitCode: lastExit.code, signal: lastExit.signal, lastLine: lastLine ?? child.lastStderr() },
+      end: { lastExit, ...(lastLine !== undefined && { lastLine }), ...(problem && { problem }) },
     };
   } catch (error) {
     const failure = error instanceof LaunchError ? error : new LaunchError('InstallFailed', String(error));

@@ -3,6 +3,7 @@ import type { ObjectProblem } from '../../resolve/problems.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 import { failedCondition, trueCondition, unknownCondition, type ConditionState } from '../condition-state.ts';
 import { statusOf } from '../conditions.ts';
+import { cut } from '../message.ts';
 
 /** Health of the backends as the gateways reported it. */
 export interface BackendHealth {
@@ -11,7 +12,7 @@ export interface BackendHealth {
   readonly reported: number;
   /** Number of reported backends to which calls are routed. */
   readonly working: number;
-  /** Reported backends that are not healthy, each as `name (status)`. */
+  /** Reported backends that are not healthy, each as `name (status)` or `name (status: cause)`. */
   readonly unhealthy: readonly string[];
   /** True when the status of every reported backend is `unknown`. */
   readonly unknown: boolean;
@@ -20,7 +21,15 @@ export interface BackendHealth {
 interface Discovered {
   readonly name: string;
   readonly status?: string;
+  readonly message?: string;
 }
+
+interface Reported extends Omit<Required<Discovered>, 'message'> {
+  readonly message: string | undefined;
+}
+
+/** Characters of the cause of one backend. */
+const LONGEST_CAUSE = 300;
 
 const HEALTHY: ReadonlySet<string> = new Set(['ready', 'unauthenticated']);
 
@@ -30,16 +39,19 @@ export function backendHealth(object: KubeObject, served: readonly string[] | un
   const all = Array.isArray(discoveredBackends) ? (discoveredBackends as Discovered[]) : [];
   const reported = all
     .filter(({ name }) => served?.includes(name) ?? true)
-    .map(({ name, status = 'unknown' }) => ({ name, status }))
+    .map(({ name, status = 'unknown', message }) => ({ name, status, message }))
     .toSorted((a, b) => compareText(a.name, b.name));
   return {
     served: served?.length,
     reported: reported.length,
     working: reported.filter(({ status }) => HEALTHY.has(status) || status === 'degraded').length,
-    unhealthy: reported.filter(({ status }) => !HEALTHY.has(status)).map(({ name, status }) => `${name} (${status})`),
+    unhealthy: reported.filter(({ status }) => !HEALTHY.has(status)).map(described),
     unknown: reported.length > 0 && reported.every(({ status }) => status === 'unknown'),
   };
 }
+
+const described = ({ name, status, message }: Reported): string =>
+  `${name} (${status}${message === undefined ? '' : `: ${message.slice(0, LONGEST_CAUSE)}`})`;
 
 /** Builds `BackendsHealthy`, which can be false while `Ready` is true: some backends work. */
 export function backendsHealthyCondition({
@@ -55,8 +67,8 @@ export function backendsHealthyCondition({
   if (unknown) return unknownCondition(type, 'BackendsUnknown', 'no backend has been probed yet');
   if (unhealthy.length === 0) return trueCondition(type, 'AllBackendsRoutable', 'every backend can be called');
   const names = unhealthy.join(', ');
-  if (working === 0) return failedCondition(type, 'NoRoutableBackends', `no backend can be called: ${names}`);
-  return failedCondition(type, 'SomeBackendsUnhealthy', `some backends are not healthy: ${names}`);
+  if (working === 0) return failedCondition(type, 'NoRoutableBackends', cut(`no backend can be called: ${names}`));
+  return failedCondition(type, 'SomeBackendsUnhealthy', cut(`some backends are not healthy: ${names}`));
 }
 
 interface RuntimeProblem {

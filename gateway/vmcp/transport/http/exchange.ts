@@ -19,6 +19,7 @@ import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { UNCOUNTED_PARTIAL_BYTES } from '../../budgets/limits.ts';
 import { failureOfInvalid, isLostSession, isReplyTo, otherError, scanReply } from './json-reply.ts';
 import { failureOfRedirect, isRedirect, MAX_REDIRECTS, redirectedPath } from './redirect.ts';
+import { hostRefusal, mayRefuseHost, REASON_BYTES } from './refused-host.ts';
 import { Resumption } from './resumption.ts';
 import { createSseParser, type SseEvent, type SseParser } from '../sse-parser.ts';
 
@@ -54,6 +55,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
   #redirects = 0;
   /** True while the rest of a reply that redirects is skipped. */
   #isMoved = false;
+  /** Content type of a refusal in another format than JSON, whose body may name the reason. */
+  #otherType: string | undefined;
   #done = false;
   #isCollecting = false;
   /** The reader that is paused until its next turn. */
@@ -142,8 +145,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
     if (typeof headers['retry-after'] === 'string') this.#retryAfter = headers['retry-after'];
     const isStream = type === 'text/event-stream' && status === 200;
     if (!isStream && type !== 'application/json') {
-      this.fail(failureOfStatus(status, type, this.#retryAfter));
-      return;
+      if (!mayRefuseHost(status, headers['content-length'])) {
+        this.fail(failureOfStatus(status, type, this.#retryAfter));
+        return;
+      }
+      this.#otherType = type;
     }
     if (headers['content-encoding'] !== undefined) this.#decode(headers['content-encoding']);
     if (isStream) {
@@ -191,7 +197,9 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
         this.#events.push(piece);
         const isLong = this.#collecting(this.#events.pending());
         if (isLong || this.#events.lines() > MOST_LINES_AT_ONCE) this.#takeTurns(source);
-      } else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
+      } else if (this.#otherType !== undefined && this.#received > REASON_BYTES)
+        this.fail(failureOfStatus(this.#status, this.#otherType, this.#retryAfter));
+      else if (this.#received > this.#host.maxReplyBytes) this.#failTooLarge();
       else {
         this.#pieces.push(piece);
         if (this.#collecting(this.#received)) this.#takeTurns(source);
@@ -233,6 +241,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
     if (this.#done) return;
     try {
       if (this.#events || this.#resumption?.isEarly === true) this.#onStreamLost(this.#withoutReply());
+      else if (this.#otherType !== undefined) this.#failWithReason(this.#otherType);
       else this.#onJson(withoutMark(this.#pieces.take()));
     } catch (error) {
       this.fail(failureOfInvalid(error));
@@ -249,6 +258,15 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
     const detail = 'the event stream ended before the reply';
     if (this.#ignored === undefined) return { kind: 'unavailable', detail };
     return garbage(`${detail}, behind an event that is not MCP: ${this.#ignored}`);
+  }
+
+  /** Fails with the reason that a body names, else with that of the status. */
+  #failWithReason(type: string, body = this.#pieces.take()): void {
+    const isShort = mayRefuseHost(this.#status, String(body.length));
+    this.fail(
+      (isShort ? hostRefusal(this.#status, body.toString()) : undefined) ??
+        failureOfStatus(this.#status, type, this.#retryAfter),
+    );
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -330,7 +348,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
     const other = isInSession && envelope ? otherError(body, envelope, id, repeated) : undefined;
     if (other) this.#deliver(other);
     else if (this.#status < 300) this.fail(garbage('the reply carries another id'));
-    else this.fail(failureOfStatus(this.#status, 'application/json', this.#retryAfter));
+    else this.#failWithReason('application/json', body);
   }
 
   #isSessionLost(body: Buffer, envelope: Envelope): boolean {

@@ -270,6 +270,10 @@ class HttpChannel implements Channel, ExchangeHost {
     this.#sending.add(sent);
   }
 
+  get hears(): boolean {
+    return this.#listener?.isOpen === true;
+  }
+
   unlisten(): void {
     this.#listener?.close();
     this.#listener = undefined;

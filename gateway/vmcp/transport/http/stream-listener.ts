@@ -42,6 +42,8 @@ const LONGEST_RETRY_MS = 30_000;
 export class StreamListener {
   readonly #options: ListenerOptions;
   readonly #abort = new AbortController();
+  /** True while the backend can send messages. */
+  isOpen = false;
   #lastEventId: string | undefined;
   #wasOpen = false;
   #retryMs = FIRST_RETRY_MS;
@@ -66,6 +68,7 @@ export class StreamListener {
         if (!signal.aborted) this.#options.log.debug('stream of a backend failed', { error: String(error) });
       })
       .finally(() => {
+        this.isOpen = false;
         if (signal.aborted) return;
         this.#timer = setTimeout(() => {
           this.#run();
@@ -114,6 +117,7 @@ export class StreamListener {
     }
     this.#wasOpen = true;
     const coding = replyCoding(headers['content-encoding']);
+    this.isOpen = true;
     const parser = createSseParser((event) => {
       this.#lastEventId = event.id ?? this.#lastEventId;
       if (event.retry !== undefined) {

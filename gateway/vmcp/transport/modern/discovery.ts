@@ -14,7 +14,7 @@ export type Verdict =
 const REFUSALS: ReadonlySet<unknown> = new Set([CODE.headerMismatch, CODE.missingCapability, CODE.unsupportedVersion]);
 
 /** Statuses that say nothing about the revision. */
-const PASSING: ReadonlySet<unknown> = new Set([407, 408, 425, 429]);
+const PASSING: ReadonlySet<unknown> = new Set([403, 407, 408, 421, 425, 429]);
 
 /** Judges a JSON-RPC reply. */
 export function verdictOf(reply: Buffer): Verdict {

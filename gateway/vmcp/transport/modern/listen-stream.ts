@@ -25,6 +25,8 @@ export class ListenStream {
   readonly #options: ListenStreamOptions;
   readonly #uris = new Set<string>();
   #wantsLists = false;
+  /** True while the backend has accepted the stream and not ended it. */
+  isOpen = false;
   #handle: RequestHandle | undefined;
   #timer: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
@@ -54,6 +56,7 @@ export class ListenStream {
 
   close(): void {
     this.#isClosed = true;
+    this.isOpen = false;
     this.#generation += 1;
     clearTimeout(this.#timer);
     this.#handle?.cancel('the channel is closed');
@@ -69,6 +72,7 @@ export class ListenStream {
   #open(): void {
     if (this.#isClosed) return;
     this.#generation += 1;
+    this.isOpen = false;
     const before = this.#handle;
     this.#handle = undefined;
     const filter = this.#filter();
@@ -80,6 +84,7 @@ export class ListenStream {
     const isCurrent = (): boolean => generation === this.#generation;
     const again = (): void => {
       if (!isCurrent()) return;
+      this.isOpen = false;
       this.#openAfter(this.#retryMs);
       this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
     };
@@ -87,6 +92,7 @@ export class ListenStream {
       reply: again,
       message: (message, envelope) => {
         this.#retryMs = FIRST_RETRY_MS;
+        this.isOpen ||= isCurrent();
         const isOwn = envelope.id === undefined && envelope.method !== 'notifications/subscriptions/acknowledged';
         if (isCurrent() && isOwn) this.#options.onMessage(message, envelope);
       },

@@ -99,6 +99,10 @@ export class ModernChannel implements Channel, ExchangeHost {
     this.#requests.wantLists(isShared);
   }
 
+  get hears(): boolean {
+    return this.#requests.hears;
+  }
+
   close(): Promise<void> {
     this.alive = false;
     this.#requests.close();

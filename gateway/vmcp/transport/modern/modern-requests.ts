@@ -70,6 +70,11 @@ export class ModernRequests {
     this.#listen.wantLists(wanted);
   }
 
+  /** True while a stream for announcements is open. */
+  get hears(): boolean {
+    return this.#stream?.isOpen === true;
+  }
+
   close(): void {
     this.#stream?.close();
   }

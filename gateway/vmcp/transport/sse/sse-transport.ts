@@ -17,6 +17,7 @@ import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../ha
 import { decodedPieces, replyCoding } from '../http/body-decoder.ts';
 import { failureOfRedirect, isRedirect, requestFollowing } from '../http/redirect.ts';
 import { failureOfError, failureOfStatus, garbage } from '../failure.ts';
+import { hostRefusal, mayRefuseHost, REASON_BYTES } from '../http/refused-host.ts';
 import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { requestReply } from '../request-reply.ts';
@@ -169,7 +170,7 @@ class SseChannel implements Channel {
     const type = textOf(received['content-type']);
     try {
       if (statusCode !== 200 || mediaTypeOf(type) !== 'text/event-stream')
-        throw new BackendError(failureOfOpening(response, this.#url));
+        throw new BackendError((await refusalOf(response)) ?? failureOfOpening(response, this.#url));
       void this.#read(body, replyCoding(received['content-encoding']));
     } catch (error) {
       body.on('error', () => undefined).destroy();
@@ -282,9 +283,13 @@ class SseChannel implements Channel {
     const response = await requestFollowing(dispatcher, endpoint, request, (path) => {
       this.#movedTo = new URL(path, endpoint);
     });
-    await response.body.dump();
     const { statusCode } = response;
-    if (statusCode < 200 || statusCode > 299) throw new BackendError(failureOfReply(response, endpoint));
+    if (statusCode >= 200 && statusCode <= 299) {
+      await response.body.dump();
+      return;
+    }
+    const failure = (await refusalOf(response)) ?? failureOfReply(response, endpoint);
+    throw new BackendError(this.#facts ? failure : failureOfEndpoint(failure, statusCode));
   }
 
   #fail(failure: BackendFailure): void {
@@ -308,8 +313,31 @@ function failureOfReply({ statusCode, headers }: Dispatcher.ResponseData, url: U
   return failureOfStatus(statusCode, textOf(headers['content-type']), textOf(headers['retry-after']));
 }
 
+/** Returns the failure of a reply whose body names the `Host` header as its reason. Ends the body. */
+async function refusalOf({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<BackendFailure | undefined> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  if (mayRefuseHost(statusCode, headers['content-length'])) {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      length += piece.length;
+      if (length > REASON_BYTES) break;
+    }
+  }
+  body.on('error', () => undefined).destroy();
+  return length > REASON_BYTES ? undefined : hostRefusal(statusCode, Buffer.concat(pieces).toString());
+}
+
+/** Returns the failure of the first request to the endpoint: there is no session yet that can be lost. */
+function failureOfEndpoint(failure: BackendFailure, status: number): BackendFailure {
+  if (failure.kind !== 'session_lost') return failure;
+  const cause = `the endpoint that its event stream names answers HTTP ${String(status)}: the path may lack a prefix that a proxy in front of it needs`;
+  return { ...failure, kind: 'unavailable', detail: `${failure.detail} of the endpoint`, cause };
+}
+
 /** Returns the failure of a request before the session exists. */
 function failureOfOpening(reply: Dispatcher.ResponseData, url: URL): BackendFailure {
   const failure = failureOfReply(reply, url);
-  return failure.kind === 'session_lost' ? { ...failure, kind: 'unavailable' } : failure;
+  if (failure.kind !== 'session_lost') return failure;
+  return { ...failure, kind: 'unavailable', cause: `its URL answers HTTP ${String(reply.statusCode)}: check the path` };
 }

@@ -4,6 +4,14 @@ import { isOutage } from '../../../workloads/runner/engine-outage.ts';
 import { BackendError } from '../channel.ts';
 import { createRestartPauses, type PauseRules, type RestartPauses } from './restart-pauses.ts';
 
+/** End of a process. */
+export interface ProcessEnd {
+  readonly deliberate: boolean;
+  readonly aliveMs: number;
+  /** The end in words, for users. */
+  readonly cause: string;
+}
+
 export interface PooledProcess {
   readonly alive: boolean;
   /** Number of open channels. */
@@ -13,7 +21,7 @@ export interface PooledProcess {
   /** Start or end of the last call, epoch ms. */
   readonly lastUsedAt: number;
   /** Resolves, never rejects, when the process has ended. */
-  readonly ended: Promise<{ readonly deliberate: boolean; readonly aliveMs: number }>;
+  readonly ended: Promise<ProcessEnd>;
   stop(): Promise<void>;
 }
 
@@ -105,8 +113,8 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
       },
       (error: unknown) => {
         this.#remove(key, entry);
-        const waits = error instanceof BackendError && isOutage(error.failure.launch);
-        if (!this.#closing.signal.aborted) this.#pauses.startFailed(waits);
+        const { launch, cause } = error instanceof BackendError ? error.failure : {};
+        if (!this.#closing.signal.aborted) this.#pauses.startFailed(isOutage(launch), cause);
       },
     );
     return entry;
@@ -129,9 +137,9 @@ export class ProcessPool<Process extends PooledProcess, Owner> {
   #started(key: string, entry: Entry<Process>, process: Process): void {
     entry.process = process;
     this.#pauses.started();
-    void process.ended.then(({ deliberate, aliveMs }) => {
+    void process.ended.then(({ deliberate, aliveMs, cause }) => {
       this.#remove(key, entry);
-      if (!deliberate) this.#pauses.crashed(key, aliveMs);
+      if (!deliberate) this.#pauses.crashed(key, aliveMs, cause);
     });
     if (this.#closing.signal.aborted) void this.#stop(key, entry);
     else this.#watchIdle(key, entry, process, this.#options.idleMs);

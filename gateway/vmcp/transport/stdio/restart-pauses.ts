@@ -15,10 +15,13 @@ const FORGET_AFTER_MS = 60_000;
 export interface RestartPauses {
   /** @throws BackendError `unavailable` with `retryAfterSeconds` during the pause of `key` */
   check(key: string): void;
-  /** `waits` is true when the start waits for something else, such as a container engine: the pause does not grow. */
-  startFailed(waits?: boolean): void;
+  /**
+   * `cause` names the reason in words, if it is known. `waits` is true when the start waits for something else, such as a container engine:
+   * the pause does not grow.
+   */
+  startFailed(waits?: boolean, cause?: string): void;
   started(): void;
-  crashed(key: string, aliveMs: number): void;
+  crashed(key: string, aliveMs: number, cause?: string): void;
 }
 
 /** Rules for the pauses. Those of `vmcp up` when absent. */
@@ -30,29 +33,30 @@ export interface PauseRules {
 
 export function createRestartPauses(now: () => number, rules: PauseRules = {}): RestartPauses {
   const { longestMs = Infinity, policy: { pauseMs = backoffMs, stableMs } = {} } = rules;
-  const crashes = new Map<string, { count: number; until: number }>();
-  const add = (key: string, aliveMs: number, waits = false) => {
+  const crashes = new Map<string, { count: number; until: number; cause: string | undefined }>();
+  const add = (key: string, aliveMs: number, cause: string | undefined, waits = false) => {
     for (const [old, { until }] of crashes) if (until + FORGET_AFTER_MS < now()) crashes.delete(old);
     const count = waits && rules.policy ? 1 : countRestart(crashes.get(key)?.count ?? 0, aliveMs, stableMs);
-    crashes.set(key, { count, until: now() + Math.min(pauseMs(count), longestMs) });
+    crashes.set(key, { count, until: now() + Math.min(pauseMs(count), longestMs), cause });
   };
   return {
     check(key) {
-      const until = Math.max(crashes.get(EVERY_KEY)?.until ?? 0, crashes.get(key)?.until ?? 0);
-      const leftMs = until - now();
+      const ends = [crashes.get(EVERY_KEY), crashes.get(key)].filter((end) => end !== undefined);
+      const last = ends.toSorted((a, b) => b.until - a.until)[0];
+      const leftMs = (last?.until ?? 0) - now();
       if (leftMs <= 0) return;
       const retryAfterSeconds = Math.ceil(leftMs / 1_000);
       const detail = `the process ended or could not be started; the next start is in ${retryAfterSeconds} s`;
-      throw new BackendError({ kind: 'unavailable', detail, retryAfterSeconds });
+      throw new BackendError({ kind: 'unavailable', detail, cause: last?.cause, retryAfterSeconds });
     },
-    startFailed: (waits) => {
-      add(EVERY_KEY, 0, waits);
+    startFailed: (waits, cause) => {
+      add(EVERY_KEY, 0, cause, waits);
     },
     started: () => {
       crashes.delete(EVERY_KEY);
     },
-    crashed: (key, aliveMs) => {
-      add(key, aliveMs);
+    crashed: (key, aliveMs, cause) => {
+      add(key, aliveMs, cause);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Child, Exit, LaunchProblem } from '../../../workloads/runner/runner.ts';
+import { processEnd, type Child, type Exit, type LaunchProblem } from '../../../workloads/runner/runner.ts';
 import { afterTimeout, type After } from '../../clock.ts';
 import type {
   BackendFailure,
@@ -19,7 +19,7 @@ import { ownMembers, withMeta, type MetaMembers } from '../modern/request-text.t
 import { isShared, type Isolation } from '../isolation.ts';
 import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
 import { createLineSplitter, toLine } from './line-splitter.ts';
-import type { PooledProcess } from './process-pool.ts';
+import type { PooledProcess, ProcessEnd } from './process-pool.ts';
 import { requestReply } from '../request-reply.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
@@ -40,8 +40,6 @@ export interface StdioProcessOptions {
 
 /** A process with its streams: a child process, or an attached container. */
 export interface ProcessStreams extends Pick<Child, 'stdin' | 'stdout' | 'stop'> {
-  /** Last line of stderr. Absent for a process with its own log, as the line may contain a secret. */
-  readonly lastStderr?: Child['lastStderr'];
   /** `how` describes the end where there is neither a code nor a signal. */
   readonly exited: Promise<Exit & { readonly how?: string; readonly problem?: LaunchProblem }>;
 }
@@ -67,7 +65,8 @@ export async function startStdioProcess(
     return process;
   } catch (error) {
     await process.stop();
-    throw error;
+    const { deliberate, cause } = await process.ended;
+    throw error instanceof BackendError && !deliberate ? new BackendError({ ...error.failure, cause }) : error;
   } finally {
     closing.removeEventListener('abort', stop);
   }
@@ -75,7 +74,7 @@ export async function startStdioProcess(
 
 /** One running MCP server on stdin and stdout, initialized once, with any number of channels. */
 export class StdioProcess implements PooledProcess {
-  readonly ended: Promise<{ readonly deliberate: boolean; readonly aliveMs: number }>;
+  readonly ended: Promise<ProcessEnd>;
   alive = true;
   lastUsedAt: number;
   readonly #child: ProcessStreams;
@@ -173,6 +172,9 @@ export class StdioProcess implements PooledProcess {
         else if (open) this.#peer.send(message);
       },
       listen: () => modern?.wantLists(true),
+      get hears() {
+        return modern?.hears !== false;
+      },
       close: async () => {
         if (!open) return;
         open = false;
@@ -256,16 +258,17 @@ export class StdioProcess implements PooledProcess {
     stdout.once('end', () => void this.#child.stop());
   }
 
-  async #watch(startedAt: number): Promise<{ deliberate: boolean; aliveMs: number }> {
+  async #watch(startedAt: number): Promise<ProcessEnd> {
     const { stdout, exited } = this.#child;
     const drained = new Promise<void>((resolve) => stdout.once('close', resolve));
-    const { code, signal, how = signal === null ? `with code ${String(code)}` : `by ${signal}` } = await exited;
+    const exit = await exited;
+    const { code, signal, line: stderr, how = signal === null ? `with code ${String(code)}` : `by ${signal}` } = exit;
+    const cause = exit.how === undefined ? processEnd(exit) : `the process ended ${exit.how}`;
     const { now, after = afterTimeout, log, name: backend } = this.#options;
     await Promise.race([drained, new Promise<void>((resolve) => after(LAST_OUTPUT_MS, resolve))]);
     this.#fail({ kind: 'unavailable', detail: `the process ended ${how}` });
-    if (!this.#deliberate)
-      log.warn('backend process ended', { backend, how, exitCode: code, signal, stderr: this.#child.lastStderr?.() });
-    return { deliberate: this.#deliberate, aliveMs: now() - startedAt };
+    if (!this.#deliberate) log.warn('backend process ended', { backend, how, exitCode: code, signal, stderr });
+    return { deliberate: this.#deliberate, aliveMs: now() - startedAt, cause };
   }
 }
 

@@ -71,7 +71,7 @@ export function stdioTransport(options: StdioTransportOptions): StdioTransport {
     unlessAborted(command(), closing, () => undefined)
       .then((ready) => {
         const child = launcher.spawn(ready, { name, stdin: true });
-        return ready.container ? withOutage(child, () => (prepared = undefined)) : child;
+        return streamsOf(child, ready.container && (() => (prepared = undefined)));
       })
       .catch(refuseLaunch),
   );
@@ -134,15 +134,18 @@ export function processTransport(
   };
 }
 
-/** Returns a container whose end has the problem of its engine. Calls `onOutage` when the engine has stopped. */
-function withOutage(child: Child, onOutage: () => void): ProcessStreams {
+/**
+ * Returns the streams of a child, whose end has the line of stderr that names its cause. The end of a container has the problem of its
+ * engine, too: `onOutage` is called when that has stopped.
+ */
+function streamsOf(child: Child, onOutage: (() => void) | undefined): ProcessStreams {
   const exited = child.exited.then((exit) => {
-    const problem = outageOf(exit, child.lastStderr());
+    const problem = onOutage && outageOf(exit, child.lastStderr());
     if (problem) onOutage();
-    return { ...exit, ...(problem && { problem }) };
+    return { ...exit, line: child.stderrCause(), ...(problem && { problem }) };
   });
   const { stdin, stdout } = child;
-  return { stdin, stdout, exited, lastStderr: () => child.lastStderr(), stop: (graceMs) => child.stop(graceMs) };
+  return { stdin, stdout, exited, stop: (graceMs) => child.stop(graceMs) };
 }
 
 /** Notes that a process could not be started, and throws `error`. */

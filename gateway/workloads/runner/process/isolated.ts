@@ -40,6 +40,7 @@ export function startIsolated(
     stdout,
     exited,
     lastStderr: () => pending.fault ?? pending.server?.lastStderr(),
+    stderrCause: () => (pending.fault === undefined ? pending.server?.stderrCause() : undefined),
     async stop(graceMs) {
       stopping.abort();
       await pending.server?.stop(graceMs);

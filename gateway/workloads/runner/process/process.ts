@@ -14,6 +14,8 @@ import { removeContainerByName, signalGroup } from './reaper.ts';
 import { readRecords, removeRecord, writeRecord } from './records.ts';
 import type { Child, Command, Exit, SpawnOptions } from '../runner.ts';
 import { startTime } from './start-time.ts';
+import { stderrCause, type StderrCause } from './stderr-cause.ts';
+import { isSecretName } from '../../../telemetry/secret-members.ts';
 
 export interface ProcessTable {
   readonly stateDir: string;
@@ -49,12 +51,13 @@ export function startProcess(
   table: ProcessTable,
   listener: LineListener,
 ): StartedChild {
-  const { args, env, container } = executable(command, name, table.stateDir);
+  const { args, env, container, secrets } = executable(command, name, table.stateDir);
   const spawned = execute({ ...command, args, env }, stdin, container);
   const pid = spawned.pid ?? -1;
   const { endGuard, forget } =
     pid === -1 ? NOT_STARTED : remember(pid, name, [command.file, ...args], container, table);
-  const last = keepLastLine(spawned.stderr, listener, container !== undefined);
+  const cause = stderrCause(secrets);
+  const last = keepLastLine(spawned.stderr, withCause(listener, cause), container !== undefined);
   const exited = watchExit(spawned, pid, last).then(async (exit) => {
     if (container) removeEnvFile(container.envFile);
     const gone = !container || (await removeContainerByName(container, table.hostEnv));
@@ -70,6 +73,7 @@ export function startProcess(
     stdout: spawned.stdout,
     exited,
     lastStderr: () => last.text,
+    stderrCause: () => (pid === -1 ? last.text : cause.cause()),
     stop: (graceMs = STOP_GRACE_MS) => stop(spawned, pid, exited, graceMs),
   };
 }
@@ -111,10 +115,13 @@ function executable(
   command: Command,
   name: string,
   stateDir: string,
-): Pick<Command, 'args' | 'env'> & { readonly container?: StartedContainer } {
+): Pick<Command, 'args' | 'env'> & { readonly container?: StartedContainer; readonly secrets: readonly string[] } {
   const { file, args, container } = command;
-  const env = { ...command.env, ...readEnvironmentFiles(command.envFiles) };
-  if (!container) return { args, env };
+  const fromFiles = readEnvironmentFiles(command.envFiles);
+  const env = { ...command.env, ...fromFiles };
+  const named = Object.entries(command.env).flatMap(([variable, value]) => (isSecretName(variable) ? [value] : []));
+  const secrets = [...Object.values(fromFiles), ...named];
+  if (!container) return { args, env, secrets };
   const { clientEnv, isRelay = false } = container;
   const envFile = writeEnvFile(stateDir, env);
   const started = { engine: basename(file), name: containerName(name), envFile, isRelay };
@@ -122,6 +129,7 @@ function executable(
     args: ['run', '--name', started.name, '--env-file', started.envFile, ...args.slice(1)],
     env: clientEnv,
     container: started,
+    secrets,
   };
 }
 
@@ -173,6 +181,15 @@ function remember(
     },
   };
 }
+
+/** Returns a listener that also passes each line to `cause`. */
+const withCause = (listener: LineListener, cause: StderrCause): LineListener => ({
+  line(text) {
+    cause.line(text);
+    listener.line(text);
+  },
+  dropped: (count) => listener.dropped?.(count),
+});
 
 /** A client of a container engine writes advice after the line about an engine that has stopped: that line stays. */
 function keepLastLine(stderr: Readable, listener: LineListener, isClient: boolean): { text: string | undefined } {

@@ -3,7 +3,12 @@ import type { Logger } from '../../../contract/logger.ts';
 import type { PortBook } from '../../runner/ports.ts';
 import type { Launcher, LaunchState, Restart } from '../../runner/runner.ts';
 import { WORKLOAD_RESTARTS } from '../../runner/restarts.ts';
-import { supervise, type Workload as Supervision, type WorkloadState as Supervised } from '../../runner/supervise.ts';
+import {
+  exitOf,
+  supervise,
+  type Workload as Supervision,
+  type WorkloadState as Supervised,
+} from '../../runner/supervise.ts';
 
 /** The HTTP server of a workload: one process or container on a loopback port. */
 export interface ServerProcess {
@@ -52,12 +57,13 @@ export function launchStateOf(state: Supervised, now: number): LaunchState {
   const restart = restartOf(state, now);
   if (status === 'running') return { restart };
   const isFirst = restarts === 0 && (status === 'installing' || status === 'starting');
-  return isFirst ? { phase: status, problem } : { problem, restart };
+  return isFirst ? { phase: status, problem } : { problem, restart, exit: exitOf(state) };
 }
 
 /** Returns the restart of a server that ended, until it has run for some time again. */
 function restartOf(state: Supervised, now: number): Restart | undefined {
-  const { status, inARow = 0, lastExit: exit, problem, startedAt = 0 } = state;
+  const { status, inARow = 0, problem, startedAt = 0 } = state;
+  const exit = exitOf(state);
   if (status === 'failed' || status === 'stopped' || status === 'late' || (!exit && !problem)) return undefined;
   const isOpen = status === 'running';
   if (isOpen && now - startedAt >= WORKLOAD_RESTARTS.stableMs) return undefined;

@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { causeIn, stderrCause } from './stderr-cause.ts';
+
+/** Output of servers from npm and PyPI that were started without a key, or with packages that do not fit. */
+const FOLDER = new URL('../testdata/stderr/', import.meta.url);
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
+const outputOf = (name: string) => linesOf(readFileSync(new URL(`${name}.txt`, FOLDER), 'utf8'));
+
+const REAL: Readonly<Record<string, string>> = {
+  'npm-airtable-mcp-server-1.14.0':
+    'Error: airtable-mcp-server: No API key provided. Set it in the `AIRTABLE_API_KEY` environment variable',
+  'npm-apify-actors-mcp-server-0.10.6':
+    'ERROR APIFY_TOKEN is required but not set in the environment variables or in ~/.apify/auth.json',
+  'npm-brave-brave-search-mcp-server-2.1.4':
+    'Error: A Brave API key is required via --brave-api-key, BRAVE_API_KEY, --brave-api-key-file, or BRAVE_API_KEY_FILE. You can get one at https://brave.com/search/api/.',
+  'npm-elastic-mcp-server-elasticsearch-0.3.1': 'Server error: url: Elasticsearch URL cannot be empty',
+  'npm-linear-mcp-server-0.1.0': 'LINEAR_API_KEY environment variable is required',
+  'npm-mcp-obsidian-1.0.0': 'Usage: mcp-obsidian <vault-directory>',
+  'npm-modelcontextprotocol-server-brave-search-0.6.2': 'Error: BRAVE_API_KEY environment variable is required',
+  'npm-modelcontextprotocol-server-gitlab-2025.4.25': 'GITLAB_PERSONAL_ACCESS_TOKEN environment variable is not set',
+  'npm-modelcontextprotocol-server-google-maps-0.6.2': 'GOOGLE_MAPS_API_KEY environment variable is not set',
+  'npm-modelcontextprotocol-server-postgres-0.6.2': 'Please provide a database URL as a command-line argument',
+  'npm-modelcontextprotocol-server-slack-2025.4.25':
+    'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
+  'npm-perplexity-ai-mcp-server-1.2.1': 'Error: PERPLEXITY_API_KEY environment variable is required',
+  'npm-sentry-mcp-server-0.36.0': 'Error: No access token was provided.',
+  'npm-stripe-mcp-0.3.3':
+    'Stripe API key not provided. Please either pass it as an argument --api-key=$KEY or set the STRIPE_SECRET_KEY environment variable.',
+  'npm-supabase-mcp-server-supabase-0.13.0':
+    'Please provide a personal access token (PAT) with the --access-token flag or set the SUPABASE_ACCESS_TOKEN environment variable',
+  'pypi-elevenlabs-mcp-0.12.2': 'ValueError: ELEVENLABS_API_KEY environment variable is required',
+  'pypi-mcp-neo4j-cypher-0.6.0':
+    "ImportError: cannot import name 'AnyFunction' from 'mcp.types' (/home/user/.venv/lib/python3.11/site-packages/mcp/types/__init__.py)",
+  'pypi-mcp-obsidian-0.2.3':
+    'ValueError: OBSIDIAN_API_KEY environment variable required. Working directory: /home/user/project',
+  'pypi-mcp-server-sentry-2025.1.14':
+    "ImportError: cannot import name 'McpError' from 'mcp.shared.exceptions' (/home/user/.venv/lib/python3.11/site-packages/mcp/shared/exceptions.py)",
+  'pypi-minimax-mcp-0.0.19': 'ValueError: MINIMAX_API_KEY environment variable is required',
+};
+
+describe('the cause in the output of a real server', () => {
+  it('is expected for each of them', () => {
+    expect(readdirSync(FOLDER).map((file) => file.replace(/\.txt$/u, ''))).toEqual(Object.keys(REAL));
+  });
+
+  it.each(Object.entries(REAL))('%s is the line that names it', (name, expected) => {
+    expect(causeIn(outputOf(name))).toBe(expected);
+  });
+});
+
+it.each([
+  [
+    'an error that Node.js did not catch, with the version last',
+    `/srv/app/index.js:3\nconst key = read('KEY');\n            ^\n\nError: no config\n    at read (/srv/app/index.js:1:20)\n    at node:internal/main/run_main_module:33:47 {\n  code: 'E_CONFIG'\n}\n\nNode.js v24.21.0`,
+    'Error: no config',
+  ],
+  [
+    'the issues of a validator',
+    `ZodError: [\n  {\n    "code": "invalid_type",\n    "expected": "string",\n    "received": "undefined",\n    "path": [\n      "env",\n      "API_KEY"\n    ],\n    "message": "Required"\n  }\n]\n    at get error (file:///srv/node_modules/zod/lib/index.mjs:587:31)\n}\n\nNode.js v22.1.0`,
+    'ZodError: env.API_KEY: Required',
+  ],
+  [
+    'the faults of pydantic',
+    `Traceback (most recent call last):\n  File "/srv/main.py", line 3, in <module>\n    settings = Settings()\n               ^^^^^^^^^^\npydantic_core._pydantic_core.ValidationError: 1 validation error for Settings\napi_key\n  Field required [type=missing, input_value={}, input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.11/v/missing`,
+    'pydantic_core._pydantic_core.ValidationError: 1 validation error for Settings: api_key: Field required',
+  ],
+  [
+    'a log in JSON',
+    `{"level":30,"msg":"starting"}\n{"level":60,"time":1,"err":{"type":"Error","message":"GRAFANA_URL is not set"}}\n{"level":30,"msg":"bye"}`,
+    'GRAFANA_URL is not set',
+  ],
+  [
+    'a module that is missing',
+    `node:internal/modules/cjs/loader:1143\n  throw err;\n  ^\n\nError: Cannot find module '/srv/dist/index.js'\n    at Module._resolveFilename (node:internal/modules/cjs/loader:1140:15) {\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v20.9.0`,
+    "Error: Cannot find module '/srv/dist/index.js'",
+  ],
+  [
+    'warnings before it and a summary after it',
+    `(node:7) ExperimentalWarning: CommonJS module loads an ES module\n(Use \`node --trace-warnings ...\` to show where the warning was created)\nnpm warn deprecated x@1.0.0\n[2026-01-02 03:04:05] ERROR main: password for user admin is missing\nserver stopped`,
+    '[2026-01-02 03:04:05] ERROR main: password for user admin is missing',
+  ],
+  [
+    'a banner around it',
+    `╭──────────────╮\n│ FastMCP 3.4  │\n╰──────────────╯\nFatal: cannot bind to port 80`,
+    'Fatal: cannot bind to port 80',
+  ],
+  [
+    'a panic',
+    `panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/main.go:9 +0x1d\nexit status 2`,
+    'panic: runtime error: index out of range',
+  ],
+  ['words that say nothing', 'starting\nstopping', 'starting'],
+  ['no words', '}\n]\n---\n', undefined],
+])('finds the cause in %s', (_name, output, expected) => {
+  expect(causeIn(linesOf(output))).toBe(expected);
+});
+
+it('hides the values of secrets and cuts a long line', () => {
+  const cause = stderrCause(['canary-1f2e', 'ab']);
+  cause.line(`Error: the token canary-1f2e is invalid, Authorization: Bearer abcdefghijk ${'x'.repeat(600)}`);
+  expect(cause.cause()).toMatch(/^Error: the token \*\*\* is invalid/u);
+  expect(cause.cause()).not.toMatch(/canary|abcdefghijk/u);
+  expect(cause.cause()?.length).toBeLessThanOrEqual(301);
+});
+
+it('keeps the start and the end of a long output', () => {
+  const cause = stderrCause([]);
+  cause.line('Error: API_KEY is required');
+  for (let line = 0; line < 1_000; line += 1) cause.line(`retry ${String(line)}`);
+  expect(cause.cause()).toBe('Error: API_KEY is required');
+  cause.line('Error: DB_URL is required');
+  for (let line = 0; line < 50; line += 1) cause.line('closing');
+  expect(cause.cause()).toBe('Error: API_KEY is required');
+});

@@ -1,0 +1,155 @@
+import { stripVTControlCharacters } from 'node:util';
+import { isObject } from '../../../contract/json.ts';
+import { redactText } from '../../../telemetry/redact.ts';
+
+/** Lines that are kept of the start and of the end of the output. */
+const KEPT = { first: 40, last: 80 };
+const LONGEST_LINE = 500;
+const LONGEST_CAUSE = 300;
+/** Lines of one JSON document in the output. */
+const MOST_JSON_LINES = 60;
+/** Shortest secret that is looked for: shorter ones would hide words. */
+const SHORTEST_SECRET = 6;
+
+/** Lines that never name a cause: frames and excerpts of the source, versions, notices of npm and of warnings. */
+const NOISE = [
+  /^\s*at\s/u,
+  /^\s*File "/u,
+  /^\s*(?:raise|throw|return|import|from|await|const|let|var|if|with)\s/u,
+  /^Node\.js v\d/u,
+  /^node:internal\//u,
+  /^(?:file:\/\/)?[^\s]*[/\\][^\s]*:\d+$/u,
+  /^Traceback \(most recent call last\)/u,
+  /^(?:During handling of|The above exception)/u,
+  /^npm (?:notice|warn)/iu,
+  /^npm error (?:code|errno|path|command|A complete log)/u,
+  /^\(node:\d+\)|^\(Use `node/u,
+  /^\s*For further information visit/u,
+  /Warning:\s|^\s*warnings\.warn/u,
+];
+
+const MARK = /^[\s^~]+$/u;
+const HAS_WORD = /[\p{L}\d]{2}/u;
+/** Frames of a banner around a text. */
+const FRAME = /^[\s│|║┃*#]+|[\s│|║┃*#]+$/gu;
+
+/** Name of an environment variable. */
+const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/u;
+const NEED =
+  /\b(?:requires?|required|missing|not set|unset|must|please|provided?|needs?|needed|undefined|no|not found|not configured|not defined|cannot be empty|expected|set)\b/iu;
+const SUBJECT =
+  /\b(?:api[ _-]?keys?|keys?|tokens?|passwords?|credentials?|secrets?|auth\w*|arguments?|urls?|uri|director(?:y|ies)|folders?|paths?|files?|config\w*|environment|variables?|options?|flags?|modules?|packages?|database|connection string)\b/iu;
+const FAILURE =
+  /error|exception|fatal|panic|failed|failure|cannot|can't|could not|couldn't|unable|invalid|refused|denied|unauthorized|not supported|not found/iu;
+const NAMED_ERROR = /^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?: \[\w+\])?:\s+\S/u;
+const USAGE = /^\s*usage\b/iu;
+
+/** Chooses the line of the error output of a process that names the cause of its end. */
+export interface StderrCause {
+  line(text: string): void;
+  /** Returns the line without the values of the secrets; undefined where no line has words. */
+  cause(): string | undefined;
+}
+
+/** `secrets` are values that the process got and that must not be shown. */
+export function stderrCause(secrets: readonly string[]): StderrCause {
+  const first: string[] = [];
+  const last: string[] = [];
+  return {
+    line(text) {
+      const line = text.slice(0, LONGEST_LINE);
+      if (first.length < KEPT.first) first.push(line);
+      else if (last.push(line) > KEPT.last) last.shift();
+    },
+    cause() {
+      const chosen = causeIn([...first, ...last]);
+      return chosen === undefined ? undefined : withoutSecrets(chosen, secrets);
+    },
+  };
+}
+
+/** Returns the line that names the cause; the first of those that name it equally well. */
+export function causeIn(lines: readonly string[]): string | undefined {
+  let best: { readonly text: string; readonly score: number } | undefined;
+  let isHelp = false;
+  for (const text of statements(lines)) {
+    isHelp ||= USAGE.test(text);
+    const score = scoreOf(text) - (isHelp ? 60 : 0);
+    if (!best || score > best.score) best = { text, score };
+  }
+  return best?.text;
+}
+
+/** Rates a statement: what the user must set comes before errors in general, and these before other text. */
+function scoreOf(text: string): number {
+  const needs = NEED.test(text);
+  if (needs && VARIABLE.test(text)) return 100;
+  if (needs && SUBJECT.test(text)) return 90;
+  if (NAMED_ERROR.test(text)) return 80;
+  if (FAILURE.test(text)) return 70;
+  return 10;
+}
+
+/** Returns the lines with words, in order. A JSON document and a list of faults of a validator become one line each. */
+function statements(lines: readonly string[]): string[] {
+  const found: string[] = [];
+  const plain = lines.map((line) => stripVTControlCharacters(line));
+  for (let at = 0; at < plain.length; at += 1) {
+    const line = plain[at] ?? '';
+    if (MARK.test(plain[at + 1] ?? '')) continue; // an excerpt of the source, above its mark
+    if (NOISE.some((pattern) => pattern.test(line)) || !HAS_WORD.test(line)) continue;
+    const document = documentAt(plain, at);
+    if (document) at = document.end;
+    const faults = document ? undefined : faultsAt(plain, at);
+    if (faults !== undefined) at += 2;
+    found.push((document?.text ?? faults ?? line).replace(FRAME, '').replace(/\s+/gu, ' '));
+  }
+  return found;
+}
+
+/** Reads a JSON document that begins at the end of a line, or that the line is. */
+function documentAt(lines: readonly string[], at: number): { readonly text: string; readonly end: number } | undefined {
+  const [, before = '', open] = /^([^[{]*)([[{].*)$/u.exec(lines[at] ?? '') ?? [];
+  if (open === undefined || !(/^[[{]\s*$/u.test(open) || /[\]}]\s*$/u.test(open))) return undefined;
+  let text = open;
+  for (let end = at; end < lines.length && end - at < MOST_JSON_LINES; end += 1) {
+    if (end > at) text += `\n${lines[end] ?? ''}`;
+    if (!/[\]}]\s*$/u.test(text)) continue;
+    try {
+      const message = messageIn(JSON.parse(text) as unknown);
+      return message === undefined ? undefined : { text: before + message, end };
+    } catch {
+      // the document goes on
+    }
+  }
+  return undefined;
+}
+
+/** Returns the message of a line of a JSON log, or of the first issue of a validator. */
+function messageIn(value: unknown): string | undefined {
+  const issue: unknown = Array.isArray(value) ? value[0] : value;
+  if (!isObject(issue)) return undefined;
+  const { message, msg, error, err, path } = issue;
+  const where = Array.isArray(path) && path.length > 0 ? `${path.join('.')}: ` : '';
+  for (const text of [message, msg, error, err]) {
+    if (typeof text === 'string' && text !== '') return where + text;
+    const inner = isObject(text) ? messageIn(text) : undefined;
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+/** Returns the first fault of a validation in Python, which is spread over three lines. */
+function faultsAt(lines: readonly string[], at: number): string | undefined {
+  const line = lines[at] ?? '';
+  const [field, fault] = [lines[at + 1]?.trim(), lines[at + 2]];
+  if (!/\bvalidation errors? for \S+$/u.test(line) || !field || fault?.startsWith('  ') !== true) return undefined;
+  return `${line}: ${field}: ${fault.replace(/\[type=.*$/u, '').trim()}`;
+}
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let rest = text;
+  for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) rest = rest.replaceAll(secret, '***');
+  const shown = redactText(rest);
+  return shown.length > LONGEST_CAUSE ? `${shown.slice(0, LONGEST_CAUSE)}…` : shown;
+}
