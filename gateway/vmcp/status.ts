@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Warning } from './aggregation/view.ts';
+import type { CredentialProblem } from '../outgoing/credential-failures.ts';
 import type { LaunchProblem } from '../workloads/runner/runner.ts';
 import type { BackendHealth, BackendState } from './health/state.ts';
 import type { VirtualServer } from './virtual-server.ts';
@@ -114,7 +115,7 @@ const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.views.shared.problems,
   ...server.fleet.listProblems().map(listProblem),
   ...server.unmatchedTools(),
-  ...server.fleet.misconfigured().map(credentialProblem),
+  ...server.fleet.credentialProblems().map(credentialProblem),
   ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.fleet.launchState(name).problem)),
 ];
 
@@ -135,10 +136,10 @@ const launchProblem = (backend: string, problem: LaunchProblem | undefined): Run
       ]
     : [];
 
-const credentialProblem = (backend: string): RuntimeProblem => ({
-  reason: 'CredentialMisconfigured',
+const credentialProblem = ([backend, { reason, message }]: readonly [string, CredentialProblem]): RuntimeProblem => ({
+  reason,
   path: `vmcp.outgoing_auth.${backend}`,
-  message: `cannot obtain a credential for backend "${backend}": see the log for the reason`,
+  message: `cannot obtain a credential for backend "${backend}": ${message}`,
 });
 
 /** Serves one object for one server, or `servers` with one object per server. */

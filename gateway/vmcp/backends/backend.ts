@@ -1,6 +1,7 @@
 import { durationMs } from '../../contract/fields.ts';
 import type { Backend, Operational } from '../../contract/gateway-config.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
+import { CredentialFailures, type CredentialProblem } from '../../outgoing/credential-failures.ts';
 import type { CallObserver, Peer } from '../../telemetry/call-observer.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { OWN_CAPABILITIES } from '../aggregation/extensions.ts';
@@ -54,6 +55,8 @@ export interface BackendRuntimeOptions {
 
 const NO_FACTS = { hasSession: false, revision: undefined };
 
+const UNUSABLE: CredentialProblem = { reason: 'CredentialMisconfigured', message: 'see the log for the reason' };
+
 /** Most messages that wait for a channel to open: a backend may send requests (`roots/list`) during the handshake. */
 const MAX_EARLY_MESSAGES = 100;
 
@@ -65,8 +68,8 @@ export class BackendRuntime {
   readonly gate = new CallGate(CALL_LIMITS);
   readonly taskStreams = new StreamPlaces(TASK_STREAM_LIMITS);
   readonly credentials: Credentials;
-  /** True when the last call failed because the credential is misconfigured. */
-  misconfigured = false;
+  /** True when the last call failed because a header that a file holds, or the credential, is misconfigured. */
+  #misconfigured = false;
   readonly now: () => number;
   readonly metrics: CallObserver;
   readonly peer: Peer;
@@ -89,7 +92,11 @@ export class BackendRuntime {
     const { failure_handling: failures } = operational;
     this.#options = options;
     this.config = config;
-    this.credentials = new Credentials(options.authenticator);
+    const { log, now } = options;
+    this.credentials = new Credentials(
+      options.authenticator,
+      new CredentialFailures({ backend: config.name, log, now }),
+    );
     this.name = config.name;
     this.now = options.now;
     this.metrics = options.metrics;
@@ -149,6 +156,12 @@ export class BackendRuntime {
   /** Returns the restart of the backend's process, until it has run for some time again. */
   get restart(): Restart | undefined {
     return this.#options.transport.restart?.();
+  }
+
+  /** Problem of the credential or of a header that a file holds. */
+  get credentialProblem(): CredentialProblem | undefined {
+    const { problem } = this.credentials;
+    return problem ?? (this.#misconfigured ? UNUSABLE : undefined);
   }
 
   dropOwn(): void {
@@ -237,7 +250,7 @@ export class BackendRuntime {
     this.#running -= 1;
     if (this.#retiring && this.#running === 0) this.#drained.resolve(undefined);
     this.circuit.settled(outcome, principal);
-    if (outcome === 'ok' || outcome === 'misconfigured') this.misconfigured = outcome === 'misconfigured';
+    if (outcome === 'ok' || outcome === 'misconfigured') this.#misconfigured = outcome === 'misconfigured';
     if (outcome === 'ok' || outcome === 'cancelled' || outcome === 'overloaded') return;
     this.#options.log.warn('backend call failed', { backend: this.name, reason: outcome, detail });
     if (outcome === 'unavailable' || outcome === 'timeout') this.#options.onUnavailable();

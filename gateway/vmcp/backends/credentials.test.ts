@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Authenticator } from '../../outgoing/authenticator.ts';
+import { CredentialFailures } from '../../outgoing/credential-failures.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { Credentials } from './credentials.ts';
 
 const failed = (status: number) => ({ kind: 'unauthenticated', detail: '', status }) as const;
@@ -15,7 +17,10 @@ it.each([
     headers: () => ({}),
     refused: () => true,
   };
-  const credentials = new Credentials(authenticator);
+  const credentials = new Credentials(
+    authenticator,
+    new CredentialFailures({ backend: 'b', log: createLog(process.stderr, 'error'), now: Date.now }),
+  );
   expect([400, 401, 403].filter((status) => credentials.isRefusal(failed(status)))).toEqual(refusals);
   expect(credentials.asReported(failed(401)).kind).toBe('reauthenticate');
   expect(credentials.asReported(failed(403))).toEqual(failed(403));

@@ -1,13 +1,21 @@
 import type { Identity } from '../../contract/identity.ts';
 import type { Authenticator, CredentialHeaders } from '../../outgoing/authenticator.ts';
+import type { CredentialFailures, CredentialProblem } from '../../outgoing/credential-failures.ts';
 import type { BackendFailure, ChannelOwner } from '../transport/channel.ts';
 
 /** Credentials for one backend; none without an authenticator. */
 export class Credentials {
   readonly #authenticator: Authenticator | undefined;
+  readonly #failures: CredentialFailures;
 
-  constructor(authenticator: Authenticator | undefined) {
+  constructor(authenticator: Authenticator | undefined, failures: CredentialFailures) {
     this.#authenticator = authenticator;
+    this.#failures = failures;
+  }
+
+  /** Problem of the last request for a credential. */
+  get problem(): CredentialProblem | undefined {
+    return this.#failures.problem;
   }
 
   /** True when the credential depends on the principal, and with it the lists of the backend. */
@@ -20,7 +28,8 @@ export class Credentials {
    * `CredentialError`.
    */
   of(identity: Identity | undefined): CredentialHeaders | Promise<CredentialHeaders> | undefined {
-    return this.#authenticator?.headers(identity);
+    const authenticator = this.#authenticator;
+    return authenticator && this.#obtain(authenticator, identity);
   }
 
   /** Returns the credential for a request of the gateway itself, which never uses the credential of a user. */
@@ -53,7 +62,22 @@ export class Credentials {
   authorizeFor(session: { readonly identity: Identity | undefined } | undefined): ChannelOwner['authorize'] {
     const authenticator = this.#authenticator;
     if (!authenticator || (authenticator.perUser && !session)) return undefined;
-    return () => authenticator.headers(session?.identity);
+    return () => this.#obtain(authenticator, session?.identity);
+  }
+
+  #obtain(
+    authenticator: Authenticator,
+    identity: Identity | undefined,
+  ): CredentialHeaders | Promise<CredentialHeaders> {
+    try {
+      const credential = authenticator.headers(identity);
+      if (credential instanceof Promise) return this.#failures.watch(credential);
+      if (!authenticator.perUser) this.#failures.succeeded(); // no cache of another user
+      return credential;
+    } catch (error) {
+      this.#failures.failed(error);
+      throw error;
+    }
   }
 
   #atHand(identity: Identity | undefined): CredentialHeaders | undefined {

@@ -3,6 +3,7 @@ import { durationMs } from '../../contract/fields.ts';
 import type { Operational } from '../../contract/gateway-config.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { Warning } from '../aggregation/view.ts';
+import type { CredentialProblem } from '../../outgoing/credential-failures.ts';
 import { createMonitor, type Monitor } from '../health/monitor.ts';
 import type { HealthSnapshot } from '../health/state.ts';
 import type { Session } from '../session.ts';
@@ -101,9 +102,12 @@ export class Fleet implements CatalogSource {
     return this.#monitor.snapshot();
   }
 
-  /** Returns the names of the backends with a misconfigured credential. */
-  misconfigured(): string[] {
-    return [...this.#entries.values()].flatMap(({ runtime }) => (runtime.misconfigured ? [runtime.name] : []));
+  /** Returns the problems of the credentials, each with the name of its backend. */
+  credentialProblems(): (readonly [string, CredentialProblem])[] {
+    return [...this.#entries].flatMap(([name, { runtime }]) => {
+      const problem = runtime.credentialProblem;
+      return problem ? [[name, problem] as const] : [];
+    });
   }
 
   /** Returns the state of a backend's process; empty for a remote backend. */
