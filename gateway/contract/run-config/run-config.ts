@@ -53,7 +53,7 @@ const endpoint = {
   proxy_mode: text('Transport through which a stdio server is exposed: `sse` or `streamable-http`.'),
   host: text('Address of the listener.'),
   port: whole('Port of the listener.'),
-  target_host: text('Host to which requests are forwarded.'),
+  target_host: text('Host of the server: that of its URL, or the loopback name in `Host` of the requests to it.'),
   target_port: whole('Port that the server listens on.'),
   endpoint_prefix: text('Path prefix of SSE endpoint URLs.'),
   stateless: flag('The server keeps no sessions and answers POST only.'),

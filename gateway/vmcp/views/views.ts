@@ -9,7 +9,7 @@ import { discoverFor, type Discovery } from '../backends/discover.ts';
 import type { Fleet } from '../backends/fleet.ts';
 import { LONGEST_TIMER_MS } from '../clock.ts';
 import type { Session } from '../session.ts';
-import type { BackendFailure } from '../transport/channel.ts';
+import type { BackendFailure, FailureKind } from '../transport/channel.ts';
 import type { ReadableView } from './readable-view.ts';
 import { ListedViews } from './listed.ts';
 import { LiveView } from './live-view.ts';
@@ -36,6 +36,16 @@ export interface UnreadBackend {
 
 /** Longest wait of a request for lists that are read again, ms. */
 const PATIENCE_MS = 1_000;
+const LOG_EVERY_MS = 5_000;
+/** Failures that are logged where the credential is missing, or that concern the login of the user. */
+const OF_CREDENTIAL: ReadonlySet<FailureKind> = new Set([
+  'reauthenticate',
+  'forbidden',
+  'misconfigured',
+  'credential_unavailable',
+  'store_unavailable',
+  'cancelled',
+]);
 /** Age from which lists are read again for a name that they do not have, ms. */
 const UNKNOWN_MS = 1_000;
 
@@ -69,6 +79,8 @@ export class Views {
   readonly #groups = new Map<string, LiveView>();
   readonly #listed = new ListedViews();
   #isNotifying = false;
+  /** Times of the last lines about lists that cannot be read, by backend. */
+  readonly #loggedAt = new Map<string, number>();
 
   constructor(config: GatewayConfig, options: ViewsOptions) {
     this.#config = config;
@@ -115,9 +127,20 @@ export class Views {
     const { fleet } = this.#options;
     const read = (name: string): Promise<Discovery> => discoverFor(session, fleet.runtime(name));
     const onRead = (): void => {
+      this.#logFailure(session, backend);
       this.#options.onPrincipalChange(session.principal);
     };
     return this.catalogsOf(session).renew(backend, session.identity, read, onRead, freshMs);
+  }
+
+  /** Logs lists of a user that cannot be read, once in 5 s for each backend. A missing credential has a line of its own. */
+  #logFailure(session: Session, backend: string): void {
+    const failure = this.catalogsOf(session).failure(backend);
+    const { now, log } = this.#options;
+    if (!failure || OF_CREDENTIAL.has(failure.kind)) return;
+    if (now() - (this.#loggedAt.get(backend) ?? -Infinity) < LOG_EVERY_MS) return;
+    this.#loggedAt.set(backend, now());
+    log.warn('lists of a user cannot be read', { backend, reason: failure.kind, detail: failure.detail });
   }
 
   /**

@@ -33,6 +33,31 @@ describe('backend', () => {
         ...{ insecure_allow_http: true, allow_private_ips: true },
       },
     ],
+    ...(
+      [
+        ['localhost', 8931, 'localhost:8931'],
+        ['::1', 0, '[::1]:1'],
+      ] as const
+    ).map(([target_host, target_port, host_header]): [string, RunConfig, Partial<RunConfig>, ServingFacts, object] => [
+      `of a server that answers to ${host_header} only`,
+      http,
+      { target_host, target_port },
+      { serverUrl: 'http://127.0.0.1:1/mcp' },
+      {
+        ...{ name: 'a', transport: 'streamable-http', url: 'http://127.0.0.1:1/mcp', host_header },
+        ...{ insecure_allow_http: true, allow_private_ips: true },
+      },
+    ]),
+    [
+      'of a server at its own address',
+      http,
+      { target_host: '127.0.0.1', target_port: 8931 },
+      { serverUrl: 'http://127.0.0.1:8931/mcp' },
+      {
+        ...{ name: 'a', transport: 'streamable-http', url: 'http://127.0.0.1:8931/mcp' },
+        ...{ insecure_allow_http: true, allow_private_ips: true },
+      },
+    ],
     [
       'of a remote server',
       remote,

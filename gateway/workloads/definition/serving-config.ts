@@ -96,8 +96,23 @@ function backendOf(config: RunConfig, facts: ServingFacts): Backend {
     url: remote ? remote : (facts.serverUrl ?? ''),
     ...(Object.keys(headers).length > 0 && { header_forward: { add_plaintext_headers: headers } }),
     ...(remote && caBundle && { ca_bundle_file: caBundle }),
+    ...(!remote && hostHeaderOf(config, facts)),
     ...(remote ? privateAccess(facts) : { insecure_allow_http: true, allow_private_ips: true }),
   };
+}
+
+/**
+ * Returns the `Host` for a server on this machine whose configuration names another host than the address at which it is called. Its port is
+ * the one that the server listens on.
+ */
+function hostHeaderOf(
+  { target_host: host = '', target_port: port = 0 }: RunConfig,
+  { serverUrl = '' }: ServingFacts,
+): Pick<Backend, 'host_header'> {
+  const called = URL.parse(serverUrl);
+  if (host === '' || host === called?.hostname) return {};
+  const listens = port > 0 ? String(port) : (called?.port ?? '');
+  return { host_header: `${host.includes(':') ? `[${host}]` : host}${listens === '' ? '' : `:${listens}`}` };
 }
 
 const privateAccess = ({ allowPrivateIps }: ServingFacts): Partial<Backend> =>
