@@ -88,10 +88,10 @@ export const decodedPieces = (body: Readable, coding: Coding | undefined): Async
 
 async function* decoded(body: Readable, coding: Coding): AsyncGenerator<Buffer, void, undefined> {
   const rest = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  const { value: first, done } = await rest.next();
-  if (done === true) return;
-  const decoder = coding.decoder(first);
-  const pieces = resumed(first, rest);
+  const first = await rest.next();
+  if (first.done === true) return;
+  const decoder = coding.decoder(first.value);
+  const pieces = resumed(first.value, rest);
   yield* decoder ? (pipeline(pieces, decoder, () => undefined) as AsyncIterable<Buffer>) : pieces;
 }
 

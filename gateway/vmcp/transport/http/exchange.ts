@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { ByteCollector } from '../../../bytes/byte-collector.ts';
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/json-scan.ts';
-import { memberOf, splice } from '../../../http/json-walk.ts';
+import { splice } from '../../../http/json-walk.ts';
 import {
   LONGEST_HOLD_MS,
   type BackendFailure,
@@ -17,7 +17,7 @@ import { BodyDecoder, replyCoding, type BodyReceiver, type PieceSource } from '.
 import { LARGE_BODY_BYTES } from './body-pieces.ts';
 import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { UNCOUNTED_PARTIAL_BYTES } from '../../budgets/limits.ts';
-import { failureOfInvalid, isLostSession, isReplyTo, otherError, scanReply } from './json-reply.ts';
+import { failureOfInvalid, isReplyTo, replyIn } from './json-reply.ts';
 import { failureOfRedirect, isRedirect, MAX_REDIRECTS, redirectedPath } from './redirect.ts';
 import { hostRefusal, mayRefuseHost, REASON_BYTES } from './refused-host.ts';
 import { Resumption } from './resumption.ts';
@@ -336,30 +336,11 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
   }
 
   #onJson(body: Buffer): void {
-    const isRefusal = this.#status >= 500 || this.#status === 401 || this.#status === 403;
-    const envelope = isRefusal ? undefined : scanReply(body, this.#status);
-    const isOwn = envelope && isReplyTo(this.#outgoing.ownId, body, envelope);
-    if (isOwn && !this.#isSessionLost(body, envelope) && !this.#isRejected(body, envelope)) {
-      this.#onReply(body, envelope);
-      return;
-    }
-    const { id, repeated } = this.#request;
-    const isInSession = this.#status === 400 && this.#host.hasSession && !isOwn;
-    const other = isInSession && envelope ? otherError(body, envelope, id, repeated) : undefined;
-    if (other) this.#deliver(other);
+    const reply = replyIn(body, this.#status, this.#outgoing.ownId, this.#request, this.#host);
+    if (Buffer.isBuffer(reply)) this.#deliver(reply);
+    else if (reply) this.#onReply(body, reply);
     else if (this.#status < 300) this.fail(garbage('the reply carries another id'));
     else this.#failWithReason('application/json', body);
-  }
-
-  #isSessionLost(body: Buffer, envelope: Envelope): boolean {
-    if (this.#status < 400 || !this.#host.hasSession) return false;
-    return isLostSession(this.#status, body, envelope, this.#request.repeated);
-  }
-
-  #isRejected(body: Buffer, { error }: Envelope): boolean {
-    const code = this.#status === 400 && this.#host.rejected ? memberOf(body, error, 'code') : undefined;
-    if (!code) return false;
-    return this.#host.rejected?.(Number(body.toString('latin1', code.start, code.end)), this.#request.method) === true;
   }
 
   /** Handles an event. Those of another type, and those that are not MCP, are not for clients. */

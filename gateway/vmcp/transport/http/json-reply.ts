@@ -1,12 +1,35 @@
 import { readString, scanBackendEnvelope, ScanError, type Envelope, type Span } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf } from '../../../http/json-walk.ts';
 import { CODE } from '../../error-codes.ts';
-import { BackendError, type BackendFailure } from '../channel.ts';
+import { BackendError, type BackendFailure, type BackendRequest } from '../channel.ts';
 import { garbage } from '../failure.ts';
 import { numberOfId } from '../reply.ts';
+import type { ExchangeHost } from './exchange-host.ts';
 
-/** Returns undefined for an error that is not JSON-RPC. Throws `ScanError` when the status promises a reply. */
-export function scanReply(body: Buffer, status: number): Envelope | undefined {
+/**
+ * Reads the JSON body of a reply to `request`. Returns the envelope of the reply, or another reply for the client in place of it.
+ * Undefined when its status says what failed: the backend has no reply, or has lost the session. Throws `ScanError` when the
+ * status promises a reply.
+ */
+export function replyIn(
+  body: Buffer,
+  status: number,
+  ownId: string,
+  { id, method, repeated }: BackendRequest,
+  host: ExchangeHost,
+): Envelope | Buffer | undefined {
+  if (status >= 500 || status === 401 || status === 403) return undefined;
+  const envelope = scanReply(body, status);
+  if (!envelope) return undefined;
+  const isOwn = isReplyTo(ownId, body, envelope);
+  if (status < 400) return isOwn ? envelope : undefined;
+  if (!isOwn) return status === 400 && host.hasSession ? otherError(body, envelope, id, repeated) : undefined;
+  if (host.hasSession && isLostSession(status, body, envelope, repeated)) return undefined;
+  return status === 400 && host.rejected?.(codeOf(body, envelope.error), method) === true ? undefined : envelope;
+}
+
+/** Returns undefined for an error that is not JSON-RPC. */
+function scanReply(body: Buffer, status: number): Envelope | undefined {
   try {
     return scanBackendEnvelope(body);
   } catch (error) {
@@ -34,7 +57,7 @@ const ABOUT_REQUEST: ReadonlySet<number> = new Set([CODE.parse, CODE.methodNotFo
  * request repeated in a new session may get it for another reason: servers of 2026-07-28 answer unknown methods so. A 400
  * means it when its error says so. @see MCP 2025-11-25, basic/transports, Session Management
  */
-export function isLostSession(status: number, body: Buffer, { error }: Envelope, isRepeated = false): boolean {
+function isLostSession(status: number, body: Buffer, { error }: Envelope, isRepeated = false): boolean {
   if (!LOST.has(status)) return false;
   const code = codeOf(body, error);
   if (status === 404) return !isRepeated || code !== CODE.methodNotFound;
@@ -46,12 +69,7 @@ export function isLostSession(status: number, body: Buffer, { error }: Envelope,
  * Returns the reply to a request in a session for a 400 with an error that carries no id, or an unknown one, and is not about the
  * session. Undefined for another body.
  */
-export function otherError(
-  body: Buffer,
-  { error }: Envelope,
-  clientId: Buffer,
-  isRepeated = false,
-): Buffer | undefined {
+function otherError(body: Buffer, { error }: Envelope, clientId: Buffer, isRepeated = false): Buffer | undefined {
   if (!error || !isObjectSpan(body, error)) return undefined;
   const code = codeOf(body, error);
   const isOther = isRepeated || (ABOUT_REQUEST.has(code) && !ABOUT_SESSION.test(messageOf(body, error)));

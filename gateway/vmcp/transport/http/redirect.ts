@@ -36,8 +36,8 @@ export function failureOfRedirect(status: number, location: Location, from: URL)
 }
 
 function targetOf(location: Location, from: URL): URL | null {
-  const text = Array.isArray(location) ? location[0] : location;
-  return typeof text === 'string' ? URL.parse(text, from.href) : null;
+  const [text] = typeof location === 'string' ? [location] : (location ?? []);
+  return text === undefined ? null : URL.parse(text, from.href);
 }
 
 /** Sends a request whose body can be sent again, and follows its redirects. Calls `onMoved` with the path of each. */
