@@ -112,8 +112,9 @@ export class SessionStore {
     return (await this.#store.command('PEXPIRE', this.key(id), ttlMs)) === 1;
   }
 
-  async exists(id: string): Promise<boolean> {
-    return (await this.#store.command('EXISTS', this.key(id))) === 1;
+  /** Returns how much of the time to live is left; negative for an unknown session. */
+  async leftMs(id: string): Promise<number> {
+    return Number(await this.#store.command('PTTL', this.key(id)));
   }
 
   /** Deletes a session and publishes `message`. */

@@ -170,14 +170,20 @@ export class SharedSessions {
     this.#options.store.set(id, FIELD.used, '1').catch(() => undefined); // it then ends earlier when it is idle
   }
 
-  /** Ends the copy of an idle session: with the session, if no other replica has used it either. */
+  /**
+   * Ends the copy of an idle session: with the session, if no other replica has used it either. Leaves one that the store will soon
+   * have forgotten: if nobody had a copy then, nobody would record its end.
+   */
   async release(session: Session): Promise<void> {
     const { store, sessions } = this.#options;
     const { id, isUsed, shared } = session;
-    const isExpired =
-      isUsed || shared?.connection !== undefined
-        ? !(await store.exists(id)) && (await store.isFirstToEnd(id))
-        : (await this.#endUnused(session)).isFirst;
+    if (!isUsed && shared?.connection === undefined) {
+      sessions.end(session, (await this.#endUnused(session)).isFirst ? 'expired' : 'released');
+      return;
+    }
+    const leftMs = await store.leftMs(id);
+    if (leftMs >= 0 && leftMs < Math.min(2 * CONFIRMED_MS, sessions.ttlMs / 2)) return;
+    const isExpired = leftMs < 0 && (await store.isFirstToEnd(id));
     sessions.end(session, isExpired ? 'expired' : 'released');
   }
 
