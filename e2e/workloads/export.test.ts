@@ -138,7 +138,7 @@ it('exports what it imported, for every field of the run configuration', { timeo
       .poll(async () => (await send('GET', `/workloads/${name}/status`)).json)
       .toMatchObject({
         status: 'error',
-        status_context: expect.stringContaining('does not act on cluster_pod_template_patch yet') as string,
+        status_context: expect.stringContaining('does not act on runtime_config yet') as string,
       });
     const again = { ...exported, name: `${name}-2`, base_name: `${name}-2`, port: await freePort() };
     expect((await send('POST', '/workloads/import', again)).status).toBe(201);

@@ -28,7 +28,9 @@ const server = {
   registry_url: text('Registry file of the entry.'),
   cmd_args: texts('Arguments of the server.'),
   env_vars: textMap('Environment variables of the server.'),
-  env_file_dir: text('Directory of environment files.'),
+  env_file_dir: text(
+    'Folder of environment files, with NAME=VALUE lines. Read at each start; `env_vars` take precedence.',
+  ),
   secrets: texts('Secrets of the server, each `NAME,target=ENVIRONMENT_VARIABLE`.'),
   volumes: texts('Mounts, each `host:container[:ro]`.'),
   publish: texts('Published ports, each `host:container`.'),
@@ -37,9 +39,11 @@ const server = {
     additional_packages: texts('System packages added to the image.'),
     builder_image: text('Base image of the build.'),
   }),
-  cluster_pod_template_patch: text('JSON merged into the pod template.'),
+  cluster_pod_template_patch: text('JSON merged into the pod template. Without effect outside a cluster.'),
   permission_profile: Type.Optional(ClosedPermissionProfile),
-  permission_profile_name_or_path: text('Name of a built-in permission profile, or the path of one.'),
+  permission_profile_name_or_path: text(
+    'Name of a built-in permission profile, or the absolute path of a file with one.',
+  ),
   isolate_network: flag('Limit the network access of the server to its permission profile.'),
   allow_container_gateway: flag('Allow an isolated server to connect to the container host.'),
   ignore_config: block('Files of a mount that are hidden from the server.', {

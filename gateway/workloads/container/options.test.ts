@@ -110,12 +110,15 @@ describe('problems of a container', () => {
     ]);
   });
 
+  it('include a profile that is neither built in nor a file, and none until the file is read', () => {
+    const named = (name: string) => containerOptionsOf(config({ permission_profile_name_or_path: name }));
+    expect(named('profile.json').problems).toMatchObject([{ path: 'permission_profile_name_or_path' }]);
+    expect(named('/etc/profile.json')).toEqual({ options: { isolation: {} }, problems: [] });
+  });
+
   it('include URIs in a profile, which are not supported yet', () => {
     const { problems } = containerOptionsOf(config({ permission_profile: { write: ['resource://notes'] } }));
     expect(problems).toMatchObject([{ reason: 'NotSupportedYet', path: 'permission_profile.write[0]' }]);
-    expect(containerOptionsOf(config({ permission_profile_name_or_path: '/etc/profile.json' })).problems).toMatchObject(
-      [{ reason: 'NotSupportedYet', path: 'permission_profile_name_or_path' }],
-    );
   });
 
   it.each(['80', '0:80', '80:0', '80:65536', '127.0.0.1:80:80', '80:80/udp', '--privileged'])(

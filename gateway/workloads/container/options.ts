@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { ContainerIsolation, ContainerOptions } from '../../contract/container/options.ts';
 import type { PermissionProfile } from '../../contract/permission-profile.ts';
 import type { Problem } from '../../contract/problem.ts';
@@ -49,15 +50,19 @@ export function containerOptionsOf(config: RunConfig): ContainerOptionsResult {
 /** Containers are isolated unless the configuration says otherwise. */
 const isIsolated = (config: RunConfig): boolean => config.isolate_network !== false;
 
-/** Returns the inline profile, else the built-in one of that name. The default is `network`. */
+/**
+ * Returns the inline profile, else the built-in one of that name. The default is `network`. `effectiveConfig` replaces the path of a
+ * file by its profile; until then it is the strictest one.
+ */
 function profileOf(config: RunConfig): { profile: PermissionProfile; problems: Problem[] } {
   const { permission_profile: inline, permission_profile_name_or_path: name = '' } = config;
   if (inline !== undefined) return { profile: inline, problems: [] };
   if (name === 'none') return { profile: { name }, problems: [] };
   const profile = { name: 'network', network: { outbound: { insecure_allow_all: true } } };
   if (name === '' || name === 'network') return { profile, problems: [] };
-  const message = 'vmcp does not read profiles from files yet: use none, network or permission_profile';
-  return { profile, problems: [{ reason: 'NotSupportedYet', path: 'permission_profile_name_or_path', message }] };
+  if (isAbsolute(name)) return { profile: { name: 'none' }, problems: [] };
+  const message = 'must be none, network or the absolute path of a file: correct it, or use permission_profile';
+  return { profile, problems: [{ reason: 'InvalidValue', path: 'permission_profile_name_or_path', message }] };
 }
 
 /** Returns the network mode; undefined for the default network. */

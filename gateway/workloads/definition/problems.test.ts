@@ -40,6 +40,15 @@ describe('problems of a run configuration', () => {
       { ...image, embedded_auth_server_config: { issuer: 'https://as.example' }, authz_config: cedar(OPEN) },
     ],
     ['a prefix', { ...image, endpoint_prefix: '/servers/a' }],
+    [
+      'settings of builds, mounts and clusters that ask for nothing here',
+      {
+        ...image,
+        ...{ runtime_config: { builder_image: '', additional_packages: [] }, ignore_config: { loadGlobal: true } },
+        ...{ cluster_pod_template_patch: '{"spec":{}}', env_file_dir: '/env' },
+        scaling_config: { backend_replicas: 1, session_kvstore: { address: '127.0.0.1:6379' } },
+      },
+    ],
   ])('are none for %s', (_, config) => {
     expect(pathsOf(config)).toEqual([]);
   });
@@ -93,7 +102,7 @@ describe('problems of a run configuration', () => {
     ['rate_limit_config.perUser', image, { rate_limit_config: { perUser: bucket } }],
     ['rate_limit_config', image, { rate_limit_config: {} }],
     ['rate_limit_namespace', image, { rate_limit_namespace: 'a' }],
-    ['NotSupportedYet scaling_config', image, { rate_limit_config: { shared: bucket }, scaling_config: {} }],
+    ['scaling_config.backend_replicas', image, { scaling_config: { backend_replicas: 2 } }],
     ['mutating_webhooks[0].url', image, { mutating_webhooks: [{ ...webhook, url: 'http://hooks.example' }] }],
     ['validating_webhooks[1].name', image, { validating_webhooks: [webhook, webhook] }],
     [
@@ -106,6 +115,7 @@ describe('problems of a run configuration', () => {
     ['token_exchange_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, token_exchange_config: {} }],
     ['upstream_swap_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, upstream_swap_config: {} }],
     ['NotSupportedYet runtime_config', image, { runtime_config: { builder_image: 'b' } }],
+    ['NotSupportedYet ignore_config', image, { ignore_config: { loadGlobal: true }, volumes: ['/a:/a'] }],
   ])('name %s', (path, config, members) => {
     expect(pathsOf({ ...config, ...members })).toContain(path);
   });

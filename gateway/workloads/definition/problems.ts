@@ -1,4 +1,5 @@
 import { providerNames } from '../../authserver/read-settings.ts';
+import { asksForNothing } from './asks-for-nothing.ts';
 import { headerNameProblems, isHeaderValue } from '../../contract/header-names.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
@@ -13,14 +14,8 @@ import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
 import { workloadUrlProblems } from './url-problems.ts';
 import { webhooksWithSecretPaths } from './webhook-secrets.ts';
 
-/** Members that no store can apply yet. A workload with one of them does not start. Building one removes its name. */
-const UNBUILT = [
-  'cluster_pod_template_patch',
-  'env_file_dir',
-  'ignore_config',
-  'runtime_config',
-  'scaling_config',
-] as const satisfies readonly (keyof RunConfig)[];
+/** Members that this machine cannot apply yet. A workload that asks for one of them does not start. Building one removes its name. */
+const UNBUILT = ['ignore_config', 'runtime_config'] as const satisfies readonly (keyof RunConfig)[];
 
 /** Longest value of a forwarded header, in bytes. */
 const MAX_HEADER_VALUE = 8_192;
@@ -46,11 +41,17 @@ export function runConfigProblems(config: RunConfig): Problem[] {
 }
 
 const unbuilt = (config: RunConfig): Problem[] =>
-  UNBUILT.filter((member) => config[member] !== undefined).map((path) => ({
-    reason: 'NotSupportedYet',
-    path,
-    message: `vmcp does not act on ${path} yet: remove it`,
-  }));
+  UNBUILT.filter((member) => !asksForNothing(config[member]))
+    .filter((member) => member !== 'ignore_config' || hasMounts(config))
+    .map((path) => ({
+      reason: 'NotSupportedYet',
+      path,
+      message: `vmcp does not act on ${path} yet: remove it`,
+    }));
+
+/** Only files of mounts can be hidden. */
+const hasMounts = ({ volumes = [], permission_profile: { read = [], write = [] } = {} }: RunConfig): boolean =>
+  volumes.length + read.length + write.length > 0;
 
 /** Applies the rules of the gateway to policies, rate limits, webhooks and telemetry. */
 function controlProblems(config: RunConfig): Problem[] {
@@ -100,8 +101,10 @@ function sourceProblems({ image = '', remote_url: url = '', transport }: RunConf
 }
 
 function placeProblems(config: RunConfig): Problem[] {
-  const { transport = '', proxy_mode: mode = '', host = '', target_host: target } = config;
+  const { transport = '', proxy_mode: mode = '', host = '', target_host: target, scaling_config: scaling } = config;
   const problems: Problem[] = [];
+  if ((scaling?.backend_replicas ?? 1) !== 1)
+    problems.push(invalid('scaling_config.backend_replicas', 'this machine runs one server of a workload: set 1'));
   if (!isOneOf(TRANSPORTS, transport)) problems.push(invalid('transport', `must be ${TRANSPORTS.join(', ')}`));
   if (!isOneOf(PROXY_MODES, mode)) problems.push(invalid('proxy_mode', `must be ${PROXY_MODES.join(' or ')}`));
   if (!/^[\w.:-]+$/u.test(host))

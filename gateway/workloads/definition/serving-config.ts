@@ -60,13 +60,14 @@ export function servingConfigOf(config: RunConfig, facts: ServingFacts): Gateway
   const backend = backendOf(config, facts);
   const credential = credentialOf(config, backend);
   const oidc = oidcOf(config);
-  const { embedded_auth_server_config: authServer } = config;
+  const { embedded_auth_server_config: authServer, scaling_config: { session_kvstore: sessions } = {} } = config;
   return {
     schema_version: config.schema_version,
     ...pick(config, ['name', 'base_name', 'group', 'container_labels', 'debug', 'endpoint_prefix', 'stateless']),
     ...pick(config, CONTROLS),
     ...webhooksWithSecretPaths(config),
     ...(config.trust_proxy_headers && { trust_proxy_headers: true }),
+    ...(sessions && { scaling_config: { session_kvstore: sessions } }),
     ...(oidc && { oidc_config: oidc }),
     ...(authServer && {
       embedded_auth_server_config: authServer,

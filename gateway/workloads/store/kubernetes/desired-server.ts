@@ -3,7 +3,8 @@ import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { TRANSPORTS } from '../../definition/settings.ts';
 import type { HostVolume, SecretVariable, ServerSpec } from '../../server-run-config.ts';
-import { asksForNothing, commonProblems, invalid, unsupportedMembers, type Member } from './member-problems.ts';
+import { asksForNothing } from '../../definition/asks-for-nothing.ts';
+import { commonProblems, invalid, unsupportedMembers, type Member } from './member-problems.ts';
 import { isProblem, readSecretName } from './secret-keys.ts';
 
 type Transport = NonNullable<ServerSpec['transport']>;

@@ -1,5 +1,6 @@
 import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { asksForNothing } from '../../definition/asks-for-nothing.ts';
 
 export type Member = keyof RunConfig;
 
@@ -41,13 +42,6 @@ const INSTEAD: Partial<Record<Member, string>> = {
   tools_override: 'set config.aggregation.tools of the VirtualMCPServer that serves the group',
   cli_ca_bundle: 'set caBundleRef of the MCPServerEntry with kubectl',
 };
-
-/** Returns true for '', 0, false, empty lists and objects, and objects of such values: they ask for nothing. */
-export function asksForNothing(value: unknown): boolean {
-  if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
-  if (Array.isArray(value)) return value.length === 0;
-  return typeof value === 'object' && Object.values(value).every(asksForNothing);
-}
 
 /** Lists the members that an object of a kind cannot hold. Nothing is dropped silently. */
 export const unsupportedMembers = (config: RunConfig, supported: readonly Member[], what: string): Problem[] =>

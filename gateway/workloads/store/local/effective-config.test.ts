@@ -71,3 +71,51 @@ it('does not read the file of an anonymous workload', async () => {
   const result = await effectiveConfig({ ...anonymous, authz_config_path: '/none/policy' });
   expect(result).toMatchObject({ problems: [{ path: 'authz_config_path', reason: 'RuleViolated' }] });
 });
+
+async function folderOf(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(dir, 'env-'));
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  return folder;
+}
+
+it('reads variables from the files of env_file_dir; those of the configuration take precedence', async () => {
+  const files = {
+    'b.env': 'TOKEN=two\n# comment\n\nexport QUOTED="a b"\r\n',
+    'a.env': 'TOKEN=one\nOWN=file\nEMPTY=\nURL=https://x.example/?a=b',
+    '.hidden': 'no variables',
+  };
+  expect(await read({ env_file_dir: await folderOf(files), env_vars: { OWN: 'config' } })).toEqual({
+    ...base,
+    env_vars: { TOKEN: 'two', QUOTED: 'a b', OWN: 'config', EMPTY: '', URL: 'https://x.example/?a=b' },
+  });
+  expect(await read({ env_file_dir: '' })).toEqual({ ...base, env_file_dir: '' });
+});
+
+it('refuses an env_file_dir that cannot be read, without its content', async () => {
+  const wrong = await folderOf({ a: 'A=1\nsecret-value\n' });
+  expect(await read({ env_file_dir: wrong })).toEqual([
+    expect.stringMatching(
+      /^env_file_dir: env-\w+\/a: line 2 is not NAME=VALUE: correct or remove it \[InvalidValue\]$/u,
+    ),
+  ]);
+  expect(await read({ env_file_dir: '/none' })).toEqual([expect.stringContaining('/none cannot be read (ENOENT)')]);
+  expect(await read({ env_file_dir: 'env' })).toEqual([expect.stringContaining('absolute path')]);
+});
+
+it('replaces the path of a permission profile by the profile', async () => {
+  const folder = await folderOf({
+    'profile.json': '{"name":"strict","network":{"outbound":{"allow_host":["api.example.com"],"allow_port":[443]}}}',
+    'wrong.json': '{"netwrk":{}}',
+    'mount.json': '{"read":["relative"]}',
+  });
+  const image = { image: 'registry.example/server:1' };
+  const profile = (name: string) => read({ ...image, permission_profile_name_or_path: join(folder, name) });
+  const network = { outbound: { allow_host: ['api.example.com'], allow_port: [443] } };
+  expect(await profile('profile.json')).toEqual({ ...base, ...image, permission_profile: { name: 'strict', network } });
+  expect(await profile('wrong.json')).toEqual([expect.stringMatching(/wrong\.json: netwrk: /u)]);
+  expect(await profile('mount.json')).toEqual([expect.stringContaining('permission_profile.read[0]')]);
+  expect(await profile('none.json')).toEqual([expect.stringContaining('cannot be read (ENOENT)')]);
+  expect(await read({ ...image, permission_profile_name_or_path: 'network' })).toMatchObject({
+    permission_profile_name_or_path: 'network',
+  });
+});

@@ -9,6 +9,7 @@ import { secretOfPath } from '../../../contract/run-config/secret-path.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
+import { withNamedFiles } from './named-files.ts';
 
 /** Members whose files must be readable before the workload starts. */
 const CONTROL_FILES = /^(?:telemetry_config|mutating_webhooks|validating_webhooks)[.[]/u;
@@ -16,14 +17,16 @@ const CONTROL_FILES = /^(?:telemetry_config|mutating_webhooks|validating_webhook
 type Effective = { readonly config: RunConfig } | { readonly problems: readonly Problem[] };
 
 /**
- * Returns the settings that a workload runs with: typed members in place of middlewares, and the document of the policy file
- * in place of its path. Otherwise the problems for which it does not start. Reads the files that it names.
+ * Returns the settings that a workload runs with: typed members in place of middlewares, and the content of environment files, of a
+ * permission profile and of the policy file in place of their paths. Otherwise the problems for which it does not start. Reads the files that it names.
  */
 export async function effectiveConfig(stored: RunConfig): Promise<Effective> {
   const { config, problems } = withoutMiddlewares(stored);
   const all = [...problems, ...runConfigProblems(config)];
   if (all.length > 0) return { problems: all };
-  const policed = await withPolicy(config);
+  const filled = await withNamedFiles(config);
+  if ('problems' in filled) return filled;
+  const policed = await withPolicy(filled.config);
   if ('problems' in policed) return policed;
   const files = configFiles(servingConfigOf(policed.config, {})).filter(
     ({ path, file }) => CONTROL_FILES.test(path) && secretOfPath(file) === undefined,
