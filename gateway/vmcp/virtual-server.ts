@@ -179,19 +179,12 @@ export class VirtualServer {
   #sweep(): void {
     this.sessions.sweep();
     this.views.sweep((principal) => this.sessions.ofPrincipal(principal).size > 0);
-    this.views.renewAwaited(this.#listening());
+    this.views.renewAwaited(this.sessions.all());
     const idleSince = this.now() - CHANNEL_IDLE_MS;
     for (const session of this.sessions.all()) {
       closeIdleChannels(session, idleSince);
       if (isBusy(session)) this.replica?.sessions.keepBusy(session);
     }
-  }
-
-  /** Returns one session of each principal that waits for notifications. */
-  #listening(): ReadonlyMap<string, Session> {
-    const sessions = new Map<string, Session>();
-    for (const session of this.sessions.all()) if (isListening(session)) sessions.set(session.principal, session);
-    return sessions;
   }
 
   get name(): string {

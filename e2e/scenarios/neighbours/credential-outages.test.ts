@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
   scope.defer(() => gateway.stop(0));
   url = gateway.servers[0]?.mcpUrl ?? '';
-  management = gateway.managementUrl ?? '';
+  management = gateway.managementUrl;
   const authorization = `Bearer ${issuer.token({ sub: 'ann', tsid: 'login-of-ann' })}`;
   const session = await openSession(url, undefined, { authorization });
   expect(await session.tools()).toEqual([]);

@@ -95,7 +95,9 @@ describe.concurrent('a backend whose tools/list fails', () => {
     await eventually('the reason is shown', async () =>
       String((await statusOf(vmcp)).backends[0]?.reason).includes('tools/list answers the error -32603'),
     );
-    expect((await statusOf(vmcp)).backends[0]?.health).not.toBe('healthy');
+    const { backends, problems } = await statusOf(vmcp);
+    expect(backends[0]?.health).not.toBe('healthy');
+    expect(problems).toMatchObject([{ reason: 'ListUnavailable', path: 'vmcp.backends.one' }]);
   });
 
   it('after it has worked keeps its tools, and shows the problem', async () => {

@@ -35,7 +35,13 @@ const broken = (server: McpServer, answer: (exchange: Exchange) => void) => {
 };
 
 it.each<[string, (exchange: Exchange) => void, string]>([
-  ['the error -32603', ({ error }) => void error(-32603, 'fetch failed'), 'tools/list answers the error -32603'],
+  [
+    'the error -32603',
+    ({ error }) => {
+      error(-32603, 'fetch failed');
+    },
+    'tools/list answers the error -32603',
+  ],
   ['HTTP 500', ({ res }) => void res.writeHead(500).end(), 'it answers HTTP 500'],
   ['HTTP 429', ({ res }) => void res.writeHead(429).end(), 'it answers HTTP 429'],
 ])('keeps the tools of a backend that answers %s for them and answers a ping', async (_name, answer, flaw) => {

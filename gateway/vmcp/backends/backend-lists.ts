@@ -33,6 +33,8 @@ export class BackendLists {
   readAt = 0;
   /** Problems of the last reading. */
   warnings: readonly Warning[] = [];
+  /** Problem of a backend that has refused all its lists, and whose lists were never read. */
+  refused: Warning | undefined;
   #unread: UnreadLists = new Map();
   /** Readings in a row that left something to read. */
   #attempts = 0;
@@ -63,12 +65,13 @@ export class BackendLists {
   async read(backend: string, channel: Channel, timeoutMs: number, options: AskOptions): Promise<boolean> {
     this.stale = false;
     const found = await discover(backend, channel, timeoutMs, options).catch((error: unknown) =>
-      this.#unlessDown(error, channel, timeoutMs, options),
+      this.#unlessDown(error, backend, channel, timeoutMs, options),
     );
     const catalog = withLast(found, this.catalog);
     const isChanged = !isDeepStrictEqual(catalog, this.catalog);
     if (isChanged) this.catalog = catalog;
     this.channel = channel;
+    this.refused = undefined;
     this.warnings = found.warnings;
     this.#unread = found.unread;
     this.stale ||= found.unread.size > 0;
@@ -78,18 +81,28 @@ export class BackendLists {
   }
 
   /** Returns the last lists for a backend that refuses its lists and answers a ping. Throws `error` for any other backend. */
-  async #unlessDown(error: unknown, channel: Channel, timeoutMs: number, options: AskOptions): Promise<Discovery> {
+  async #unlessDown(
+    error: unknown,
+    backend: string,
+    channel: Channel,
+    timeoutMs: number,
+    options: AskOptions,
+  ): Promise<Discovery> {
     const { catalog } = this;
-    if (!catalog || options.signal.aborted || !(error instanceof BackendError) || OF_CHANNEL.has(error.failure.kind))
+    if (options.signal.aborted || !(error instanceof BackendError) || OF_CHANNEL.has(error.failure.kind)) throw error;
+    const cause = wordsOf(error.failure);
+    const declared = declaredLists(channel.facts.capabilities);
+    if (!catalog) {
+      const [first = 'tools'] = declared;
+      this.refused = error.failure.code === undefined ? undefined : listUnavailable(backend, first, cause);
       throw error;
+    }
     await ask(channel, 'ping', undefined, timeoutMs, options).catch(() => {
       throw error;
     });
-    const cause = wordsOf(error.failure);
-    const declared = declaredLists(channel.facts.capabilities);
     return {
       catalog,
-      warnings: declared.map((kind) => listUnavailable(catalog.backend, kind, cause)),
+      warnings: declared.map((kind) => listUnavailable(backend, kind, cause)),
       unread: new Map(declared.map((kind) => [kind, cause])),
     };
   }

@@ -79,11 +79,12 @@ export class Fleet implements CatalogSource {
       if (!runtime.credentials.perUser && lists.catalog && this.isAdvertised(name)) yield { name, lists };
   }
 
-  /** Lists the problems of the lists of advertised backends. */
+  /** Lists the problems of the lists of advertised backends, and of those that refuse all lists. */
   listProblems(): Warning[] {
-    return [...this.#entries.values()].flatMap(({ runtime, lists }) =>
-      this.isAdvertised(runtime.name) ? lists.warnings : [],
-    );
+    return [...this.#entries.values()].flatMap(({ runtime, lists }) => [
+      ...(this.isAdvertised(runtime.name) ? lists.warnings : []),
+      ...(lists.refused ? [lists.refused] : []),
+    ]);
   }
 
   /** Returns the cause of a backend's state in words; undefined where nothing failed. */

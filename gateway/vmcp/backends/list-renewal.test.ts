@@ -13,13 +13,13 @@ function silentLists(readAt: number): BackendLists {
 function world(backends: Readonly<Record<string, BackendLists>>) {
   let now = 1_000_000;
   const read: string[] = [];
-  const running: PromiseWithResolvers<void>[] = [];
+  const running: PromiseWithResolvers<undefined>[] = [];
   const renewal = new ListRenewal({
     backends: () => Object.entries(backends).map(([name, lists]) => ({ name, lists })),
     now: () => now,
     read: (name) => {
       read.push(name);
-      const ending = Promise.withResolvers<void>();
+      const ending = Promise.withResolvers<undefined>();
       running.push(ending);
       return ending.promise;
     },
@@ -29,7 +29,7 @@ function world(backends: Readonly<Record<string, BackendLists>>) {
     read,
     advance: (ms: number) => void (now += ms),
     async end() {
-      for (const { resolve } of running.splice(0)) resolve();
+      for (const { resolve } of running.splice(0)) resolve(undefined);
       await new Promise((resolve) => setImmediate(resolve));
     },
   };

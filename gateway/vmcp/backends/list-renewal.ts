@@ -92,8 +92,8 @@ export class ListRenewal {
     if (this.#running.size === 0) return undefined;
     const ends = [...this.#running].flatMap(([name, end]) => (isPossible?.(name) === false ? [] : [end]));
     if (ends.length === 0) return undefined;
-    const limit = Promise.withResolvers<void>();
-    const timer = setTimeout(limit.resolve, PATIENCE_MS);
+    const limit = Promise.withResolvers<undefined>();
+    const timer = setTimeout(limit.resolve, PATIENCE_MS, undefined);
     return Promise.race([Promise.all(ends), limit.promise]).then(() => {
       clearTimeout(timer);
     });

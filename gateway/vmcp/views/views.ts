@@ -8,7 +8,7 @@ import { announces } from '../backends/backend-lists.ts';
 import { discoverFor, type Discovery } from '../backends/discover.ts';
 import type { Fleet } from '../backends/fleet.ts';
 import { LONGEST_TIMER_MS } from '../clock.ts';
-import type { Session } from '../session.ts';
+import { isListening, type Session } from '../session.ts';
 import type { BackendFailure, FailureKind } from '../transport/channel.ts';
 import type { ReadableView } from './readable-view.ts';
 import { ListedViews } from './listed.ts';
@@ -170,9 +170,11 @@ export class Views {
     return rules.conflict_resolution !== 'prefix' || name.startsWith(prefixOf(rules, backend));
   }
 
-  /** Reads lists again in which nobody announces changes, for clients that wait for announcements: one session of each principal. */
-  renewAwaited(listening: ReadonlyMap<string, Session>): void {
+  /** Reads lists again in which nobody announces changes, for the sessions whose clients wait for announcements. */
+  renewAwaited(sessions: Iterable<Session>): void {
     const { fleet } = this.#options;
+    const listening = new Map<string, Session>();
+    for (const session of sessions) if (isListening(session)) listening.set(session.principal, session);
     if (listening.size > 0) fleet.renewal.awaited();
     for (const session of listening.values())
       for (const backend of fleet.personal) if (!isAnnounced(session, backend)) void this.read(session, backend);

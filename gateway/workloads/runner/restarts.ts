@@ -25,9 +25,7 @@ export function endSentence({ exit, problem }: Pick<Restart, 'exit' | 'problem'>
   if (problem) return problem.message;
   if (!exit) return 'it was started and did not answer';
   if (exit.code === -1) return 'it could not be executed';
-  const how =
-    exit.code === null ? `it was ended by ${String(exit.signal)}` : `it ended with exit code ${String(exit.code)}`;
-  return exit.line === undefined ? how : `${how} (${exit.line})`;
+  return exit.code === null ? `it was ended by ${String(exit.signal)}` : `it ended with exit code ${String(exit.code)}`;
 }
 
 /** Returns a sentence about a restart, for users. */

@@ -58,7 +58,9 @@ export function startProcess(
     pid === -1 ? NOT_STARTED : remember(pid, name, [command.file, ...args], container, table);
   const cause = stderrCause(secrets);
   const last = keepLastLine(spawned.stderr, withCause(listener, cause), container !== undefined);
+  let hasFailed = true;
   const exited = watchExit(spawned, pid, last).then(async (exit) => {
+    hasFailed = exit.code !== 0 && exit.code !== null;
     if (container) removeEnvFile(container.envFile);
     const gone = !container || (await removeContainerByName(container, table.hostEnv));
     endGuard();
@@ -73,7 +75,7 @@ export function startProcess(
     stdout: spawned.stdout,
     exited,
     lastStderr: () => last.text,
-    stderrCause: () => (pid === -1 ? last.text : cause.cause()),
+    stderrCause: () => (pid === -1 ? last.text : cause.cause(hasFailed)),
     stop: (graceMs = STOP_GRACE_MS) => stop(spawned, pid, exited, graceMs),
   };
 }
@@ -120,7 +122,7 @@ function executable(
   const fromFiles = readEnvironmentFiles(command.envFiles);
   const env = { ...command.env, ...fromFiles };
   const named = Object.entries(command.env).flatMap(([variable, value]) => (isSecretName(variable) ? [value] : []));
-  const secrets = [...Object.values(fromFiles), ...named];
+  const secrets = [...Object.values(fromFiles), ...named, ...secretArguments(args)];
   if (!container) return { args, env, secrets };
   const { clientEnv, isRelay = false } = container;
   const envFile = writeEnvFile(stateDir, env);
@@ -132,6 +134,14 @@ function executable(
     secrets,
   };
 }
+
+/** Returns the values of options with the name of a secret: `--api-key VALUE` and `--api-key=VALUE`. */
+const secretArguments = (args: readonly string[]): string[] =>
+  args.flatMap((arg, index) => {
+    const [option = '', ...value] = arg.split('=');
+    if (!option.startsWith('-') || !isSecretName(option)) return [];
+    return value.length > 0 ? [value.join('=')] : args.slice(index + 1, index + 2);
+  });
 
 function execute({ file, args, env, cwd }: Command, stdin: boolean, container: StartedContainer | undefined): Spawned {
   const stdio: StdioOptions = [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'];

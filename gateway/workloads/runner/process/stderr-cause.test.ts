@@ -46,7 +46,9 @@ describe('the cause in the output of a real server', () => {
   });
 
   it.each(Object.entries(REAL))('%s is the line that names it', (name, expected) => {
-    expect(causeIn(outputOf(name))).toBe(expected);
+    const cause = stderrCause([]);
+    for (const line of outputOf(name)) cause.line(line);
+    expect([causeIn(outputOf(name)), cause.cause()]).toEqual([expected, expected]);
   });
 });
 
@@ -91,10 +93,18 @@ it.each([
     `panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/main.go:9 +0x1d\nexit status 2`,
     'panic: runtime error: index out of range',
   ],
-  ['words that say nothing', 'starting\nstopping', 'starting'],
+  ['words that say nothing', 'starting\nbad licence', 'bad licence'],
   ['no words', '}\n]\n---\n', undefined],
 ])('finds the cause in %s', (_name, output, expected) => {
   expect(causeIn(linesOf(output))).toBe(expected);
+});
+
+it('is silent about a process that did not fail, unless a line names a failure', () => {
+  const cause = stderrCause([]);
+  cause.line('server listens, pid 77');
+  expect([cause.cause(true), cause.cause(false)]).toEqual(['server listens, pid 77', undefined]);
+  cause.line('FATAL: out of memory');
+  expect(cause.cause(false)).toBe('FATAL: out of memory');
 });
 
 it('hides the values of secrets and cuts a long line', () => {
@@ -103,6 +113,17 @@ it('hides the values of secrets and cuts a long line', () => {
   expect(cause.cause()).toMatch(/^Error: the token \*\*\* is invalid/u);
   expect(cause.cause()).not.toMatch(/canary|abcdefghijk/u);
   expect(cause.cause()?.length).toBeLessThanOrEqual(301);
+});
+
+it.each([
+  ['invalid option --api-key sk-canary1234567890abcd', 'invalid option --api-key [redacted]'],
+  ['invalid password: "canary-77" for user x', /^invalid password: (?!.*canary)/u],
+  ['cannot connect to postgres://me:canary@db:5432/x', 'cannot connect to postgres://[redacted]@db:5432/x'],
+  ['pass --token TOKEN_VALUE or --key $KEY', 'pass --token TOKEN_VALUE or --key $KEY'],
+])('shows "%s" without a secret', (line, expected) => {
+  const cause = stderrCause([]);
+  cause.line(line);
+  expect(cause.cause()).toMatch(expected);
 });
 
 it('keeps the start and the end of a long output', () => {

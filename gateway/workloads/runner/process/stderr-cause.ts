@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { isObject } from '../../../contract/json.ts';
 import { redactText } from '../../../telemetry/redact.ts';
+import { REDACTED } from '../../../telemetry/secret-members.ts';
 
 /** Lines that are kept of the start and of the end of the output. */
 const KEPT = { first: 40, last: 80 };
@@ -18,7 +19,7 @@ const NOISE = [
   /^\s*(?:raise|throw|return|import|from|await|const|let|var|if|with)\s/u,
   /^Node\.js v\d/u,
   /^node:internal\//u,
-  /^(?:file:\/\/)?[^\s]*[/\\][^\s]*:\d+$/u,
+  /^\S*:\d+$/u,
   /^Traceback \(most recent call last\)/u,
   /^(?:During handling of|The above exception)/u,
   /^npm (?:notice|warn)/iu,
@@ -30,8 +31,8 @@ const NOISE = [
 
 const MARK = /^[\s^~]+$/u;
 const HAS_WORD = /[\p{L}\d]{2}/u;
-/** Frames of a banner around a text. */
-const FRAME = /^[\s│|║┃*#]+|[\s│|║┃*#]+$/gu;
+/** Characters of the frame of a banner around a text. */
+const FRAME = /[│|║┃]/gu;
 
 /** Name of an environment variable. */
 const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/u;
@@ -47,8 +48,11 @@ const USAGE = /^\s*usage\b/iu;
 /** Chooses the line of the error output of a process that names the cause of its end. */
 export interface StderrCause {
   line(text: string): void;
-  /** Returns the line without the values of the secrets; undefined where no line has words. */
-  cause(): string | undefined;
+  /**
+   * Returns the line without the values of the secrets; undefined where no line has words. A process that did not fail by itself has a
+   * cause only if a line says so clearly.
+   */
+  cause(hasFailed?: boolean): string | undefined;
 }
 
 /** `secrets` are values that the process got and that must not be shown. */
@@ -61,33 +65,39 @@ export function stderrCause(secrets: readonly string[]): StderrCause {
       if (first.length < KEPT.first) first.push(line);
       else if (last.push(line) > KEPT.last) last.shift();
     },
-    cause() {
-      const chosen = causeIn([...first, ...last]);
+    cause(hasFailed = true) {
+      const chosen = causeIn([...first, ...last], hasFailed ? -Infinity : SCORES.failure);
       return chosen === undefined ? undefined : withoutSecrets(chosen, secrets);
     },
   };
 }
 
-/** Returns the line that names the cause; the first of those that name it equally well. */
-export function causeIn(lines: readonly string[]): string | undefined {
+/** Ratings of statements by what they name. */
+const SCORES = { variable: 100, subject: 90, namedError: 80, failure: 70, usage: 60, other: 10, help: -50 };
+
+/**
+ * Returns the line that names the cause: the first of those that name it equally well, else the last one. Undefined when none
+ * has the rating `least`.
+ */
+export function causeIn(lines: readonly string[], least = -Infinity): string | undefined {
   let best: { readonly text: string; readonly score: number } | undefined;
   let isHelp = false;
   for (const text of statements(lines)) {
-    isHelp ||= USAGE.test(text);
-    const score = scoreOf(text) - (isHelp ? 60 : 0);
-    if (!best || score > best.score) best = { text, score };
+    const score: number = isHelp ? SCORES.help : scoreOf(text);
+    isHelp ||= score === SCORES.usage;
+    if (!best || score > best.score || (score === best.score && score === SCORES.other)) best = { text, score };
   }
-  return best?.text;
+  return best && best.score >= least ? best.text : undefined;
 }
 
 /** Rates a statement: what the user must set comes before errors in general, and these before other text. */
 function scoreOf(text: string): number {
   const needs = NEED.test(text);
-  if (needs && VARIABLE.test(text)) return 100;
-  if (needs && SUBJECT.test(text)) return 90;
-  if (NAMED_ERROR.test(text)) return 80;
-  if (FAILURE.test(text)) return 70;
-  return 10;
+  if (USAGE.test(text)) return SCORES.usage;
+  if (needs && VARIABLE.test(text)) return SCORES.variable;
+  if (needs && SUBJECT.test(text)) return SCORES.subject;
+  if (NAMED_ERROR.test(text)) return SCORES.namedError;
+  return FAILURE.test(text) ? SCORES.failure : SCORES.other;
 }
 
 /** Returns the lines with words, in order. A JSON document and a list of faults of a validator become one line each. */
@@ -102,7 +112,7 @@ function statements(lines: readonly string[]): string[] {
     if (document) at = document.end;
     const faults = document ? undefined : faultsAt(plain, at);
     if (faults !== undefined) at += 2;
-    found.push((document?.text ?? faults ?? line).replace(FRAME, '').replace(/\s+/gu, ' '));
+    found.push((document?.text ?? faults ?? line).replace(FRAME, ' ').replace(/\s+/gu, ' ').trim());
   }
   return found;
 }
@@ -147,9 +157,27 @@ function faultsAt(lines: readonly string[], at: number): string | undefined {
   return `${line}: ${field}: ${fault.replace(/\[type=.*$/u, '').trim()}`;
 }
 
+/** Words in the place of a secret: names of variables, placeholders, and words of a sentence. */
+const WORD = /^(?:\$\{?\w+\}?|<[^<>]*>|[a-z]{1,12}|[A-Z]+(?:_[A-Z]+)+)$/u;
+
+/** Returns the redacted text with the words that stood in the place of a secret: `the --access-token flag`. */
+function withWords(text: string, redacted: string): string {
+  const [first = '', ...rest] = redacted.split(REDACTED);
+  let out = first;
+  let at = first.length;
+  for (const [index, part] of rest.entries()) {
+    const next = part === '' && index === rest.length - 1 ? text.length : text.indexOf(part, at);
+    if (next < at || (part === '' && index < rest.length - 1)) return redacted;
+    const value = text.slice(at, next);
+    out += (WORD.test(value) ? value : REDACTED) + part;
+    at = next + part.length;
+  }
+  return out;
+}
+
 function withoutSecrets(text: string, secrets: readonly string[]): string {
   let rest = text;
   for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) rest = rest.replaceAll(secret, '***');
-  const shown = redactText(rest);
+  const shown = withWords(rest, redactText(rest));
   return shown.length > LONGEST_CAUSE ? `${shown.slice(0, LONGEST_CAUSE)}…` : shown;
 }
