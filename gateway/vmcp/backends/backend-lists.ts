@@ -31,6 +31,8 @@ export class BackendLists {
   stale = false;
   /** Start of the last reading that the age of the lists caused, or end of the last one, ms since the epoch. */
   readAt = 0;
+  /** Duration of the last reading, ms. */
+  tookMs = 0;
   /** Problems of the last reading. */
   warnings: readonly Warning[] = [];
   /** Problem of a backend that has refused all its lists, and whose lists were never read. */
@@ -52,6 +54,11 @@ export class BackendLists {
   /** Time until the lists are worth another reading because one is missing or has no tools; undefined otherwise. */
   get retryMs(): number | undefined {
     return this.#attempts === 0 ? undefined : Math.min(FIRST_RETRY_MS * 2 ** (this.#attempts - 1), LONGEST_RETRY_MS);
+  }
+
+  /** True while a list could not be read: it is read again after `retryMs`. */
+  get isPartial(): boolean {
+    return this.#unread.size > 0;
   }
 
   isOutdated(channel: Channel): boolean {

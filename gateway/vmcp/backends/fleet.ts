@@ -333,8 +333,10 @@ export class Fleet implements CatalogSource {
       return;
     }
     const before = lists.warnings;
+    const startedAt = this.#options.now();
     const isChanged = await lists.read(runtime.name, channel, timeoutMs, options);
     lists.readAt = this.#options.now();
+    lists.tookMs = lists.readAt - startedAt;
     if (!isDeepStrictEqual(lists.warnings, before)) {
       for (const { backend, reason, message } of lists.warnings)
         this.#options.log.warn('problem in a list of a backend', { backend, reason, problem: message });

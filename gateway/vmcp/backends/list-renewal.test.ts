@@ -90,6 +90,25 @@ it('reads at an unknown name only the possible backends, once a second at most',
   expect(read).toEqual(['a', 'a']);
 });
 
+it('reads a list that takes long less often, but at least every minute', async () => {
+  const lists = silentLists(NOW);
+  lists.tookMs = 2_000;
+  const { renewal, read, advance, end } = world({ long: lists });
+  for (let second = 0; second < 39; second += 1) {
+    advance(1_000);
+    void renewal.requested(oldSession);
+  }
+  expect(read).toEqual([]);
+  advance(1_000);
+  void renewal.requested(oldSession);
+  expect(read).toEqual(['long']);
+  await end();
+  lists.tookMs = 10_000;
+  advance(60_000);
+  void renewal.requested(oldSession);
+  expect(read).toEqual(['long', 'long']);
+});
+
 it('reads lists at least every minute while clients wait for announcements', async () => {
   const { renewal, read, advance, end } = world({ one: silentLists(NOW) });
   for (let sweep = 0; sweep < 4; sweep += 1) {

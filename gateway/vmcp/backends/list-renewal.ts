@@ -15,6 +15,9 @@ const PATIENCE_MS = 1_000;
 /** Time for which a session counts as new: it gets the lists as they are now. */
 const NEW_SESSION_MS = 5_000;
 
+/** Least age of lists as a multiple of the time that reading them takes: a long list must not be read all the time. */
+const LEAST_PAUSES = 20;
+
 /** A backend as the renewal of its lists sees it. */
 export interface Renewable {
   readonly name: string;
@@ -75,14 +78,15 @@ export class ListRenewal {
     let greatest = 0;
     for (const { name, lists } of this.#options.backends()) {
       const age = now - lists.readAt;
-      if (age < ageMs || !lists.isSilent || this.#running.has(name) || isPossible?.(name) === false) continue;
+      const leastMs = Math.max(ageMs, Math.min(lists.tookMs * LEAST_PAUSES, OLD_MS));
+      if (age < leastMs || !lists.isSilent || this.#running.has(name)) continue;
+      const isWorth = isPossible ? isPossible(name) : !lists.isPartial; // such lists are read again anyway
+      if (!isWorth) continue;
       greatest = Math.max(greatest, age);
       lists.readAt = now;
       lists.stale = true;
-      this.#running.set(
-        name,
-        this.#options.read(name).finally(() => this.#running.delete(name)),
-      );
+      const ended = this.#options.read(name).finally(() => this.#running.delete(name));
+      this.#running.set(name, ended);
     }
     return greatest;
   }
