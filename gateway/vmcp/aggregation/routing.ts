@@ -36,6 +36,31 @@ export function routeSkill(view: View, uri: string): Route | undefined {
   return found && unlistedRoute(found.server.backend, found.uri, uri);
 }
 
+/** Listed URIs by their normal form, for each set of resources; undefined for a form of several. */
+const SPELLINGS = new WeakMap<View['resources'], ReadonlyMap<string, string | undefined>>();
+
+/**
+ * Returns the URI of the one listed resource with the same normal form, else the given URI: some clients rewrite the URIs of a list
+ * before they read them. Backends and policies know the listed spelling only. @see https://url.spec.whatwg.org/#url-serializing
+ */
+export function listedUri({ resources, templates }: Pick<View, 'resources' | 'templates'>, uri: string): string {
+  const isKnown = resources.has(uri) || templates.has(uri);
+  if (isKnown || resources.size === 0 || Buffer.byteLength(uri) > MAX_MATCHED_URI_BYTES) return uri;
+  const normal = URL.parse(uri)?.href;
+  let spellings = SPELLINGS.get(resources);
+  if (!spellings) SPELLINGS.set(resources, (spellings = spellingsOf(resources)));
+  return (normal !== undefined && spellings.get(normal)) || uri;
+}
+
+function spellingsOf(resources: View['resources']): ReadonlyMap<string, string | undefined> {
+  const spellings = new Map<string, string | undefined>();
+  for (const [uri, { kind, advertised }] of resources) {
+    const normal = kind === 'resources' && uri === advertised ? URL.parse(uri)?.href : undefined;
+    if (normal !== undefined) spellings.set(normal, spellings.has(normal) ? undefined : uri);
+  }
+  return spellings;
+}
+
 /** Returns the URI of a request as policies and audit see it: that of the list when the client used another. */
 export const judgedUri = ({ kind, advertised }: Route, uri: string): string =>
   kind === 'resources' ? advertised : uri;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aggregate } from './aggregate.ts';
-import { matchTemplate, readReference, routeReference, routeResource } from './routing.ts';
+import { listedUri, matchTemplate, readReference, routeReference, routeResource } from './routing.ts';
 import { catalog, rules } from './testdata/catalogs.ts';
 import { matchesTemplate, parseUriTemplate } from './uri-template.ts';
 
@@ -88,6 +88,32 @@ describe('matchesTemplate', () => {
     const started = performance.now();
     expect(matches(template, 'a'.repeat(2048))).toBe(false);
     expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});
+
+describe('listedUri', () => {
+  const view = (...resources: string[]) =>
+    aggregate([catalog('a', { resources, templates: ['file:///{name}'] })], rules(), []).view;
+
+  it.each([
+    ['a space', 'file:///a b', 'file:///a%20b'],
+    ['other letters', 'file:///ü', 'file:///%C3%BC'],
+    ['no path', 'https://example.com', 'https://example.com/'],
+    ['a host in upper case and the usual port', 'https://EXAMPLE.com:443/x', 'https://example.com/x'],
+    ['dots', 'note://a/b/../c', 'note://a/c'],
+    ['an unusual letter of the host', 'https://münchen.example/', 'https://xn--mnchen-3ya.example/'],
+  ])('finds a listed URI with %s by its normal form', (_, listed, asked) => {
+    expect(new URL(listed).href).toBe(asked);
+    expect(listedUri(view(listed), asked)).toBe(listed);
+    expect(listedUri(view(listed), listed)).toBe(listed);
+  });
+
+  it('returns the given URI when it is known, or no other one, or several have its normal form', () => {
+    expect(listedUri(view('file:///a b', 'file:///a%20b'), 'file:///a%20b')).toBe('file:///a%20b');
+    expect(listedUri(view('x:/a/../b', 'x:/./b'), 'x:/b')).toBe('x:/b');
+    expect(listedUri(view('file:///{name}'), 'file:///{name}')).toBe('file:///{name}');
+    expect(listedUri(view('file:///a b'), 'file:///other')).toBe('file:///other');
+    expect(listedUri(view('file:///a b'), 'no uri')).toBe('no uri');
   });
 });
 

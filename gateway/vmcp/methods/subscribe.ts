@@ -1,5 +1,5 @@
 import { readString, scanBackendEnvelope, type Span } from '../../http/json-scan.ts';
-import { judgedUri, routeResource } from '../aggregation/routing.ts';
+import { judgedUri, listedUri, routeResource } from '../aggregation/routing.ts';
 import type { Route, View } from '../aggregation/view.ts';
 import { SESSION_SUBSCRIPTIONS } from '../budgets/limits.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -23,18 +23,21 @@ const FULL = {
 export const subscription =
   (subscribe: boolean): Method =>
   (server, session, request, answer) => {
-    const uri = readString(request.body, request.params.uri);
-    if (uri === undefined) {
+    const asked = readString(request.body, request.params.uri);
+    if (asked === undefined) {
       answer.error(CODE.invalidParams, '"uri" must be a string');
       return;
     }
-    const find = (view: View): Route | undefined => routeResource(view, uri);
+    const find = (view: View): Route | undefined => routeResource(view, listedUri(view, asked));
     later(server, request, answer, server.views.whenKnown(session, find), () => {
+      const view = server.view(session).current;
+      const uri = listedUri(view, asked);
       if (!subscribe) {
         session.subscriptions.delete(uri); // even when the resource or its backend is gone
         if (session.shared) server.replica?.unsubscribed(session, uri);
       }
-      const route = find(server.view(session).current);
+      const found = routeResource(view, uri);
+      const route = found && uri !== asked ? { ...found, renamed: true } : found;
       // updates of a resource have one name only, the advertised one
       if (!route || judgedUri(route, uri) !== uri) {
         server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {

@@ -1,4 +1,5 @@
 import { paramsOf, scanBackendEnvelope, scanEnvelope } from '../../../http/json-scan.ts';
+import { listedUri } from '../../aggregation/routing.ts';
 import type { Answer } from '../../answers/answer.ts';
 import type { ClientRequest } from '../../client-request.ts';
 import { subscription } from '../../methods/subscribe.ts';
@@ -8,8 +9,8 @@ import type { VirtualServer } from '../../virtual-server.ts';
 const ID = Buffer.from('0');
 
 /**
- * Subscribes the session to resources. Returns the URIs that their backends and the policies accepted. Those of its other streams are
- * no exception: policies may deny them meanwhile.
+ * Subscribes the session to resources. Returns the URIs that their backends and the policies accepted, as updates have them. Those of
+ * its other streams are no exception: policies may deny them meanwhile.
  */
 export async function subscribe(
   server: VirtualServer,
@@ -18,7 +19,8 @@ export async function subscribe(
   uris: readonly string[],
 ): Promise<string[]> {
   const accepted = await Promise.all(uris.map((uri) => ask(server, session, true, uri, { identity, headers })));
-  return uris.filter((_, index) => accepted[index]);
+  const view = server.view(session).current;
+  return [...new Set(uris.filter((_, index) => accepted[index]).map((uri) => listedUri(view, uri)))];
 }
 
 /** Unsubscribes the session from those of `uris` that none of its streams wants any more. */
