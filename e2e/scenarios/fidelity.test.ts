@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hostBackend, type Handle, type HttpBackend } from '../harness/backends/host.ts';
 import { startHttpBackend } from '../harness/backends/http.ts';
+import { CLIENTS } from '../harness/clients/index.ts';
 import { openSession, raw, textOf, type RawSession } from '../harness/clients/raw.ts';
 import { entry, gatewayOver } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
@@ -25,8 +26,8 @@ const answer = (res: ServerResponse, { id }: Message, outcome: string, status = 
   res.writeHead(status, { 'content-type': 'application/json' }).end(text);
 };
 
-const initializeResult = (name: string, capabilities: string): string =>
-  `"result":{"protocolVersion":"2025-06-18","capabilities":${capabilities},"serverInfo":{"name":"${name}","version":"0"}}`;
+const initializeResult = (name: string, capabilities: string, more = ''): string =>
+  `"result":{"protocolVersion":"2025-06-18","capabilities":${capabilities},"serverInfo":{"name":"${name}","version":"0"}${more}}`;
 
 /** A backend without a library: every byte of its answers is known. */
 const odd: Handle = async (req, res, body) => {
@@ -57,9 +58,36 @@ const liar: Handle = async (req, res, body) => {
 };
 
 const HOSTILE = {
-  'tools/list': { tools: [null, [], { name: 'x', inputSchema: 5 }, { name: 'ok', inputSchema: { type: 'object' } }] },
+  'tools/list': {
+    tools: [
+      null,
+      [],
+      { name: 'x', inputSchema: 5 },
+      { name: 'ok', inputSchema: { type: 'object' } },
+      {
+        name: 'null',
+        title: null,
+        description: null,
+        inputSchema: null,
+        outputSchema: null,
+        annotations: null,
+        icons: null,
+      },
+      { name: 'bare', description: 'cut \ud83d' },
+      {
+        name: 'pattern',
+        inputSchema: { type: 'object', properties: { a: true } },
+        outputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '(?P<x>a)' } } },
+      },
+    ],
+  },
   'resources/list': {
-    resources: [null, { uri: 7, name: 'n' }, { uri: 'not a uri', name: 'n' }, { uri: 'hostile://ok', name: 'ok' }],
+    resources: [
+      null,
+      { uri: 7, name: 'n' },
+      { uri: 'not a uri', name: 'n' },
+      { uri: 'hostile://ok', name: 'ok', mimeType: null, size: null, annotations: { lastModified: 'today' } },
+    ],
   },
   'resources/templates/list': {
     resourceTemplates: [
@@ -70,8 +98,9 @@ const HOSTILE = {
       { uriTemplate: 'hostile://item/{id}', name: 'ok' },
     ],
   },
-  'prompts/list': { prompts: [null, { name: 7 }, { name: 'ok' }] },
-  'resources/read': { contents: [{ uri: 'hostile://item/1', text: 'one' }] },
+  'prompts/list': { prompts: [null, { name: 7 }, { name: 'ok', arguments: null }] },
+  'resources/read': { contents: [{ uri: 'hostile://item/1', mimeType: null, text: 'one' }] },
+  'tools/call': { content: [{ type: 'text', text: 'ok', annotations: { audience: null } }], structuredContent: null },
 } as const;
 
 /** A backend with invalid items in its lists. */
@@ -79,7 +108,8 @@ const hostile: Handle = async (req, res, body) => {
   const message = (body ?? {}) as Message;
   const result = Object.entries(HOSTILE).find(([method]) => method === message.method)?.[1];
   if (message.method === 'initialize') {
-    answer(res, message, initializeResult('hostile', '{"tools":{},"resources":{},"prompts":{}}'));
+    const capabilities = '{"tools":{},"resources":{},"prompts":{}}';
+    answer(res, message, initializeResult('hostile', capabilities, ',"instructions":"Call ok first."'));
   } else if (result !== undefined) answer(res, message, `"result":${JSON.stringify(result)}`);
   else if (message.method === 'ping') answer(res, message, '"result":{}');
   else res.writeHead(req.method === 'POST' ? 202 : 405).end();
@@ -180,6 +210,36 @@ describe('a backend with invalid list items', () => {
     expect(templates).not.toContain('long');
     expect(templates).not.toContain('prefixes');
     expect((await list('prompts/list', 'prompts')).map(({ name }) => name)).toContain('hostile_ok');
+  });
+
+  it.each(CLIENTS)('hides nothing of the others from %s, nor its own', async (_name, run) => {
+    const { outcomes } = await run({ transport: 'streamable-http', url: vmcp.url }, [
+      { op: 'tools' },
+      { op: 'resources' },
+      { op: 'templates' },
+      { op: 'prompts' },
+      { op: 'call', name: 'hostile_null', args: {} },
+      { op: 'read', uri: 'hostile://item/1' },
+    ]);
+    expect(outcomes.filter(({ ok }) => !ok)).toEqual([]);
+    const [tools, resources] = outcomes.map((outcome) => JSON.stringify(outcome));
+    for (const name of ['alpha_echo', 'hostile_null', 'hostile_bare', 'hostile_pattern', 'odd_odd'])
+      expect(tools).toContain(`"${name}"`);
+    expect(resources).toContain('"hostile://ok"');
+  });
+
+  it('is a problem that names backend, item and member', async () => {
+    const { body } = await raw(`${vmcp.management}/status`);
+    const { problems } = JSON.parse(body) as { problems: { reason: string; message: string }[] };
+    const texts = problems.map(({ reason, message }) => `${reason}: ${message}`);
+    for (const text of [
+      'ItemRepaired: "description" of tools of "hostile" is null and is left out: "null"',
+      'ItemRepaired: "inputSchema" of tools of "hostile" is missing and becomes {"type":"object"}: "bare"',
+      'MalformedItem: "inputSchema" of tools of "hostile" is no object, so they are left out: "x"',
+      'MalformedItem: "uri" of resources of "hostile" is no URI (RFC 3986), so they are left out: "not a uri"',
+      'ResultRepaired: "structuredContent" of results of "hostile" is null and is left out: "hostile_null"',
+    ])
+      expect(texts).toContain(text);
   });
 
   it('is found by its valid template', async () => {

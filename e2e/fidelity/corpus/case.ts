@@ -9,6 +9,8 @@ export interface ReplyCase {
   readonly member: 'result' | 'error';
   /** JSON text of the member. */
   readonly json: string;
+  /** JSON text of a result that clients cannot read, as they get it. */
+  readonly repaired?: string;
   /** The whole message, in which `ID` is replaced with the id and `MEMBER` with the member. By default in the usual order without white space. */
   readonly envelope?: string;
   /** HTTP status of a JSON reply; 200 by default. */

@@ -26,28 +26,32 @@ const TOOL_RESULTS: readonly ReplyCase[] = resultCases('tools/call', {
     '{"type":"tool_use","id":"t1","name":"n","input":{"a":1.0}},{"type":"tool_result","toolUseId":"t1","content":[]}',
   ),
   'content-without-type': content('{"text":"no type"},{}'),
-  'content-not-objects': content('null,1,"text",[],true'),
   'content-annotations': content(
     '{"type":"text","text":"a","annotations":{"audience":["user","assistant"],"priority":0.30,"lastModified":"2025-01-12T15:00:58Z","x":0}}',
   ),
   'content-item-meta': content('{"type":"text","text":"a","_meta":{"com.example/b":{"z":1,"a":2}}}'),
   'content-mixed': content(`${TEXT},{"type":"image","data":"","mimeType":"image/x-nothing"},${TEXT}`),
-  'content-null': '{"content":null}',
-  'content-missing': '{}',
   'content-legacy-tool-result': '{"toolResult":{"rows":[[1,2],[3,4]]}}',
   'result-meta': content(TEXT, ',"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"7"},"progressToken":9}'),
   'result-unknown-members': content(TEXT, ',"x-cost":0.10,"nextCursor":"c","resultType":"x-unknown"'),
   'result-envelope-lookalikes': content(TEXT, ',"id":1,"jsonrpc":"1.0","method":"x","error":{"code":1}'),
   'result-is-error': content('{"type":"text","text":"failed"}', ',"isError":true'),
-  'result-is-error-null': content(TEXT, ',"isError":null'),
-  'result-null-members': content(TEXT, ',"structuredContent":null,"_meta":null,"x":null'),
   'structured-object': content(TEXT, ',"structuredContent":{"city":"Bern","celsius":21.50}'),
   'structured-and-error': content(TEXT, ',"structuredContent":{"code":7},"isError":true'),
   'structured-only': '{"structuredContent":{"a":1},"content":[]}',
-  'structured-array': content(TEXT, ',"structuredContent":[1,[2,[3]],{}]'),
-  'structured-scalar': content(TEXT, ',"structuredContent":42'),
   'structured-beside-other-text': content('{"type":"text","text":"not the same"}', ',"structuredContent":{"a":"b"}'),
 });
+
+/** Results that make an SDK reject them. */
+const ODD_RESULTS: readonly ReplyCase[] = Object.entries({
+  'content-not-objects': [content('null,1,"text",[],true'), content('{"type":"text","text":"text"}')],
+  'content-null': ['{"content":null}', '{"content":[]}'],
+  'content-missing': ['{}', '{"content":[]}'],
+  'result-is-error-null': [content(TEXT, ',"isError":null'), content(TEXT)],
+  'result-null-members': [content(TEXT, ',"structuredContent":null,"_meta":null,"x":null'), content(TEXT, ',"x":null')],
+  'structured-array': [content(TEXT, ',"structuredContent":[1,[2,[3]],{}]'), content(TEXT)],
+  'structured-scalar': [content(TEXT, ',"structuredContent":42'), content(TEXT)],
+}).map(([name, [json = '', repaired = '']]) => ({ name, method: 'tools/call', member: 'result', json, repaired }));
 
 const RESOURCE_RESULTS = resultCases('resources/read', {
   'read-text': '{"contents":[{"uri":"corpus://read-text","mimeType":"text/plain","text":"a\\r\\nb"}]}',
@@ -59,7 +63,7 @@ const RESOURCE_RESULTS = resultCases('resources/read', {
 });
 
 const PROMPT_RESULTS = resultCases('prompts/get', {
-  'prompt-text': '{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"description":null}',
+  'prompt-text': '{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"description":"","x":null}',
   'prompt-kinds': `{"messages":[{"role":"assistant","content":{"type":"image","data":"${PNG}","mimeType":"image/png"}},{"role":"system","content":{"type":"resource","resource":{"uri":"a:b","text":""}}}],"_meta":{}}`,
   'prompt-empty': '{"messages":[],"x-unknown":[{}]}',
   'prompt-content-array': '{"messages":[{"role":"user","content":[{"type":"text","text":"a"}],"name":"n"}]}',
@@ -72,6 +76,7 @@ const COMPLETION_RESULTS = resultCases('completion/complete', {
 
 export const CONTENTS: readonly ReplyCase[] = [
   ...TOOL_RESULTS,
+  ...ODD_RESULTS,
   ...RESOURCE_RESULTS,
   ...PROMPT_RESULTS,
   ...COMPLETION_RESULTS,

@@ -56,7 +56,7 @@ export function aggregate(
       unavailable: missing,
     },
     conflicts,
-    warnings: warnings.list(),
+    warnings: [...backends.flatMap((each) => each.warnings ?? []), ...warnings.list()],
   };
 }
 

@@ -1,5 +1,5 @@
 import type { CacheHint } from './cache-hint.ts';
-import type { PagedKind } from './view.ts';
+import type { PagedKind, Warning } from './view.ts';
 
 /** One tool, resource, template or prompt of a backend. */
 export interface ListItem {
@@ -22,6 +22,8 @@ export interface Catalog {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** Revision that the backend speaks with the gateway. */
   readonly revision?: string | undefined;
+  /** Problems of the lists. */
+  readonly warnings?: readonly Warning[];
   /** Hints of the lists that have one. */
   readonly hints?: Readonly<Partial<Record<PagedKind, CacheHint>>>;
 }

@@ -6,6 +6,9 @@ const page = (text: string): Buffer => Buffer.from(text);
 const read = (kind: ListKind, ...pages: string[]) => readItems('a', kind, pages.map(page));
 const keys = (kind: ListKind, ...pages: string[]) => read(kind, ...pages).items.map((item) => item.key);
 
+/** Member that clients demand. */
+const SCHEMA = '"inputSchema":{"type":"object"}';
+
 describe('readItems', () => {
   it('reads every kind over all pages, in order', () => {
     expect(keys('tools', '{"tools":[{"name":"b"}],"nextCursor":"x"}', ' { "tools" : [ {"name":"a"} ] } ')).toEqual([
@@ -19,13 +22,13 @@ describe('readItems', () => {
 
   it('omits items without a name and keeps the rest', () => {
     const odd = 'null,7,"x",[],true,{},{"name":null},{"name":""},{"name":7},{"name":{}},{"Name":"c"}';
-    const { items, warnings } = read('tools', `{"tools":[${odd},{"name":"ok","inputSchema":17}]}`);
-    expect(items.map(({ json }) => json.toString())).toEqual(['{"name":"ok","inputSchema":17}']);
+    const { items, warnings } = read('tools', `{"tools":[${odd},{"name":"ok",${SCHEMA}}]}`);
+    expect(items.map(({ json }) => json.toString())).toEqual([`{"name":"ok",${SCHEMA}}`]);
     expect(warnings).toEqual([
       {
         reason: 'MalformedItem',
         backend: 'a',
-        message: 'an item of the tools list without name is omitted (11 times)',
+        message: 'an item of the tools list of "a" without name is omitted (11 times)',
       },
     ]);
   });
@@ -33,7 +36,7 @@ describe('readItems', () => {
   it.each(['null', '[]', '7', '{}', '{"tools":null}', '{"tools":{"name":"x"}}', '{"tools":"x"}'])(
     'omits the page %s and keeps the others',
     (odd) => {
-      const { items, warnings } = read('tools', odd, '{"tools":[{"name":"a"}]}');
+      const { items, warnings } = read('tools', odd, `{"tools":[{"name":"a",${SCHEMA}}]}`);
       expect(items).toHaveLength(1);
       expect(warnings).toMatchObject([{ reason: 'MalformedList', backend: 'a' }]);
     },
@@ -42,15 +45,15 @@ describe('readItems', () => {
   it('keeps the first of equal names, even across pages and with escapes', () => {
     const { items, warnings } = read(
       'tools',
-      '{"tools":[{"name":"a","n":1},{"name":"\\u0061","n":2}]}',
+      `{"tools":[{"name":"a",${SCHEMA},"n":1},{"name":"\\u0061","n":2}]}`,
       '{"tools":[{"name":"a","n":3}]}',
     );
-    expect(items.map(({ json }) => json.toString())).toEqual(['{"name":"a","n":1}']);
+    expect(items.map(({ json }) => json.toString())).toEqual([`{"name":"a",${SCHEMA},"n":1}`]);
     expect(warnings).toEqual([
       {
         reason: 'DuplicateItem',
         backend: 'a',
-        message: 'the tools list contains an item twice, the first one is served: "a", "a"',
+        message: 'the tools list of "a" contains an item twice, the first one is served: "a", "a"',
       },
     ]);
   });
@@ -60,7 +63,7 @@ describe('readItems', () => {
   });
 
   it('limits the warnings about a long hostile list and quotes no control character', () => {
-    const list = Array.from({ length: 20_000 }, () => '{"name":"\\u001b[31m\\n"}').join(',');
+    const list = Array.from({ length: 20_000 }, () => `{"name":"\\u001b[31m\\n",${SCHEMA}}`).join(',');
     const { items, warnings } = read('tools', `{"tools":[${list}]}`);
     expect(items).toHaveLength(1);
     expect(warnings).toHaveLength(1);
@@ -86,13 +89,16 @@ describe('readItems', () => {
     ['prefixes of 257', 'x:{a:200}{b:57}', false],
     ['a huge prefix', 'x:{a:9999}', false],
   ])('applies the size limits to a template with %s', (_, template, kept) => {
-    const { items, warnings } = read('templates', JSON.stringify({ resourceTemplates: [{ uriTemplate: template }] }));
+    const { items, warnings } = read(
+      'templates',
+      JSON.stringify({ resourceTemplates: [{ uriTemplate: template, name: 'n' }] }),
+    );
     expect(items.map((item) => item.key)).toEqual(kept ? [template] : []);
     expect(warnings.map((warning) => warning.reason)).toEqual(kept ? [] : ['TemplateTooLarge']);
   });
 
   it('keeps an invalid RFC 6570 template, with a warning', () => {
-    const { items, warnings } = read('templates', '{"resourceTemplates":[{"uriTemplate":"x:{a"}]}');
+    const { items, warnings } = read('templates', '{"resourceTemplates":[{"uriTemplate":"x:{a","name":"n"}]}');
     expect(items).toHaveLength(1);
     expect(warnings).toMatchObject([{ reason: 'TemplateUnmatchable' }]);
   });

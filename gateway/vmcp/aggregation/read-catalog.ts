@@ -3,9 +3,11 @@ import { arrayElements, isArraySpan, isObjectSpan, objectMembers, wholeOf, type 
 import { isModern } from '../era.ts';
 import { hasValidHeaders } from '../tool-headers.ts';
 import type { ListItem } from './catalog.ts';
+import { repairItem } from './repair/list-items.ts';
+import { wellFormed } from './repair/well-formed.ts';
 import { parseUriTemplate } from './uri-template.ts';
 import type { PagedKind, Warning } from './view.ts';
-import { collectWarnings, type WarningCollector } from './warnings.ts';
+import { collectWarnings, quote, type WarningCollector } from './warnings.ts';
 
 /** Method of a list, member of its result that holds the items, and member of an item that holds its name. */
 export const WIRE: Readonly<
@@ -23,14 +25,24 @@ export const LIST_OF_METHOD: ReadonlyMap<string, PagedKind> = new Map(
   (Object.keys(WIRE) as PagedKind[]).map((kind) => [WIRE[kind].method, kind]),
 );
 
+/** Items of a list in messages. */
+const NOUNS: Readonly<Record<PagedKind, string>> = {
+  tools: 'tools',
+  resources: 'resources',
+  templates: 'resource templates',
+  prompts: 'prompts',
+  skills: 'skills',
+};
+
 const MAX_TEMPLATE_BYTES = 1024;
 const MAX_TEMPLATE_VARIABLES = 8;
 const MAX_TEMPLATE_PREFIX_SUM = 256;
 
 /**
  * Reads the items of all pages of one backend's list. `pages` are the JSON texts of the `result` members of messages
- * that passed `scanEnvelope`. Items that cannot be served (null, not an object, no name, an expensive template) are
- * omitted with a warning, and with `hasHeaders` also tools that declare invalid headers. All others are kept byte for byte, and copied so that the pages can be freed.
+ * that passed `scanEnvelope`. Items that clients would reject are repaired, or omitted like those that cannot be served (null, not
+ * an object, no name, an expensive template), with a warning, and with `hasHeaders` also tools that declare invalid headers. All
+ * others are kept byte for byte, and copied so that the pages can be freed.
  */
 export function readItems(
   backend: string,
@@ -44,20 +56,50 @@ export function readItems(
     for (const span of listed(backend, kind, page, warnings)) {
       const key = itemKey(page, span, WIRE[kind].key);
       if (key === undefined) {
-        warnings.add('MalformedItem', backend, `an item of the ${kind} list without ${WIRE[kind].key} is omitted`);
+        const message = `an item of the ${kind} list of ${quote(backend)} without ${WIRE[kind].key} is omitted`;
+        warnings.add('MalformedItem', backend, message);
       } else if (items.has(key)) {
-        warnings.add('DuplicateItem', backend, `the ${kind} list contains an item twice, the first one is served`, key);
+        const message = `the ${kind} list of ${quote(backend)} contains an item twice, the first one is served`;
+        warnings.add('DuplicateItem', backend, message, key);
       } else if (kind !== 'templates' || isServable(backend, key, warnings)) {
-        const json = Buffer.from(page.subarray(span.start, span.end));
-        if (kind === 'tools' && hasHeaders && !hasValidHeaders(json)) {
-          const message =
-            'a tool is omitted: its "x-mcp-header" is not the name of a header for one string, integer or boolean below "properties"';
-          warnings.add('ToolHeaderInvalid', backend, message, key);
-        } else items.set(key, { key, json });
+        const json = repaired(backend, kind, key, page.subarray(span.start, span.end), warnings);
+        if (json && (kind !== 'tools' || !hasHeaders || isCallable(backend, key, json, warnings)))
+          items.set(key, { key, json });
       }
     }
   }
   return { items: [...items.values()], warnings: warnings.list() };
+}
+
+/** Returns a copy of an item as clients can read it; undefined for one that cannot be repaired. */
+function repaired(
+  backend: string,
+  kind: PagedKind,
+  key: string,
+  item: Buffer,
+  warnings: WarningCollector,
+): Buffer | undefined {
+  const text = wellFormed(item);
+  const { json, repairs } = repairItem(kind, text);
+  const place = `of ${NOUNS[kind]} of ${quote(backend)}`;
+  for (const { fault, outcome } of repairs) {
+    const reason = json ? 'ItemRepaired' : 'MalformedItem';
+    warnings.add(reason, backend, `${JSON.stringify(fault.path)} ${place} ${fault.words}${outcome}`, key);
+  }
+  if (text !== item) {
+    const message = `a text ${place} ends within a character, and has a replacement character there`;
+    warnings.add('ItemRepaired', backend, message, key);
+  }
+  return json === item ? Buffer.from(item) : json;
+}
+
+/** Returns false for a tool that must not be called, because its declaration of headers is invalid. */
+function isCallable(backend: string, key: string, tool: Buffer, warnings: WarningCollector): boolean {
+  if (hasValidHeaders(tool)) return true;
+  const message =
+    'a tool is omitted: its "x-mcp-header" is not the name of a header for one string, integer or boolean below "properties"';
+  warnings.add('ToolHeaderInvalid', backend, message, key);
+  return false;
 }
 
 /**
@@ -75,13 +117,15 @@ function listed(backend: string, kind: PagedKind, page: Buffer, warnings: Warnin
   const span = wholeOf(page);
   const list = isObjectSpan(page, span) ? objectMembers(page, span).get(WIRE[kind].list) : undefined;
   if (list && isArraySpan(page, list)) return arrayElements(page, list);
-  warnings.add('MalformedList', backend, `a ${kind} list result has no array "${WIRE[kind].list}" and is omitted`);
+  const message = `a result of the ${kind} list of ${quote(backend)} has no array "${WIRE[kind].list}" and is omitted`;
+  warnings.add('MalformedList', backend, message);
   return [];
 }
 
 function itemKey(page: Buffer, item: Span, member: string): string | undefined {
   if (!isObjectSpan(page, item)) return undefined;
-  return readString(page, objectMembers(page, item).get(member)) || undefined;
+  const key = readString(page, objectMembers(page, item).get(member));
+  return key?.isWellFormed() === true && key !== '' ? key : undefined;
 }
 
 function isServable(backend: string, text: string, warnings: WarningCollector): boolean {

@@ -164,8 +164,8 @@ const UNUSUAL: readonly string[] = [
   '"n":12345678901234567890123456789',
   '"n":1e-400',
   '"n":3.141592653589793238462643',
-  '"s":"\\ud800"',
-  '"s":"\\udc00\\ud800"',
+  '"s":"\\\\ud800"',
+  '"s":"\\\\\\ud83d\\ude00"',
   '"s":"\\u0000"',
   '"s":"\\/"',
   '"s":"\\u0041"',
@@ -198,19 +198,19 @@ const UNUSUAL: readonly string[] = [
   '"w":[null,0]',
   '"icons":[{"src":"data:image/png;base64,AA==","mimeType":"image/png","sizes":["48x48","any"],"theme":"dark"}]',
   '"annotations":{"title":"T","readOnlyHint":true,"vendor/own":1.0}',
-  '"annotations":null',
-  '"annotations":[]',
+  '"x":{"annotations":null}',
+  '"_meta":{"description":null,"s":[]}',
   '"annotations":{"audience":["user"],"priority":0.90,"lastModified":"2025-01-12T15:00:58Z"}',
   '"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"1"},"com.example/x":1.0}',
   '"_meta":{}',
   '"title":""',
   '"description":""',
-  '"description":null',
-  '"description":{"not":"text"}',
+  '"icons":[]',
+  '"icons":[ {"src":"","x":null} ]',
   '"inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"a":{"x-mcp-header":"A","default":1e400}},"$defs":{}}',
-  '"inputSchema":true',
-  '"inputSchema":17',
-  '"inputSchema":{"type":["object","null"],"maximum":18446744073709551615}',
+  '"inputSchema":{"properties":{"a":{"default":null,"enum":[null]},"b":{"const":null}},"type":"object"}',
+  '"inputSchema":{ "type" : "object" , "default":null}',
+  '"inputSchema":{"type":"object","maximum":18446744073709551615}',
   '"outputSchema":{"type":"object","additionalProperties":false}',
   '"execution":{"taskSupport":"optional"}',
   '"size":9007199254740993',
@@ -218,10 +218,16 @@ const UNUSUAL: readonly string[] = [
 ];
 
 describe('bytes of an item', () => {
-  const bodies = UNUSUAL.map((members, index) => ({ members, key: `i${String(index).padStart(3, '0')}` }));
+  const bodies = UNUSUAL.map((members, index) => ({ members, key: `i:${String(index).padStart(3, '0')}` }));
+  /** Returns an item with everything that clients demand. */
+  const textOf = (kind: ListKind, key: string, members: string): string => {
+    const schema = members.includes('"inputSchema":') ? '' : '"inputSchema":{"type":"object"},';
+    const needed = { tools: schema, resources: '"name":"n",', templates: '"name":"n",', prompts: '' }[kind];
+    return `{"${WIRE[kind].key}":"${key}",${needed}${members}}`;
+  };
   const source = (kind: ListKind): Catalog => {
-    const { list, key } = WIRE[kind];
-    const texts = bodies.map((body) => `{"${key}":"${body.key}",${body.members}}`);
+    const { list } = WIRE[kind];
+    const texts = bodies.map((body) => textOf(kind, body.key, body.members));
     const page = Buffer.from(` { "x" : 1, "${list}" :[ ${texts.join(' ,\n')} ] , "ttl":1.0}`);
     return { ...catalog('b', {}), [kind]: readItems('b', kind, [page]).items };
   };
@@ -232,7 +238,7 @@ describe('bytes of an item', () => {
 
   it.each(KINDS)('%s pass unchanged, alone and on the page', (kind) => {
     const { view } = aggregate([source(kind)], rules({ conflict_resolution: 'none' }), []);
-    const expected = bodies.map(({ key, members }) => `{"${WIRE[kind].key}":"${key}",${members}}`);
+    const expected = bodies.map(({ key, members }) => textOf(kind, key, members));
     expect(view.lists[kind].items.map((item) => item.json.toString())).toEqual(expected);
     expect(view.lists[kind].firstPage.toString()).toBe(`{"${WIRE[kind].list}":[${expected.join(',')}]}`);
   });
@@ -240,7 +246,7 @@ describe('bytes of an item', () => {
   it.each(['tools', 'prompts'] as const)('renamed %s change in their name only', (kind) => {
     const { view } = aggregate([source(kind)], rules(), []);
     expect(view.lists[kind].items.map((item) => item.json.toString())).toEqual(
-      bodies.map(({ key, members }) => `{"name":"b_${key}",${members}}`),
+      bodies.map(({ key, members }) => textOf(kind, `b_${key}`, members)),
     );
   });
 });

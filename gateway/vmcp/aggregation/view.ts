@@ -98,7 +98,9 @@ export interface View {
 
 export type WarningReason =
   | 'MalformedList' // a list result without its array
-  | 'MalformedItem' // null, not an object, no name
+  | 'MalformedItem' // dropped: null, not an object, no name, or nothing that clients can read
+  | 'ItemRepaired' // served without a member that clients reject, or with another value
+  | 'ResultRepaired' // forwarded without a member that clients reject, or with another value
   | 'DuplicateItem' // one backend lists a name twice
   | 'ListUnavailable' // the backend declares the list but does not return it
   | 'ToolHeaderInvalid' // dropped: its inputSchema declares headers that no request can have

@@ -29,6 +29,7 @@ import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
 import type { BackendSessions } from './backend-sessions.ts';
+import { RepairedReplies } from './repaired-replies.ts';
 import { MeasuredChannel } from '../transport/measured-channel.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -68,6 +69,7 @@ export class BackendRuntime {
   readonly gate = new CallGate(CALL_LIMITS);
   readonly taskStreams = new StreamPlaces(TASK_STREAM_LIMITS);
   readonly credentials: Credentials;
+  readonly replies: RepairedReplies;
   /** True when the last call failed because a header that a file holds, or the credential, is misconfigured. */
   #misconfigured = false;
   readonly now: () => number;
@@ -98,6 +100,7 @@ export class BackendRuntime {
       new CredentialFailures({ backend: config.name, log, now }),
     );
     this.name = config.name;
+    this.replies = new RepairedReplies(config.name, options.log);
     this.now = options.now;
     this.metrics = options.metrics;
     this.peer = peerOf(config);

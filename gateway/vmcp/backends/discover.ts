@@ -35,6 +35,7 @@ export interface AskOptions {
 
 export interface Discovery {
   readonly catalog: Catalog;
+  /** Lists that could not be read. */
   readonly warnings: readonly Warning[];
   /** Lists that could not be read, or not to their end, and may be readable later, with the cause in words. */
   readonly unread: UnreadLists;
@@ -88,10 +89,9 @@ export async function discover(
   if (failure && failures.length === declared.length) throw failure;
   const { tools = [], resources = [], templates = [], prompts = [] } = lists;
   const skills = declared.includes('skills') ? (lists.skills ?? []) : undefined;
-  for (const [kind, cause] of unread) warnings.push(listUnavailable(backend, kind, cause));
   return {
-    catalog: { backend, tools, resources, templates, prompts, skills, capabilities, revision, hints },
-    warnings,
+    catalog: { backend, tools, resources, templates, prompts, skills, capabilities, revision, hints, warnings },
+    warnings: [...unread].map(([kind, cause]) => listUnavailable(backend, kind, cause)),
     unread,
   };
 }

@@ -103,6 +103,11 @@ export class Fleet implements CatalogSource {
     return this.#monitor.snapshot();
   }
 
+  /** Lists the repairs of replies of all backends. */
+  repairedReplies(): Warning[] {
+    return [...this.#entries.values()].flatMap(({ runtime }) => runtime.replies.problems);
+  }
+
   /** Returns the problems of the credentials, each with the name of its backend. */
   credentialProblems(): (readonly [string, CredentialProblem])[] {
     return [...this.#entries].flatMap(([name, { runtime }]) => {

@@ -8,6 +8,7 @@ import type { EndedCall, Peer } from '../../telemetry/call-observer.ts';
 import { onCredential } from './late-credential.ts';
 import { overloaded, TOO_LONG, type OnFailure } from './failure.ts';
 import { errorTypeOfReply, outcomeOf } from './outcome.ts';
+import { repairReply } from '../aggregation/repair/results.ts';
 import type { Answer } from '../answers/answer.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall } from '../running-calls.ts';
@@ -180,11 +181,12 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     return false;
   }
 
-  reply(message: Buffer): void {
-    if (message.length > this.#maxReplyBytes) {
+  reply(received: Buffer): void {
+    if (received.length > this.#maxReplyBytes) {
       this.fail(TOO_LONG);
       return;
     }
+    const message = this.#repaired(received);
     this.#reply = message;
     this.#done('ok');
     this.#onReply?.(message);
@@ -217,6 +219,15 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
     if (this.#cancelled === undefined) this.#onFailure(this.#answer, reported, this.#backend);
     else if (this.session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
     else this.#answer.drop();
+  }
+
+  /** Returns the reply as the client can read it. */
+  #repaired(message: Buffer): Buffer {
+    const { item, client } = this.#request;
+    const repaired = repairReply(this.method, message, this.backendRevision, client?.revision, this.originalName);
+    if (!repaired) return message;
+    this.#backend.replies.repaired(repaired.repairs, this.name, item);
+    return repaired.reply;
   }
 
   #asClientSees(failure: BackendFailure): BackendFailure {

@@ -35,3 +35,27 @@ describe('a client that rewrites the URIs of a list', () => {
     expect(await read('resources/read', { uri: REWRITTEN })).toMatchObject({ error: { message: 'not this one' } });
   });
 });
+
+describe('an odd result', () => {
+  it('is repaired, and its backend, item and member are a problem once', async () => {
+    const result = { content: [{ type: 'text', text: 'x', annotations: { priority: 2 } }], structuredContent: null };
+    const { read, virtual } = await serverWith({ 'tools/call': { result } });
+    for (let call = 0; call < 2; call += 1)
+      expect(await read('tools/call', { name: 'shop_buy', arguments: {} })).toMatchObject({
+        result: { content: [{ type: 'text', text: 'x', annotations: {} }] },
+      });
+    expect(virtual.fleet.repairedReplies()).toEqual([
+      {
+        reason: 'ResultRepaired',
+        backend: 'shop',
+        message:
+          '"content[].annotations.priority" of results of "shop" is no number from 0 to 1 and is left out: "shop_buy"',
+      },
+      {
+        reason: 'ResultRepaired',
+        backend: 'shop',
+        message: '"structuredContent" of results of "shop" is null and is left out: "shop_buy"',
+      },
+    ]);
+  });
+});

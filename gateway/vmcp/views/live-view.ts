@@ -10,11 +10,19 @@ import type { CatalogSource } from '../backends/catalog-source.ts';
 import type { ReadableView } from './readable-view.ts';
 import type { Logger } from '../../contract/logger.ts';
 
+/** A conflict or a warning. */
+export interface AggregationProblem {
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface LiveViewOptions {
   readonly source: CatalogSource;
   readonly log: Logger;
   /** Called when clients see another view than before. */
   readonly onChange: () => void;
+  /** Returns the problems that another view logs, and this one shares. */
+  readonly known?: () => readonly AggregationProblem[];
 }
 
 /** The aggregated view of the backends, updated with their catalogs and with the configuration. */
@@ -25,7 +33,7 @@ export class LiveView implements ReadableView {
   #changed: PromiseWithResolvers<undefined> | undefined;
   #config: GatewayConfig;
   #aggregation: AggregationResult;
-  #problems: readonly { reason: string; message: string }[] = [];
+  #problems: readonly AggregationProblem[] = [];
   #stale = false;
   #hasConflicts = false;
   /** True after a change of the configuration that caused conflicts: the previous view stays in use. */
@@ -45,7 +53,7 @@ export class LiveView implements ReadableView {
   }
 
   /** Conflicts and warnings of the last aggregation. */
-  get problems(): readonly { reason: string; message: string }[] {
+  get problems(): readonly AggregationProblem[] {
     return this.#problems;
   }
 
@@ -112,7 +120,9 @@ export class LiveView implements ReadableView {
     const next = aggregate(source.catalogs(), this.#config.vmcp.aggregation, source.unavailable());
     const problems = [...next.conflicts, ...next.warnings];
     if (!isDeepStrictEqual(problems, this.#problems)) {
-      for (const { reason, message } of problems) log.warn('problem in the aggregation', { reason, problem: message });
+      const known = new Set(this.#options.known?.().map(({ message }) => message));
+      for (const { reason, message } of problems)
+        if (!known.has(message)) log.warn('problem in the aggregation', { reason, problem: message });
     }
     this.#problems = problems;
     const hasConflicts = next.conflicts.length > 0;

@@ -167,8 +167,9 @@ export class PersonalCatalogs {
   }
 }
 
-function digestOf({ tools, resources, templates, prompts, skills = [], capabilities }: Catalog): string {
-  const hash = createHash('sha256').update(JSON.stringify(capabilities));
+function digestOf(catalog: Catalog): string {
+  const { tools, resources, templates, prompts, skills = [], capabilities, warnings } = catalog;
+  const hash = createHash('sha256').update(JSON.stringify([capabilities, warnings]));
   for (const list of [tools, resources, templates, prompts, skills]) {
     hash.update(`\n${String(list.length)}`);
     for (const { json } of list) hash.update(`\n${String(json.length)} `).update(json);

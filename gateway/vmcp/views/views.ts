@@ -290,6 +290,7 @@ export class Views {
     const group = new LiveView(this.#config, {
       source,
       log,
+      known: () => this.shared.problems,
       onChange: () => {
         this.#notifySoon();
       },

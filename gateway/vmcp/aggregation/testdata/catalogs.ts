@@ -1,6 +1,6 @@
 import type { Aggregation } from '../../../contract/aggregation/aggregation.ts';
 import type { Catalog, ListItem } from '../catalog.ts';
-import { readItems, WIRE } from '../read-catalog.ts';
+import { WIRE } from '../read-catalog.ts';
 import type { AdvertisedItem, ListKind, View } from '../view.ts';
 
 type Listed = string | Readonly<Record<string, unknown>>;
@@ -13,12 +13,12 @@ export interface Offer {
   readonly capabilities?: Readonly<Record<string, unknown>>;
 }
 
-/** Builds a catalog as if read from list results. A string is an item with that name or URI. */
+/** Builds a catalog. A string is an item with that name or URI, and without what clients demand beside it. */
 export function catalog(backend: string, offer: Offer): Catalog {
   const read = (kind: ListKind): ListItem[] => {
-    const { list, key } = WIRE[kind];
+    const { key } = WIRE[kind];
     const items = (offer[kind] ?? []).map((item) => (typeof item === 'string' ? { [key]: item, from: backend } : item));
-    return readItems(backend, kind, [Buffer.from(JSON.stringify({ [list]: items }))]).items;
+    return items.map((item) => ({ key: item[key] as string, json: Buffer.from(JSON.stringify(item)) }));
   };
   return {
     backend,
