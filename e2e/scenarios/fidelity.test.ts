@@ -213,7 +213,7 @@ describe('a backend with invalid list items', () => {
   });
 
   it.each(CLIENTS)('hides nothing of the others from %s, nor its own', async (_name, run) => {
-    const { outcomes } = await run({ transport: 'streamable-http', url: vmcp.url }, [
+    const { initialize, outcomes } = await run({ transport: 'streamable-http', url: vmcp.url }, [
       { op: 'tools' },
       { op: 'resources' },
       { op: 'templates' },
@@ -226,6 +226,7 @@ describe('a backend with invalid list items', () => {
     for (const name of ['alpha_echo', 'hostile_null', 'hostile_bare', 'hostile_pattern', 'odd_odd'])
       expect(tools).toContain(`"${name}"`);
     expect(resources).toContain('"hostile://ok"');
+    expect(initialize.capabilities).toMatchObject({ resources: { subscribe: true } });
   });
 
   it('is a problem that names backend, item and member', async () => {

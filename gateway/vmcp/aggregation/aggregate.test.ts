@@ -426,7 +426,6 @@ describe('capabilities', () => {
       tools: false,
       prompts: false,
       resources: false,
-      resourcesSubscribe: false,
       completions: false,
       logging: false,
       extensions: {},
@@ -450,7 +449,6 @@ describe('capabilities', () => {
     expect(of({ capabilities: { resources: {} } }, { capabilities: { resources: { subscribe: true } } })).toEqual({
       ...none,
       resources: true,
-      resourcesSubscribe: true,
     });
     expect(of({ capabilities: { tools: null, resources: 'yes', prompts: 7 } })).toEqual(none);
     const tasks = { 'io.modelcontextprotocol/tasks': {} };

@@ -160,9 +160,6 @@ function capabilities(
     tools: tools.length > 0 || declared('tools'),
     prompts: prompts.length > 0 || declared('prompts'),
     resources: resources.length > 0 || declared('resources'),
-    resourcesSubscribe: backends.some(
-      ({ capabilities: { resources: each } }) => isObject(each) && each['subscribe'] === true,
-    ),
     completions: declared('completions'),
     logging: declared('logging'),
     extensions: mergedExtensions(backends),

@@ -49,8 +49,6 @@ export interface ViewCapabilities {
   readonly tools: boolean;
   readonly prompts: boolean;
   readonly resources: boolean;
-  /** `resources.subscribe`. */
-  readonly resourcesSubscribe: boolean;
   readonly completions: boolean;
   readonly logging: boolean;
   /** Settings of the extensions that a backend offers, by identifier. @see SEP-2133 */

@@ -65,12 +65,12 @@ function checkLength(length: number): void {
 }
 
 /**
- * Returns the capabilities of the gateway. It declares every list with `listChanged`, because backends may offer their
- * first item later and that is announced, and `subscribe` and extensions when a known backend supports them.
+ * Returns the capabilities of the gateway. It declares every list with `listChanged`, and `subscribe`, because backends may offer
+ * their first item later and that is announced, and extensions when a known backend supports them.
  */
-export const serverCapabilities = (subscribe: boolean, extensions: ViewCapabilities['extensions']): object => ({
+export const serverCapabilities = (extensions: ViewCapabilities['extensions']): object => ({
   tools: { listChanged: true },
-  resources: subscribe ? { listChanged: true, subscribe } : { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
   completions: {},
   logging: {},
@@ -81,10 +81,10 @@ export const serverCapabilities = (subscribe: boolean, extensions: ViewCapabilit
 export const initializeResult = (
   revision: string,
   version: string,
-  { resourcesSubscribe, extensions }: ViewCapabilities,
+  { extensions }: ViewCapabilities,
 ): string =>
   JSON.stringify({
     protocolVersion: revision,
-    capabilities: serverCapabilities(resourcesSubscribe, sessionExtensions(extensions)),
+    capabilities: serverCapabilities(sessionExtensions(extensions)),
     serverInfo: { name: 'vmcp', version },
   });

@@ -7,8 +7,7 @@ import { SUPPORTED_REVISIONS } from './classify.ts';
 export const discover: Method = (server, session, request, answer) => {
   const view = server.view(session);
   const send = (): void => {
-    const { resourcesSubscribe, extensions } = view.current.capabilities;
-    const capabilities = serverCapabilities(resourcesSubscribe, extensions);
+    const capabilities = serverCapabilities(view.current.capabilities.extensions);
     answer.result(JSON.stringify({ supportedVersions: SUPPORTED_REVISIONS, capabilities }));
   };
   if (view.settled) send();
