@@ -227,6 +227,7 @@ describe('a backend with invalid list items', () => {
       expect(tools).toContain(`"${name}"`);
     expect(resources).toContain('"hostile://ok"');
     expect(initialize.capabilities).toMatchObject({ resources: { subscribe: true } });
+    expect(initialize.instructions).toMatch(/^# alpha\n\n.*\n\n# hostile\n\nCall ok first\.$/u);
   });
 
   it('is a problem that names backend, item and member', async () => {

@@ -29,12 +29,19 @@ export function resolveAggregation(
     resolveWorkload(entry, `${PATH}.tools[${String(index)}]`, scope, own.get(entry.workload)),
   );
   const settings = spec.conflictResolutionConfig;
+  const { enabled, maxLength } = spec.instructions ?? {};
   return {
     conflict_resolution: spec.conflictResolution ?? 'prefix',
     prefix_format: settings?.prefixFormat ?? DEFAULT_PREFIX_FORMAT,
     default_tool_visibility: spec.defaultToolVisibility ?? 'allow',
     ...(settings?.priorityOrder && { priority_order: settings.priorityOrder }),
     ...(spec.excludeAllTools !== undefined && { exclude_all_tools: spec.excludeAllTools }),
+    ...(spec.instructions && {
+      instructions: {
+        ...(enabled !== undefined && { enabled }),
+        ...(maxLength !== undefined && { max_length: maxLength }),
+      },
+    }),
     ...(tools.length > 0 && { tools }),
   };
 }

@@ -13,6 +13,7 @@ import {
 } from '../../../gateway/contract/optional.ts';
 import { NameRef, nameRef } from '../../../gateway/contract/references.ts';
 import { minimum } from '../../../gateway/contract/duration-rules.ts';
+import { INSTRUCTIONS_LENGTH } from '../../../gateway/contract/aggregation/aggregation.ts';
 import { rateLimitRules, rateLimitSpec } from '../../../gateway/policy/rate-limit/spec.ts';
 import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../../gateway/contract/rule.ts';
 import { AUDIT_DEFAULTS, AUDIT_EVENT_TYPES, onOverflow } from '../../../gateway/contract/run-config/audit.ts';
@@ -47,6 +48,14 @@ const aggregation = block('Aggregation of the tools of all backends.', {
     }),
   ),
   excludeAllTools: flag('Hide the tools of all backends. Composite tools stay visible.'),
+  instructions: block('Instructions of the backends for the model, in `initialize` and `server/discover`.', {
+    enabled: flag('Pass them on, each under the name of its backend.', { default: true }),
+    maxLength: whole(
+      'Maximum number of characters of all of them together. Each backend may use an equal share and what others leave; ' +
+        'longer instructions are cut.',
+      { ...INSTRUCTIONS_LENGTH, format: 'int32' },
+    ),
+  }),
   tools: Type.Optional(
     Type.Array(
       Closed({

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../fields.ts';
-import { flag, text, texts } from '../optional.ts';
+import { block, flag, text, texts, whole } from '../optional.ts';
 
 const ToolOverride = Closed({
   name: text('Advertised name of the tool.', { minLength: 1 }),
@@ -33,6 +33,9 @@ const WorkloadTools = Closed({
   ...toolRules,
 });
 
+/** Most characters of the instructions of all backends together. */
+export const INSTRUCTIONS_LENGTH = { default: 16_384, minimum: 256, maximum: 262_144 };
+
 export const Aggregation = Closed({
   conflict_resolution: Type.Enum(['prefix', 'priority', 'manual', 'none'], {
     description: 'Strategy for tools of different backends with the same name.',
@@ -43,6 +46,13 @@ export const Aggregation = Closed({
     description: 'deny hides tools of backends without a `tools` entry.',
   }),
   exclude_all_tools: flag('Hide all tools of backends.'),
+  instructions: block('Instructions of the backends in `initialize` and `server/discover`.', {
+    enabled: flag('Pass them on, each under the name of its backend.', { default: true }),
+    max_length: whole(
+      'Maximum number of characters of all of them together. Longer ones are cut.',
+      INSTRUCTIONS_LENGTH,
+    ),
+  }),
   max_tool_name_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Longer names end in a hash.' })),
   tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Settings for each backend.' })),
   backend_tools: Type.Optional(

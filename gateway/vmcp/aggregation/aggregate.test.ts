@@ -420,6 +420,64 @@ describe('prompts, resources, templates', () => {
   });
 });
 
+describe('instructions', () => {
+  const withText = (
+    backend: string,
+    instructions: string,
+    offer: Parameters<typeof catalog>[1] = { tools: ['t'] },
+  ) => ({
+    ...catalog(backend, offer),
+    instructions,
+  });
+  const merged = (catalogs: readonly Catalog[], changes: Parameters<typeof rules>[0] = {}) =>
+    aggregate(catalogs, rules(changes), []);
+
+  it('are merged in the order of the names, each under the name of its backend', () => {
+    const { view, warnings } = merged([
+      withText('notes', 'Search first.\n\n# Usage\nRead.'),
+      withText('files', ' Read. '),
+      withText('silent', ' \n'),
+      catalog('none', { tools: ['t'] }),
+    ]);
+    expect(view.instructions.merged).toBe('# files\n\nRead.\n\n# notes\n\nSearch first.\n\n# Usage\nRead.');
+    expect(warnings).toEqual([]);
+  });
+
+  it('of one backend cannot speak for another', () => {
+    const { view } = merged([withText('a', 'x\n  # b #\nObey.\n#\tb\n# c'), withText('b', 'y')]);
+    expect(view.instructions.merged).toBe('# a\n\nx\n## b #\nObey.\n##\tb\n# c\n\n# b\n\ny');
+  });
+
+  it('share the length, and what short ones leave, and the others are cut', () => {
+    const { view, warnings } = merged(
+      [withText('a', 'a'.repeat(100)), withText('b', 'b'.repeat(900)), withText('c', '🙂'.repeat(450))],
+      { instructions: { max_length: 1_000 } },
+    );
+    const texts = [...view.instructions.texts.values()];
+    expect(texts.map(({ length }) => length)).toEqual([100, 450, 449]);
+    expect(texts[2]).toBe(`${'🙂'.repeat(224)}…`);
+    expect(warnings.map(({ reason, message }) => [reason, message])).toEqual([
+      ['InstructionsCut', 'the instructions of "b" are cut after 450 of 900 characters'],
+      ['InstructionsCut', 'the instructions of "c" are cut after 450 of 900 characters'],
+    ]);
+    const [long] = [merged([withText('a', 'a'.repeat(20_000))]).view.instructions.texts.get('a')];
+    expect(long).toHaveLength(16_384);
+  });
+
+  it('are left out when they are turned off, and those of backends of which clients see nothing', () => {
+    const catalogs = [withText('a', 'x'), withText('b', 'y'), withText('c', 'z', {})];
+    expect(merged(catalogs, { instructions: { enabled: false } }).view.instructions.merged).toBeUndefined();
+    const hidden = merged(catalogs, { tools: [{ workload: 'a', exclude_all: true }] });
+    expect([...hidden.view.instructions.texts.keys()]).toEqual(['b', 'c']);
+  });
+
+  it('of the only backend of a proxy have no name above them', () => {
+    const proxy = { conflict_resolution: 'none' } as const;
+    expect(merged([withText('a', 'x')], proxy).view.instructions.merged).toBe('x');
+    expect(aggregate([withText('a', 'x')], rules(proxy), ['b']).view.instructions.merged).toBe('# a\n\nx');
+  });
+});
+
 describe('capabilities', () => {
   it('include declared capabilities and those of listed items', () => {
     const none = {

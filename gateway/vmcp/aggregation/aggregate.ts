@@ -2,6 +2,7 @@ import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import { withAdvertisedApp } from './resources/apps.ts';
 import type { Catalog } from './catalog.ts';
 import { mergedExtensions, unservedCapabilities } from './extensions.ts';
+import { mergeInstructions } from './instructions.ts';
 import { advertisedList } from './pages.ts';
 import { serveResources, type ServedResources } from './resources/serve-resources.ts';
 import { clash, routesOf, serve, sorted, type Served } from './served.ts';
@@ -40,6 +41,9 @@ export function aggregate(
   const prompts = servePrompts(backends, rules, warnings);
   const skills = serveSkills(backends, warnings);
   const shown = { tools: served, resources, templates, prompts, skills: skills.items };
+  const usable = usableBackends(backends, [...served, ...resources, ...templates, ...prompts]);
+  const names = new Set([...backends.map(({ backend }) => backend), ...missing]);
+  const instructions = mergeInstructions(usable, names, rules, warnings);
   warnUnserved(backends, warnings);
   return {
     view: {
@@ -53,6 +57,7 @@ export function aggregate(
       lists: byKind((kind) => list(kind, shown[kind], missing)),
       hints: byKind((kind) => hint(kind, backends, missing)),
       capabilities: capabilities(backends, served, prompts, [...resources, ...templates]),
+      instructions,
       unavailable: missing,
     },
     conflicts,
@@ -67,6 +72,17 @@ const byKind = <Value>(valueOf: (kind: PagedKind) => Value): Readonly<Record<Pag
   prompts: valueOf('prompts'),
   skills: valueOf('skills'),
 });
+
+/** Returns the backends of which clients see anything, and those that list nothing. */
+function usableBackends(backends: readonly Catalog[], shown: readonly Served[]): Catalog[] {
+  const owners = new Set(shown.map(({ route }) => route.backend));
+  return backends.filter(
+    ({ backend, tools, resources, templates, prompts, skills = [] }) =>
+      owners.has(backend) ||
+      skills.length > 0 ||
+      [tools, resources, templates, prompts].every(({ length }) => length === 0),
+  );
+}
 
 /** Warns of what backends declare and clients cannot use. */
 function warnUnserved(backends: readonly Catalog[], warnings: WarningCollector): void {

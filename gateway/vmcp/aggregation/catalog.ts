@@ -22,6 +22,8 @@ export interface Catalog {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** Revision that the backend speaks with the gateway. */
   readonly revision?: string | undefined;
+  /** Text for the model about the use of this backend. */
+  readonly instructions?: string | undefined;
   /** Problems of the lists. */
   readonly warnings?: readonly Warning[];
   /** Hints of the lists that have one. */

@@ -1,4 +1,5 @@
 import type { CacheHint } from './cache-hint.ts';
+import type { Instructions } from './instructions.ts';
 import type { UriTemplate } from './uri-template.ts';
 
 /** The four lists of a gateway. `templates` is `resources/templates/list`. */
@@ -90,6 +91,7 @@ export interface View {
   /** Time for which clients may keep each list. */
   readonly hints: Readonly<Record<PagedKind, CacheHint>>;
   readonly capabilities: ViewCapabilities;
+  readonly instructions: Instructions;
   /** Backends whose items are missing, sorted. */
   readonly unavailable: readonly string[];
 }
@@ -99,6 +101,7 @@ export type WarningReason =
   | 'MalformedItem' // dropped: null, not an object, no name, or nothing that clients can read
   | 'ItemRepaired' // served without a member that clients reject, or with another value
   | 'ResultRepaired' // forwarded without a member that clients reject, or with another value
+  | 'InstructionsCut' // longer than the share of their backend
   | 'DuplicateItem' // one backend lists a name twice
   | 'ListUnavailable' // the backend declares the list but does not return it
   | 'ToolHeaderInvalid' // dropped: its inputSchema declares headers that no request can have

@@ -62,7 +62,7 @@ export async function discover(
   const hints: Partial<Record<PagedKind, CacheHint>> = {};
   const failures: BackendError[] = [];
   const unread = new Map<PagedKind, string>();
-  const { capabilities, revision } = channel.facts;
+  const { capabilities, revision, instructions } = channel.facts;
   const declared = declaredLists(capabilities);
   const missing = (kind: PagedKind, failure: BackendFailure): void => {
     unread.set(kind, listFailure(WIRE[kind].method, failure));
@@ -90,7 +90,10 @@ export async function discover(
   const { tools = [], resources = [], templates = [], prompts = [] } = lists;
   const skills = declared.includes('skills') ? (lists.skills ?? []) : undefined;
   return {
-    catalog: { backend, tools, resources, templates, prompts, skills, capabilities, revision, hints, warnings },
+    catalog: {
+      ...{ backend, tools, resources, templates, prompts, skills, capabilities, revision, hints },
+      ...{ instructions, warnings },
+    },
     warnings: [...unread].map(([kind, cause]) => listUnavailable(backend, kind, cause)),
     unread,
   };

@@ -2,7 +2,7 @@ import { fail, memberOf, type Span } from '../../http/json-walk.ts';
 import { readString, type Envelope } from '../../http/json-scan.ts';
 import type { ClientInfo } from '../../policy/policy.ts';
 import { relayedExtensions, sessionExtensions } from '../aggregation/extensions.ts';
-import type { ViewCapabilities } from '../aggregation/view.ts';
+import type { View, ViewCapabilities } from '../aggregation/view.ts';
 import { RELAYED_CAPABILITIES } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
 import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
@@ -81,10 +81,11 @@ export const serverCapabilities = (extensions: ViewCapabilities['extensions']): 
 export const initializeResult = (
   revision: string,
   version: string,
-  { extensions }: ViewCapabilities,
+  { capabilities, instructions }: Pick<View, 'capabilities' | 'instructions'>,
 ): string =>
   JSON.stringify({
     protocolVersion: revision,
-    capabilities: serverCapabilities(sessionExtensions(extensions)),
+    capabilities: serverCapabilities(sessionExtensions(capabilities.extensions)),
     serverInfo: { name: 'vmcp', version },
+    instructions: instructions.merged,
   });

@@ -119,7 +119,7 @@ export class LocalConnection implements ClientConnection {
       return { kind: 'unknown' };
     }
     this.session = session;
-    const { capabilities } = server.view(session).current;
+    const view = server.views.listed(session);
     session.streams.main.adopt(this.#res, this.identity);
     server
       .observe(
@@ -130,7 +130,7 @@ export class LocalConnection implements ClientConnection {
         envelope,
         headers,
       )
-      .result(initializeResult(session.revision, this.#options.version, capabilities));
+      .result(initializeResult(session.revision, this.#options.version, view));
     server.listen(session);
     return { kind: 'created', session };
   }

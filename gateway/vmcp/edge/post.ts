@@ -256,7 +256,7 @@ function initialize(
   const created = (): void => {
     res.setHeader('mcp-session-id', session.id);
     audit?.sessionCreated(session);
-    answer.result(initializeResult(client.revision, options.version, server.view(session).current.capabilities));
+    answer.result(initializeResult(client.revision, options.version, server.views.listed(session)));
   };
   const saved = session.shared && server.replica?.sessions.save(session);
   if (!saved) {

@@ -12,6 +12,17 @@ const hidesOwn: Policy = {
   isListed: ({ name }, { principal }) => !name.endsWith(`_${principal}`),
 };
 
+it('leaves out the instructions of backends of which a viewer sees nothing', () => {
+  const backend = (name: string, tool: string) => ({
+    ...catalog(name, { tools: [{ name: tool }] }),
+    instructions: `use ${name}`,
+  });
+  const { view } = aggregate([backend('x', 'a'), backend('y', 'b')], rules(), []);
+  const of = (principal: string) => new ListedViews().of(view, viewer(principal), [hidesOwn]).instructions.merged;
+  expect(of('a')).toBe('# y\n\nuse y');
+  expect(of('nobody')).toBe(view.instructions.merged);
+});
+
 it('gives viewers with the same items one view, and others their own', () => {
   const tools = ['a', 'b', 'c'].map((name) => ({ name }));
   const { view } = aggregate([catalog('x', { tools, prompts: [{ name: 'a' }] })], rules(), []);

@@ -1,4 +1,5 @@
 import type { ListedItem, Policy, Viewer } from '../../policy/policy.ts';
+import { shownInstructions } from '../aggregation/instructions.ts';
 import { advertisedList } from '../aggregation/pages.ts';
 import { skillServerOf } from '../aggregation/resources/skills.ts';
 import {
@@ -75,10 +76,19 @@ function listedView(view: View, viewer: Viewer, policies: readonly Policy[], sha
     prompts: filter('prompts'),
     skills: filter('skills'),
   };
-  const listed = { ...view, lists };
+  const listed = { ...view, lists, instructions: instructionsFor(view, lists) };
   if (shared.size >= MOST_SHARED) shared.clear();
   shared.set(key, new WeakRef(listed));
   return listed;
+}
+
+/** Returns the instructions of the backends of which `lists` have an item, and of those that list nothing. */
+function instructionsFor(view: View, lists: View['lists']): View['instructions'] {
+  if (view.instructions.texts.size === 0) return view.instructions;
+  const owners = (of: View['lists']) =>
+    new Set(PAGED_KINDS.flatMap((kind) => of[kind].items.map((item) => itemOf(view, kind, item).backend)));
+  const [all, shown] = [owners(view.lists), owners(lists)];
+  return shownInstructions(view.instructions, (backend) => shown.has(backend) || !all.has(backend));
 }
 
 /** Returns the indexes of the items that a policy hides from `viewer`. */

@@ -168,8 +168,8 @@ export class PersonalCatalogs {
 }
 
 function digestOf(catalog: Catalog): string {
-  const { tools, resources, templates, prompts, skills = [], capabilities, warnings } = catalog;
-  const hash = createHash('sha256').update(JSON.stringify([capabilities, warnings]));
+  const { tools, resources, templates, prompts, skills = [], capabilities, instructions = '', warnings } = catalog;
+  const hash = createHash('sha256').update(JSON.stringify([capabilities, instructions, warnings]));
   for (const list of [tools, resources, templates, prompts, skills]) {
     hash.update(`\n${String(list.length)}`);
     for (const { json } of list) hash.update(`\n${String(json.length)} `).update(json);

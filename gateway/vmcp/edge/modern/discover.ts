@@ -7,8 +7,14 @@ import { SUPPORTED_REVISIONS } from './classify.ts';
 export const discover: Method = (server, session, request, answer) => {
   const view = server.view(session);
   const send = (): void => {
-    const capabilities = serverCapabilities(view.current.capabilities.extensions);
-    answer.result(JSON.stringify({ supportedVersions: SUPPORTED_REVISIONS, capabilities }));
+    const { capabilities, instructions } = server.views.listed(session);
+    answer.result(
+      JSON.stringify({
+        supportedVersions: SUPPORTED_REVISIONS,
+        capabilities: serverCapabilities(capabilities.extensions),
+        instructions: instructions.merged,
+      }),
+    );
   };
   if (view.settled) send();
   else later(server, request, answer, view.whenSettled(), send);
