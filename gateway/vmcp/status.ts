@@ -114,10 +114,10 @@ const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.leftOut(),
   ...server.views.shared.problems,
   ...server.fleet.listProblems().map(listProblem),
-  ...server.fleet.repairedReplies(),
   ...server.unmatchedTools(),
   ...server.fleet.credentialProblems().map(credentialProblem),
   ...server.config.vmcp.backends.flatMap(({ name }) => launchProblem(name, server.fleet.launchState(name).problem)),
+  ...server.fleet.repairedReplies(),
 ];
 
 const listProblem = ({ reason, backend, message }: Warning): RuntimeProblem => ({

@@ -61,7 +61,7 @@ export function aggregate(
       unavailable: missing,
     },
     conflicts,
-    warnings: [...backends.flatMap((each) => each.warnings ?? []), ...warnings.list()],
+    warnings: [...warnings.list(), ...backends.flatMap((each) => each.warnings ?? [])],
   };
 }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { nextCursor, readItems } from './read-catalog.ts';
+import { itemsOf } from './testdata/catalogs.ts';
 import type { ListKind } from './view.ts';
 
 const page = (text: string): Buffer => Buffer.from(text);
-const read = (kind: ListKind, ...pages: string[]) => readItems('a', kind, pages.map(page));
+const read = (kind: ListKind, ...pages: string[]) => itemsOf('a', kind, pages.map(page));
 const keys = (kind: ListKind, ...pages: string[]) => read(kind, ...pages).items.map((item) => item.key);
 
 /** Member that clients demand. */
@@ -72,9 +73,33 @@ describe('readItems', () => {
     expect(warnings[0]?.message.length).toBeLessThan(300);
   });
 
+  it('limits the warnings about schemas that are nested in many ways', () => {
+    const keys = ['items', 'not', 'if', 'then', 'else', 'contains'];
+    const nested = (depth: number): string[] =>
+      depth === 0 ? ['{"title":null}'] : nested(depth - 1).flatMap((inner) => keys.map((key) => `{"${key}":${inner}}`));
+    const tools = nested(3).map((schema, index) => `{"name":"t${String(index)}","inputSchema":${schema}}`);
+    const { items, warnings } = read('tools', `{"tools":[${tools.join(',')}]}`);
+    expect(items).toHaveLength(216);
+    expect(warnings).toHaveLength(50);
+  });
+
+  it('pauses while it reads a long list, and leaves out an item over 512 KiB', () => {
+    const tool = (name: string, length: number): string =>
+      `{"name":"${name}",${SCHEMA},"description":"${'x'.repeat(length)}"}`;
+    const long = page(
+      `{"tools":[${[tool('a', 100_000), tool('b', 100_000), tool('c', 600_000), tool('d', 9)].join(',')}]}`,
+    );
+    const reading = readItems('a', 'tools', [long]);
+    const turns = Array.from({ length: 3 }, () => reading.next());
+    expect(turns.map(({ done }) => done)).toEqual([false, false, true]);
+    const { items, warnings } = turns[2]?.value ?? { items: [], warnings: [] };
+    expect(items.map(({ key }) => key)).toEqual(['a', 'b', 'd']);
+    expect(warnings.map(({ message }) => message)).toEqual(['tools of "a" over 512 KiB are left out: "c"']);
+  });
+
   it('does not keep the page in memory', () => {
     const big = page(`{"tools":[${'null,'.repeat(100_000)}{"name":"a"}]}`);
-    const [item] = readItems('a', 'tools', [big]).items;
+    const [item] = itemsOf('a', 'tools', [big]).items;
     expect(item?.json.buffer).not.toBe(big.buffer);
     expect(item?.json.buffer.byteLength).toBeLessThan(100_000);
   });

@@ -34,26 +34,43 @@ const NOUNS: Readonly<Record<PagedKind, string>> = {
   skills: 'skills',
 };
 
+/** Most kinds of problems of one list that are reported: a server chooses how its schemas are nested. */
+const MOST_CAUSES = 50;
+/** Most bytes of one item. No model could read it, and the check of 1 MiB may take 0.2 s. */
+const MAX_ITEM_BYTES = 512 * 1024;
+const BYTES_PER_TURN = 128 * 1024;
 const MAX_TEMPLATE_BYTES = 1024;
 const MAX_TEMPLATE_VARIABLES = 8;
 const MAX_TEMPLATE_PREFIX_SUM = 256;
+
+/** Items of one list of a backend. */
+export interface ReadItems {
+  readonly items: ListItem[];
+  readonly warnings: Warning[];
+}
 
 /**
  * Reads the items of all pages of one backend's list. `pages` are the JSON texts of the `result` members of messages
  * that passed `scanEnvelope`. Items that clients would reject are repaired, or omitted like those that cannot be served (null, not
  * an object, no name, an expensive template), with a warning, and with `hasHeaders` also tools that declare invalid headers. All
- * others are kept byte for byte, and copied so that the pages can be freed.
+ * others are kept byte for byte, and copied so that the pages can be freed. Pauses now and then, as a long list takes seconds.
  */
-export function readItems(
+export function* readItems(
   backend: string,
   kind: PagedKind,
   pages: readonly Buffer[],
   hasHeaders = false,
-): { items: ListItem[]; warnings: Warning[] } {
-  const warnings = collectWarnings();
+): Generator<undefined, ReadItems> {
+  const warnings = collectWarnings(MOST_CAUSES);
   const items = new Map<string, ListItem>();
+  let bytes = 0;
   for (const page of pages) {
     for (const span of listed(backend, kind, page, warnings)) {
+      bytes += span.end - span.start;
+      if (bytes > BYTES_PER_TURN) {
+        bytes = 0;
+        yield;
+      }
       const key = itemKey(page, span, WIRE[kind].key);
       if (key === undefined) {
         const message = `an item of the ${kind} list of ${quote(backend)} without ${WIRE[kind].key} is omitted`;
@@ -79,6 +96,11 @@ function repaired(
   item: Buffer,
   warnings: WarningCollector,
 ): Buffer | undefined {
+  if (item.length > MAX_ITEM_BYTES) {
+    const message = `${NOUNS[kind]} of ${quote(backend)} over 512 KiB are left out`;
+    warnings.add('MalformedItem', backend, message, key);
+    return undefined;
+  }
   const text = wellFormed(item);
   const { json, repairs } = repairItem(kind, text);
   const place = `of ${NOUNS[kind]} of ${quote(backend)}`;

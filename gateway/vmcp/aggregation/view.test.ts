@@ -3,8 +3,8 @@ import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import { aggregate } from './aggregate.ts';
 import type { Catalog, ListItem } from './catalog.ts';
 import { listPage } from './pages.ts';
-import { readItems, WIRE } from './read-catalog.ts';
-import { catalog, names, parse, randomFrom, rules, shuffled } from './testdata/catalogs.ts';
+import { WIRE } from './read-catalog.ts';
+import { catalog, itemsOf, names, parse, randomFrom, rules, shuffled } from './testdata/catalogs.ts';
 import type { AggregationResult, ListKind } from './view.ts';
 
 const KINDS: readonly ListKind[] = ['tools', 'resources', 'templates', 'prompts'];
@@ -229,7 +229,7 @@ describe('bytes of an item', () => {
     const { list } = WIRE[kind];
     const texts = bodies.map((body) => textOf(kind, body.key, body.members));
     const page = Buffer.from(` { "x" : 1, "${list}" :[ ${texts.join(' ,\n')} ] , "ttl":1.0}`);
-    return { ...catalog('b', {}), [kind]: readItems('b', kind, [page]).items };
+    return { ...catalog('b', {}), [kind]: itemsOf('b', kind, [page]).items };
   };
 
   it('covers at least 60 unusual items', () => {

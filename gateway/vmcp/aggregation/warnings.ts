@@ -10,8 +10,11 @@ export interface WarningCollector {
   list(): Warning[];
 }
 
-/** Combines warnings of equal reason, backend and cause, so that a long hostile list leads to few sentences. */
-export function collectWarnings(): WarningCollector {
+/**
+ * Combines warnings of equal reason, backend and cause, so that a long hostile list leads to few sentences. Further causes than
+ * `most` are ignored.
+ */
+export function collectWarnings(most = Infinity): WarningCollector {
   const found = new Map<
     string,
     { reason: WarningReason; backend: string; cause: string; names: string[]; count: number }
@@ -20,6 +23,7 @@ export function collectWarnings(): WarningCollector {
     add(reason, backend, cause, name) {
       const key = JSON.stringify([reason, backend, cause]);
       const entry = found.get(key) ?? { reason, backend, cause, names: [], count: 0 };
+      if (entry.count === 0 && found.size >= most) return;
       found.set(key, entry);
       entry.count += 1;
       if (name !== undefined && entry.names.length < QUOTED_NAMES) entry.names.push(quote(name));

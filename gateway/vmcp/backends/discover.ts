@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
@@ -71,7 +72,7 @@ export async function discover(
     try {
       const { pages, failure } = await readPages(channel, kind, timeoutMs, options);
       if (failure) missing(kind, failure);
-      const list = readItems(backend, kind, pages, isModern(channel.facts.revision));
+      const list = await inTurns(readItems(backend, kind, pages, isModern(channel.facts.revision)));
       if (isModern(channel.facts.revision)) hints[kind] = strictest(pages.map(readCacheHint));
       const { items, warnings: found } =
         kind === 'skills' ? advertisedSkills(backend, list.items) : { items: list.items, warnings: [] };
@@ -124,6 +125,15 @@ export async function discoverFor(session: Session, runtime: BackendRuntime | un
 export function withLast({ catalog, unread }: Discovery, last: Catalog | undefined): Catalog {
   if (!last || unread.size === 0) return catalog;
   return { ...catalog, ...Object.fromEntries([...unread.keys()].map((kind) => [kind, last[kind]])) };
+}
+
+/** Lets the event loop run whenever `reading` pauses. */
+async function inTurns<Result>(reading: Generator<undefined, Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+    await setImmediate();
+  }
 }
 
 /** Returns true for the answer of a backend that does not have the method, although it declares the list. */

@@ -3,7 +3,8 @@ import * as newest from '@modelcontextprotocol/sdk/types.js';
 import * as older from 'mcp-sdk-1.29/types.js';
 import { describe, expect, it } from 'vitest';
 import { olderTools } from '../older-tools.ts';
-import { readItems, WIRE } from '../read-catalog.ts';
+import { WIRE } from '../read-catalog.ts';
+import { itemsOf } from '../testdata/catalogs.ts';
 import type { ListKind } from '../view.ts';
 import { repairItem } from './list-items.ts';
 
@@ -13,7 +14,7 @@ const SCHEMA = { type: 'object' };
 function readOne(kind: ListKind, item: object | string) {
   const text = typeof item === 'string' ? item : JSON.stringify(item);
   const page = Buffer.from(`{"${WIRE[kind].list}":[${text}]}`);
-  const { items, warnings } = readItems('notes', kind, [page]);
+  const { items, warnings } = itemsOf('notes', kind, [page]);
   return { item: items[0] && (JSON.parse(items[0].json.toString()) as unknown), warnings };
 }
 

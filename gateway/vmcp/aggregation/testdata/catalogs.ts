@@ -1,6 +1,6 @@
 import type { Aggregation } from '../../../contract/aggregation/aggregation.ts';
 import type { Catalog, ListItem } from '../catalog.ts';
-import { WIRE } from '../read-catalog.ts';
+import { readItems, WIRE, type ReadItems } from '../read-catalog.ts';
 import type { AdvertisedItem, ListKind, View } from '../view.ts';
 
 type Listed = string | Readonly<Record<string, unknown>>;
@@ -28,6 +28,15 @@ export function catalog(backend: string, offer: Offer): Catalog {
     prompts: read('prompts'),
     capabilities: offer.capabilities ?? {},
   };
+}
+
+/** Reads the items of a list without pauses. */
+export function itemsOf(...list: Parameters<typeof readItems>): ReadItems {
+  const reading = readItems(...list);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
 }
 
 export function rules(changes: Partial<Aggregation> = {}): Aggregation {
