@@ -1,43 +1,29 @@
 import type { Store } from './store.ts';
 
+type Save = () => Promise<void>;
+type Operation = (...args: unknown[]) => Promise<unknown>;
+
 /** Returns the store with operations that save each change before they resolve. Locks, rates and login attempts are not saved. */
-export function savingStore(store: Store, save: () => Promise<void>): Store {
-  const saved =
-    <Args extends unknown[], Result>(change: (...args: Args) => Promise<Result>) =>
-    async (...args: Args): Promise<Result> => {
+export const savingStore = (store: Store, save: Save): Store => ({
+  ...store,
+  codes: saving(store.codes, ['put', 'take'], save),
+  families: saving(store.families, ['create', 'rotate', 'revoke'], save),
+  clients: saving(store.clients, ['register', 'put', 'renew', 'delete'], save),
+  users: saving(store.users, ['resolve'], save),
+  upstreamTokens: saving(store.upstreamTokens, ['put', 'replace', 'extend', 'delete'], save),
+  registrations: saving(store.registrations, ['put', 'delete'], save),
+});
+
+/** Returns `part` with these operations replaced. */
+function saving<Part extends object>(part: Part, changes: readonly (keyof Part)[], save: Save): Part {
+  const operations = changes.map((name): [string, Operation] => {
+    const change = (part[name] as Operation).bind(part);
+    const saved: Operation = async (...args) => {
       const result = await change(...args);
       await save();
       return result;
     };
-  const { codes, families, clients, users, upstreamTokens: rows, registrations } = store;
-  return {
-    ...store,
-    codes: { put: saved(codes.put), take: saved(codes.take) },
-    families: {
-      ...families,
-      create: saved(families.create),
-      rotate: saved(families.rotate),
-      revoke: saved(families.revoke),
-    },
-    clients: {
-      ...clients,
-      register: saved(clients.register),
-      put: saved(clients.put),
-      renew: saved(clients.renew),
-      delete: saved(clients.delete),
-    },
-    users: { ...users, resolve: saved(users.resolve) },
-    upstreamTokens: {
-      ...rows,
-      put: saved(rows.put),
-      replace: saved(rows.replace),
-      extend: saved(rows.extend),
-      delete: saved(rows.delete),
-    },
-    registrations: {
-      ...registrations,
-      put: saved(registrations.put),
-      delete: saved(registrations.delete),
-    },
-  };
+    return [String(name), saved];
+  });
+  return { ...part, ...Object.fromEntries(operations) };
 }
