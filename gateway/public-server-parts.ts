@@ -186,6 +186,7 @@ export function createVirtualServer(
     newId: randomUUID,
     createTransport,
     ...unserved,
+    loginProblems: () => authServer.current?.problems() ?? [],
     createAuthenticator: (backend, auth) =>
       auth === undefined || auth.type === 'unauthenticated'
         ? deps.authenticator

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
+import type { Problem } from '../contract/problem.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
@@ -140,6 +141,15 @@ export class AuthServer {
   readonly upstreamTokens: UpstreamTokens = {
     get: (owner, provider, need) => this.#now.context.sessions.upstreamTokens.get(owner, provider, need),
   };
+
+  /** Lists problems that only the running server can find. Paths start at the configuration of the gateway. */
+  problems(): readonly Problem[] {
+    const { advertised, cutOff } = this.#now.context.clients.documents();
+    if (!cutOff) return [];
+    const now = advertised ? 'logins of such clients fail' : 'clients are asked to register instead';
+    const message = `client metadata documents cannot be fetched, ${now}: allow connections to their hosts, list the documents in cimd.documents, or set cimd.enabled: false`;
+    return [{ reason: 'ClientDocumentsUnreachable', path: 'embedded_auth_server_config.cimd', message }];
+  }
 
   /** Reports ready even while a provider is down, because existing logins still work. */
   status(): { readonly ready: true; readonly reason?: string; readonly message?: string } {

@@ -2,6 +2,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { durationMs } from '../contract/fields.ts';
 import { ownCallback, sharedCallback } from '../contract/auth-server-addresses.ts';
 import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
+import type { PreloadedDocument } from './clients/documents/preloaded-documents.ts';
 import { lifespansOf } from './core/lifespans.ts';
 import { endpointUrl } from './core/metadata.ts';
 import type { AuthServerLimits, AuthServerSettings, UpstreamFilter } from './settings.ts';
@@ -153,8 +154,17 @@ function documentsOf(
     allowCrossOriginRedirects: cimd.allow_cross_origin_redirects ?? true,
     cacheSize: cimd.cache_max_size ?? DEFAULT_DOCUMENTS.cacheSize,
     fallbackTtlMs: durationMs(cimd.cache_fallback_ttl ?? DEFAULT_DOCUMENTS.fallbackTtl),
+    ...(cimd.advertise !== undefined && { advertise: cimd.advertise }),
+    ...(cimd.documents && { preloaded: preloadedOf(cimd) }),
   };
 }
+
+export const preloadedOf = ({
+  documents = [],
+}: NonNullable<EmbeddedAuthServerConfig['cimd']>): readonly PreloadedDocument[] =>
+  documents.map(({ client_id: clientId = '', client_name: clientName = '', redirect_uris: redirectUris = [] }) => ({
+    ...{ clientId, clientName, redirectUris },
+  }));
 
 function filterOf(filter: EmbeddedAuthServerConfig['upstream_filter']): UpstreamFilter | undefined {
   return (

@@ -1,5 +1,7 @@
 import type { MetadataRules } from './clients/metadata/client-metadata.ts';
 import type { HostPolicy } from './clients/documents/client-id-url.ts';
+import type { Advertise } from './clients/documents/document-reach.ts';
+import type { PreloadedDocument } from './clients/documents/preloaded-documents.ts';
 import type { Lifespans } from './core/lifespans.ts';
 import type { ServerUrls } from './core/metadata.ts';
 import type { RateLimit } from './storage/store.ts';
@@ -92,6 +94,12 @@ export interface AuthServerSettings {
           readonly cacheSize: number;
           /** Cache lifetime of a document that has none, in ms. */
           readonly fallbackTtlMs: number;
+          /** `auto` when absent. */
+          readonly advertise?: Advertise | undefined;
+          /** Pauses between probes of hosts that could not be reached. */
+          readonly probePausesMs?: readonly number[] | undefined;
+          /** Clients whose documents are not fetched. */
+          readonly preloaded?: readonly PreloadedDocument[] | undefined;
         }
       | undefined;
   };

@@ -112,6 +112,7 @@ const specType = (type: string): string => type.replaceAll(/_([a-z])/gu, (_, let
 const runtimeProblems = (server: VirtualServer): RuntimeProblem[] => [
   ...server.configurationProblems,
   ...server.leftOut(),
+  ...server.loginProblems(),
   ...server.views.shared.problems,
   ...server.fleet.listProblems().map(listProblem),
   ...server.unmatchedTools(),

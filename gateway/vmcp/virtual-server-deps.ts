@@ -38,6 +38,8 @@ export interface VirtualServerDeps {
   readonly launchState?: ((backend: string) => LaunchState | undefined) | undefined;
   /** Returns a problem for each member of the group that is not served. */
   readonly leftOut?: (() => readonly Problem[]) | undefined;
+  /** Lists the problems that the authorization server has found while it runs. */
+  readonly loginProblems?: (() => readonly Problem[]) | undefined;
   /** Called when a client presents the session id of another principal. */
   readonly onForeignSession: () => void;
   /** Called once for each session that has ended. */

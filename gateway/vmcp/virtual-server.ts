@@ -59,6 +59,7 @@ export class VirtualServer {
   /** ms since the epoch. */
   readonly now: () => number;
   readonly #leftOut: VirtualServerDeps['leftOut'];
+  readonly #loginProblems: VirtualServerDeps['loginProblems'];
   readonly log: Logger;
   readonly refusals: VirtualServerDeps['refusals'];
   /** Counts a request that exceeds a budget. */
@@ -90,6 +91,7 @@ export class VirtualServer {
     this.#budgets = deps.budgets;
     this.refused = deps.onOverBudget;
     this.#leftOut = deps.leftOut;
+    this.#loginProblems = deps.loginProblems;
     this.sessions = this.#newSessions(deps);
     this.#replicas = this.#newReplicas(deps);
     this.fleet = this.#newFleet(deps);
@@ -227,6 +229,11 @@ export class VirtualServer {
   /** Lists a problem for each member of the group that is not served. */
   leftOut(): readonly Problem[] {
     return this.#leftOut?.() ?? [];
+  }
+
+  /** Lists the problems of logins that only the running server can find. */
+  loginProblems(): readonly Problem[] {
+    return this.#loginProblems?.() ?? [];
   }
 
   /** Lists the tool names in policies that no tool has, as soon as the tools are known. */

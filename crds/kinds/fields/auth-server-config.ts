@@ -8,7 +8,7 @@ import {
   HttpUrl,
   SCOPE_PATTERN,
 } from '../../../gateway/contract/fields.ts';
-import { ATOMIC, block, duration, flag, mapBy, texts, whole } from '../../../gateway/contract/optional.ts';
+import { ATOMIC, block, blocks, duration, flag, mapBy, texts, whole } from '../../../gateway/contract/optional.ts';
 import { SecretKeyRef } from '../../../gateway/contract/references.ts';
 import { at, rule, safeUrl, union, type Rule } from '../../../gateway/contract/rule.ts';
 import { delegateClients, trustedIssuerRules, trustedIssuers } from './auth-server-trust.ts';
@@ -86,6 +86,10 @@ const identity = {
 const hosts = (description: string) =>
   texts(description, { maxItems: 64, ...ATOMIC }, { pattern: HOST_PATTERN, maxLength: 253 });
 
+/** https without `*`, or http to a loopback host, where the path may have some. */
+const REDIRECT_PATTERN =
+  '^(https://[^*#\\s]+|http://(localhost|127([.][0-9]{1,3}){3}|\\[::1\\])(:[0-9]{1,5})?(/[^#\\s]*)?)$';
+
 const perMinute = (description: string) => whole(description, { minimum: 1, maximum: 1_000_000, format: 'int32' });
 
 const limits = {
@@ -112,6 +116,32 @@ const clients = {
   ),
   cimd: block('Clients identified by a client ID metadata document.', {
     enabled: flag('Accept such clients.', { default: true }),
+    advertise: Type.Optional(
+      Type.Enum(['auto', 'always', 'never'], {
+        default: 'auto',
+        description:
+          'Whether the metadata of the server offer documents to clients, which register otherwise. `auto`: while documents can be fetched.',
+      }),
+    ),
+    documents: blocks(
+      'Clients whose documents are not fetched, for networks without a way out.',
+      {
+        clientId: Type.String({
+          pattern: '^https?://[^/?#*\\s]+/[^#\\s]+$',
+          maxLength: 2048,
+          description: 'Client identifier: the URL of the document. `*` in its path stands for any characters.',
+        }),
+        clientName: Type.String({ minLength: 1, maxLength: 256, description: 'Name that users see.' }),
+        redirectUris: Type.Array(Type.String({ pattern: REDIRECT_PATTERN, maxLength: 2048 }), {
+          minItems: 1,
+          maxItems: 10,
+          description:
+            'Redirect URIs. In the path of http to a loopback host, `*` stands for one segment or a part of one.',
+          ...ATOMIC,
+        }),
+      },
+      { maxItems: 32, ...ATOMIC },
+    ),
     cacheMaxSize: whole('Maximum number of cached documents.', {
       minimum: 1,
       maximum: 2147483647,
@@ -134,7 +164,7 @@ const clients = {
       }),
     ),
     trustedClients: texts(
-      'Identifiers of clients that need no consent with `trusted-only`.',
+      'Clients that need no consent with `trusted-only`: an identifier, a URL with `*` in its path, or the host of metadata documents (`*.DOMAIN` for all below).',
       { maxItems: 64, ...ATOMIC },
       { minLength: 1, maxLength: 2048 },
     ),

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority } from '../../../gateway/outbound/testdata/authority.ts';
 import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { MCP_HEADERS, raw, rpc } from '../../harness/clients/raw.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { eventually } from '../../harness/poll.ts';
 import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
 import { temporaryFolder } from '../../harness/vmcp.ts';
@@ -22,13 +23,15 @@ const authority = createAuthority('authority of the tests');
 const scope = blockScope();
 let gateway: Gateway;
 let documentUrl: string;
+let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   const caFile = join(await temporaryFolder(scope), 'ca.pem');
   await writeFile(caFile, authority.cert);
   documentUrl = await publishDocument(scope);
+  env = { NODE_EXTRA_CA_CERTS: caFile };
   const authServer = { cimd: { allowLoopbackHTTP: true } };
-  gateway = await startAuthServer(scope, { authServer }, { env: { NODE_EXTRA_CA_CERTS: caFile } });
+  gateway = await startAuthServer(scope, { authServer }, { env });
 }, 60_000);
 
 /** Publishes a metadata document of the scripted client over TLS, which client libraries require, and returns its URL. */
@@ -124,6 +127,81 @@ describe('a client that knows only the URL of the gateway', () => {
     60_000,
   );
 });
+
+it.each(SDKS)('%s logs in at the URL with a slash at its end', async (name, connect) => {
+  const user = `slash-${name}`.toLowerCase().replaceAll(/\W+/gu, '-');
+  const login = new ScriptedLogin(user);
+  const client = await connect(testScope(), `${gateway.url}/`, login);
+  expect(JSON.parse(await client.call('files_whoami'))).toMatchObject({ sub: user });
+  expect(decodeJwt(login.accessToken).aud).toBe(gateway.url);
+});
+
+describe('without a way to the hosts of clients', () => {
+  it('clients register instead of showing their document, until a probe reaches a host', async () => {
+    const own = testScope();
+    const port = await freePort();
+    const clientMetadataUrl = `https://127.0.0.1:${String(port)}/client.json`;
+    const described = {
+      clientId: 'https://codex.example/clients/*/client.json',
+      clientName: 'Codex',
+      redirectUris: ['http://127.0.0.1/callback/*'],
+    };
+    const cutOff = await startAuthServer(
+      own,
+      {
+        authServer: { cimd: { allowLoopbackHTTP: true, documents: [described] } },
+      },
+      { env },
+    );
+    const isAdvertised = async (): Promise<unknown> =>
+      (await OAuthClient.discover(cutOff.issuer)).client_id_metadata_document_supported;
+    const problems = async (): Promise<unknown> =>
+      ((await (await fetch(`${cutOff.vmcp.management}/status`)).json()) as { problems: unknown }).problems;
+    const authorize = (clientId: string, redirectUri: string) =>
+      fetch(
+        `${cutOff.issuer}/oauth/authorize?${String(
+          new URLSearchParams({
+            ...{ client_id: clientId, redirect_uri: redirectUri, response_type: 'code', resource: cutOff.url },
+            ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+          }),
+        )}`,
+      );
+    expect(await isAdvertised()).toBe(true);
+    const page = await authorize(clientMetadataUrl, 'https://client.example/cb');
+    expect([page.status, await page.text()]).toEqual([400, expect.stringContaining('cimd.documents')]);
+    expect(await isAdvertised()).toBe(false);
+    expect(await problems()).toMatchObject([
+      { reason: 'ClientDocumentsUnreachable', message: expect.stringContaining('cimd.documents') },
+    ]);
+
+    const [[, connect]] = SDKS;
+    const login = new ScriptedLogin('ann', { clientMetadataUrl });
+    const client = await connect(own, cutOff.url, login);
+    expect(JSON.parse(await client.call('files_whoami'))).toMatchObject({ sub: 'ann' });
+    expect(login.clientId).toMatch(/^vcl_/u);
+
+    const id = 'https://codex.example/clients/3f9a/client.json';
+    const consent = await authorize(id, 'http://127.0.0.1:1455/callback/3f9a');
+    expect([consent.status, await consent.text()]).toEqual([200, expect.stringContaining('Codex')]);
+    expect((await authorize(id, 'http://127.0.0.1:1455/other/3f9a')).status).toBe(400);
+
+    await listenAt(own, port);
+    await expect.poll(isAdvertised, { timeout: 15_000, interval: 200 }).toBe(true);
+    expect(await problems()).toEqual([]);
+  }, 60_000);
+});
+
+/** Answers every connection at a port with an error: for a probe it is enough that a host can be reached. */
+async function listenAt(owner: Scope, port: number): Promise<void> {
+  const server = createServer(authority.sign('DNS:localhost,IP:127.0.0.1'), (_req, res) => {
+    res.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  owner.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+}
 
 describe('a credential of a login', () => {
   it('reaches only its own backend', () => {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createOutbound, type OutboundOptions } from '../../outbound/fetch.ts';
 import { onEnd, serve } from '../../outbound/testdata/servers.ts';
@@ -19,11 +20,17 @@ const DOCUMENTS = {
   fallbackTtlMs: 300_000,
 };
 
-function world({ documents = true, deniedHosts = [] as readonly string[] } = {}) {
+type Documents = NonNullable<AuthServerSettings['clients']['documents']>;
+
+function world({
+  documents = true,
+  deniedHosts = [],
+  published: more = {},
+}: { documents?: boolean; deniedHosts?: readonly string[]; published?: Partial<Documents> } = {}) {
   let ms = Date.now();
   const now = (): number => ms;
   const store = memoryStore(now);
-  const published = { ...DOCUMENTS, hosts: { ...DOCUMENTS.hosts, deniedHosts } };
+  const published = { ...DOCUMENTS, ...more, hosts: { ...DOCUMENTS.hosts, deniedHosts } };
   const limit = { capacity: 10, perSecond: 10 / 60 };
   const settings: Pick<AuthServerSettings, 'clients' | 'limits' | 'urls'> = {
     urls: { issuer: 'https://gateway.example' },
@@ -58,6 +65,7 @@ async function host() {
     url: (path = 'client.json') => `http://127.0.0.1:${String(port)}/${path}`,
     asked: () => asked,
     goDown: () => void (up = false),
+    goUp: () => void (up = true),
   };
 }
 
@@ -180,10 +188,9 @@ describe('a client with a metadata document', () => {
 
   it('is reported as document when unusable, and as unknown when missing', async () => {
     const { directory } = world();
-    expect(await directory().find('https://127.0.0.1/client.json', HERE)).toMatchObject({
-      ok: false,
-      reason: 'document',
-    });
+    const { url } = await host();
+    const unusable = `${url()}?${'x'.repeat(2_048)}`;
+    expect(await directory().find(unusable, HERE)).toMatchObject({ ok: false, reason: 'document' });
     expect(await directory().find('vcl_nobody', HERE)).toMatchObject({ ok: false, reason: 'unknown' });
   });
 
@@ -201,5 +208,112 @@ describe('a client with a metadata document', () => {
     expect(await directory().find(url(), HERE)).toMatchObject({ ok: false, reason: 'unknown' });
     expect(await directory().known(url())).toBeUndefined();
     expect(asked()).toBe(0);
+  });
+});
+
+describe('a client that the operator describes', () => {
+  const CODEX = {
+    clientId: 'https://codex.example/clients/*/client.json',
+    clientName: 'Codex',
+    redirectUris: ['http://127.0.0.1/callback/*'],
+  };
+
+  it('is found without a request, under every id that matches, and known to later token requests', async () => {
+    const { directory, store } = world({ published: { preloaded: [CODEX] } });
+    const clients = directory();
+    for (const id of ['https://codex.example/clients/a/client.json', 'https://codex.example/clients/b/client.json']) {
+      const found = await clients.find(id, HERE);
+      expect(found).toMatchObject({
+        ok: true,
+        client: {
+          client_id: id,
+          source: 'document',
+          metadata: { client_name: 'Codex', redirect_uris: CODEX.redirectUris },
+        },
+      });
+      expect((await clients.known(id))?.metadata.client_name).toBe('Codex');
+      expect(await store.clients.get(id)).toBeDefined();
+    }
+    expect(clients.documents()).toEqual({ advertised: true, cutOff: false });
+  });
+
+  it('takes precedence over the document', async () => {
+    const here = await host();
+    const own = { clientId: here.url(), clientName: 'Ours', redirectUris: ['https://client.example/ours'] };
+    const clients = world({ published: { preloaded: [own] } }).directory();
+    expect(await clients.find(here.url(), HERE)).toMatchObject({ client: { metadata: { client_name: 'Ours' } } });
+    expect(here.asked()).toBe(0);
+    expect(await clients.find(here.url('other.json'), HERE)).toMatchObject({
+      client: { metadata: { client_name: 'Tool' } },
+    });
+  });
+
+  it('is not found on a denied host', async () => {
+    const clients = world({ published: { preloaded: [CODEX] }, deniedHosts: ['codex.example'] }).directory();
+    const id = 'https://codex.example/clients/a/client.json';
+    expect([(await clients.find(id, HERE)).ok, await clients.known(id)]).toEqual([false, undefined]);
+  });
+});
+
+describe('while no host of clients can be reached', () => {
+  it('documents are not advertised, until a probe reaches one', async () => {
+    const here = await host();
+    const clients = world({ published: { probePausesMs: [20] } }).directory();
+    here.goDown();
+    expect(await clients.find(here.url(), HERE)).toMatchObject({ ok: false, reason: 'unreachable' });
+    expect(clients.documents()).toEqual({ advertised: false, cutOff: true });
+    expect(await clients.find(here.url(), HERE)).toMatchObject({ ok: false, reason: 'unreachable' }); // from the cache of failures
+    await expect.poll(here.asked).toBeGreaterThan(3);
+    expect(clients.documents().advertised).toBe(false);
+    here.goUp();
+    await expect.poll(() => clients.documents()).toEqual({ advertised: true, cutOff: false });
+    expect((await clients.find(here.url(), HERE)).ok).toBe(true);
+  });
+
+  it('documents that a client names anyway are fetched as before, which ends the state too', async () => {
+    const [down, here] = [await host(), await host()];
+    down.goDown();
+    const clients = world().directory();
+    await clients.find(down.url(), HERE);
+    expect(clients.documents().advertised).toBe(false);
+    down.goUp();
+    expect((await clients.find(down.url('other.json'), HERE)).ok).toBe(true);
+    expect(clients.documents().advertised).toBe(true);
+    expect((await clients.find(here.url(), HERE)).ok).toBe(true);
+  });
+
+  it.each([
+    ['always', { advertised: true, cutOff: true }],
+    ['never', { advertised: false, cutOff: true }],
+  ] as const)('the setting %s stays in force', async (advertise, expected) => {
+    const here = await host();
+    const clients = world({ published: { advertise } }).directory();
+    expect(clients.documents()).toEqual({ advertised: advertise === 'always', cutOff: false });
+    here.goDown();
+    await clients.find(here.url(), HERE);
+    expect(clients.documents()).toEqual(expected);
+  });
+
+  it.each<[string, (res: ServerResponse) => void]>([
+    ['404', (res) => res.writeHead(404).end()],
+    ['a redirect', (res) => res.writeHead(302, { location: 'https://elsewhere.example/' }).end()],
+    ['HTML', (res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
+    ['another document', (res) => res.writeHead(200, { 'content-type': 'application/json' }).end('{}')],
+    ['500', (res) => res.writeHead(500).end()],
+    ['20 KB', (res) => res.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(20_000))],
+  ])('is not what %s means: the document is at fault', async (_, answer) => {
+    const { port } = await serve((_req, res) => {
+      answer(res);
+    });
+    const clients = world().directory();
+    const found = await clients.find(`http://127.0.0.1:${String(port)}/client.json`, HERE);
+    expect(found).toMatchObject({ ok: false, reason: 'document' });
+    expect(clients.documents()).toEqual({ advertised: true, cutOff: false });
+  });
+
+  it('is not what an address means that the guard refuses', async () => {
+    const clients = world().directory();
+    expect(await clients.find('https://10.0.0.1/client.json', HERE)).toMatchObject({ ok: false, reason: 'document' });
+    expect(clients.documents().advertised).toBe(true);
   });
 });

@@ -4,9 +4,11 @@ import type { AuthServerSettings } from '../settings.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
 import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
-import { ClientDocuments } from './documents/cimd.ts';
+import { ClientDocuments, MAX_BYTES } from './documents/cimd.ts';
 import { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
+import { DocumentReach } from './documents/document-reach.ts';
+import { preloadedClient } from './documents/preloaded-documents.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
 import type { Client, ClientMetadata } from '../storage/client.ts';
 import type { DelegateClients } from './delegate-clients.ts';
@@ -15,8 +17,8 @@ import type { Logger } from '../../contract/logger.ts';
 
 export type ClientLookup =
   | { readonly ok: true; readonly client: Client }
-  /** `document`: the document at the client id is unusable; `busy`: retry after some seconds. */
-  | { readonly ok: false; readonly reason: 'unknown' | 'document' | 'busy'; readonly detail: string };
+  /** `document`: the document at the client id is unusable; `unreachable`: its host is; `busy`: retry after some seconds. */
+  | { readonly ok: false; readonly reason: 'unknown' | 'document' | 'unreachable' | 'busy'; readonly detail: string };
 
 export type Admission =
   | { readonly ok: true; readonly client: Client }
@@ -43,6 +45,8 @@ export interface ClientDirectory {
   renew(client: Client): Promise<void>;
   /** Deletes a registered client. Its id stays unknown. */
   delete(client: Client): Promise<void>;
+  /** Use of metadata documents. `cutOff`: no host of a client can be reached. */
+  documents(): { readonly advertised: boolean; readonly cutOff: boolean };
   close(): Promise<void>;
 }
 
@@ -96,6 +100,10 @@ export function createClientDirectory(deps: ClientDirectoryDeps): ClientDirector
       return registered(clientId);
     },
     keys: (client, address) => documents?.keys(client, address),
+    documents: () => ({
+      advertised: documents?.reach.isAdvertised ?? false,
+      cutOff: documents?.reach.isCutOff ?? false,
+    }),
     close: async () => documents?.close(),
   };
 }
@@ -143,6 +151,7 @@ const isAllowed = (clientId: string, { clients: { documents } }: Pick<AuthServer
   documents !== undefined && checkClientIdUrl(clientId, documents.hosts) === undefined;
 
 interface StoredDocuments {
+  readonly reach: DocumentReach;
   find(clientId: string, address: string | undefined): Promise<ClientLookup>;
   known(clientId: string): Promise<Client | undefined>;
   keys(client: Client, address: string | undefined): ClientKeySource;
@@ -154,11 +163,20 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   const { documents: wanted, metadata } = settings.clients;
   if (!wanted) return undefined;
   const { hosts, allowCrossOriginRedirects, cacheSize, fallbackTtlMs } = wanted;
-  const from = new ClientHosts({ hosts, outbound });
+  const { advertise = 'auto', preloaded = [], probePausesMs: pausesMs } = wanted;
+  const reach: DocumentReach = new DocumentReach({
+    ...{ advertise, now, log, pausesMs },
+    probe: (url) => from.json(url, MAX_BYTES),
+    onReturn: () => {
+      documents.forgetFailures();
+    },
+  });
+  const from = new ClientHosts({ hosts, outbound, reach });
   const rules = { hosts, metadata, allowCrossOriginRedirects };
   const documents = new ClientDocuments({ rules, from, cacheSize, fallbackTtlMs, now });
   const keys = new ClientKeys({ hosts, from, fallbackTtlMs, now });
   const copied = new ExpiringMap<Client>(now);
+  const described = (clientId: string): Client | undefined => preloadedClient(clientId, preloaded, rules, now());
 
   const copy = async (client: Client): Promise<void> => {
     const { client_id: clientId } = client;
@@ -176,19 +194,29 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   };
 
   return {
+    reach,
     async find(clientId, address) {
-      const result = await documents.resolve(clientId, spendOf(address));
+      const given = described(clientId);
+      const result = given ? { ok: true as const, client: given } : await documents.resolve(clientId, spendOf(address));
       if (!result.ok) {
-        log.debug('client metadata document is unusable', { client_id: clientId, reason: result.reason });
-        return { ok: false, reason: result.error === 'busy' ? 'busy' : 'document', detail: result.reason };
+        const { error, reason: detail, unreachable } = result;
+        log.debug('client metadata document is unusable', { client_id: clientId, reason: detail });
+        if (error === 'busy') return { ok: false, reason: 'busy', detail };
+        return { ok: false, reason: unreachable ? 'unreachable' : 'document', detail };
       }
       await copy(result.client);
       return { ok: true, client: result.client };
     },
     // Another replica may have stored a newer copy, in which a key was removed.
     known: async (clientId) =>
-      documents.fresh(clientId) ?? (await store.clients.get(clientId)) ?? documents.snapshot(clientId),
+      described(clientId) ??
+      documents.fresh(clientId) ??
+      (await store.clients.get(clientId)) ??
+      documents.snapshot(clientId),
     keys: (client, address) => keys.of(client, spendOf(address)),
-    close: () => from.close(),
+    async close() {
+      reach.close();
+      await from.close();
+    },
   };
 }

@@ -1,7 +1,8 @@
 import { durationMs, HOST_PATTERN, SCOPE_PATTERN } from '../../contract/fields.ts';
-import { invalid, problem, type Problem } from '../../contract/problem.ts';
+import { below, invalid, problem, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
-import { scopesOf } from '../read-settings.ts';
+import { preloadedProblems } from '../clients/documents/preloaded-documents.ts';
+import { preloadedOf, scopesOf } from '../read-settings.ts';
 
 const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 const HOST = new RegExp(HOST_PATTERN, 'u');
@@ -72,6 +73,9 @@ function confidentialProblems(config: EmbeddedAuthServerConfig): Problem[] {
 
 function documentProblems(cimd: NonNullable<EmbeddedAuthServerConfig['cimd']>): Problem[] {
   const { cache_fallback_ttl: ttl } = cimd;
+  const preloaded = preloadedOf(cimd).flatMap((document, index) =>
+    below(`cimd.documents[${String(index)}]`, preloadedProblems(document)),
+  );
   const hosts = (['allowed_hosts', 'denied_hosts'] as const).flatMap((member) =>
     (cimd[member] ?? []).flatMap((host, index) =>
       HOST.test(host)
@@ -84,6 +88,10 @@ function documentProblems(cimd: NonNullable<EmbeddedAuthServerConfig['cimd']>): 
           ],
     ),
   );
-  if (ttl === undefined || durationMs(ttl) >= 1000) return hosts;
-  return [...hosts, problem('InvalidDuration', 'cimd.cache_fallback_ttl', `${ttl} is too short: use at least 1s`)];
+  if (ttl === undefined || durationMs(ttl) >= 1000) return [...hosts, ...preloaded];
+  return [
+    ...hosts,
+    ...preloaded,
+    problem('InvalidDuration', 'cimd.cache_fallback_ttl', `${ttl} is too short: use at least 1s`),
+  ];
 }

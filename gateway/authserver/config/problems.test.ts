@@ -53,6 +53,26 @@ describe('a configuration of the authorization server', () => {
     ],
     ['with a store and keys', { storage: { type: 'kvstore', kvstore_config: { addr: 'redis:6379' } }, ...keys }],
     ['with a store that outlives its keys', { storage: { type: 'kvstore', kvstore_config: { addr: 'redis' } } }],
+    [
+      'with described clients',
+      {
+        cimd: {
+          advertise: 'always',
+          documents: [
+            {
+              client_id: 'https://codex.example/*/client.json',
+              client_name: 'Codex',
+              redirect_uris: ['http://127.0.0.1/cb/*'],
+            },
+            {
+              client_id: 'https://a.example/c',
+              client_name: 'A',
+              redirect_uris: ['https://a.example/cb', 'http://[::1]/cb?x=1'],
+            },
+          ],
+        },
+      },
+    ],
     ['with hosts of clients', { cimd: { allowed_hosts: ['*.example.com', 'app.example'], cache_fallback_ttl: '1s' } }],
     [
       'with a provider at the same host',
@@ -304,6 +324,25 @@ describe('a configuration of the authorization server', () => {
       'hosts that are URLs',
       { cimd: { allowed_hosts: ['https://a.example'], denied_hosts: ['a.*'] } },
       ['InvalidValue cimd.allowed_hosts[0]', 'InvalidValue cimd.denied_hosts[0]'],
+    ],
+    [
+      'wrong descriptions of clients',
+      {
+        cimd: {
+          documents: [
+            { client_id: 'vcl_1', client_name: ' ', redirect_uris: ['https://a.example/*', 'cursor://app/cb'] },
+            { client_id: 'https://*.example/c', client_name: 'B', redirect_uris: [] },
+          ],
+        },
+      },
+      [
+        'InvalidValue cimd.documents[0].client_id',
+        'InvalidValue cimd.documents[0].client_name',
+        'InvalidValue cimd.documents[0].redirect_uris[0]',
+        'InvalidValue cimd.documents[0].redirect_uris[1]',
+        'InvalidValue cimd.documents[1].client_id',
+        'InvalidValue cimd.documents[1].redirect_uris',
+      ],
     ],
     ['a cache lifetime of zero', { cimd: { cache_fallback_ttl: '10ms' } }, ['InvalidDuration cimd.cache_fallback_ttl']],
     [

@@ -29,6 +29,14 @@ export const ERROR_PAGES = {
     what: 'It points to a description of itself that cannot be read or is not acceptable here.',
     advice: 'Try again in a minute. If the problem persists, tell the maker of the application.',
   },
+  client_document_unreachable: {
+    status: 400,
+    code: 'invalid_client',
+    title: 'The application could not be checked',
+    what: 'This server has no connection to the site that describes the application.',
+    advice:
+      'Start the sign-in in your application again: it can now register here instead. If it does not, remove the server in it and add it again. The operator of this server can list the application in cimd.documents.',
+  },
   redirect_uri: {
     status: 400,
     code: 'invalid_request',

@@ -56,3 +56,12 @@ it.each([
   expect(isTrusted('mine', { mode, trustedClients })).toBe(trusted);
   expect(isTrusted('vcl_1', { mode, trustedClients })).toBe(false);
 });
+
+it('trusts clients by their id, by a pattern and by the host of their document', () => {
+  const trusts = (entry: string, clientId: string): boolean =>
+    isTrusted(clientId, { mode: 'trusted-only', trustedClients: new Set(['vcl_other', entry]) });
+  const id = 'https://codex.example/clients/3f9a/client.json';
+  for (const entry of [id, 'codex.example', 'https://codex.example/clients/*']) expect(trusts(entry, id)).toBe(true);
+  for (const entry of ['vcl_1', 'example', 'https://codex.example/other/*']) expect(trusts(entry, id)).toBe(false);
+  expect(trusts('vcl_1', 'vcl_1')).toBe(true);
+});

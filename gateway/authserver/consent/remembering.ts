@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { matchesClient } from '../clients/documents/client-pattern.ts';
 import { redirectTarget } from '../clients/metadata/redirect-uri.ts';
 import type { ConsentMode } from '../settings.ts';
 
@@ -14,7 +15,7 @@ export interface Consent {
 export const isTrusted = (
   clientId: string,
   { mode, trustedClients }: { readonly mode: ConsentMode; readonly trustedClients: ReadonlySet<string> },
-): boolean => mode !== 'always' && trustedClients.has(clientId);
+): boolean => mode !== 'always' && [...trustedClients].some((entry) => matchesClient(entry, clientId));
 
 /** Returns a key that is equal for equal clients, redirect hosts, sets of scopes and resources only. */
 export function consentKey({ clientId, redirectUri, scopes, resource }: Consent): string {

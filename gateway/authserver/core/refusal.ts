@@ -51,6 +51,10 @@ const REFUSALS = {
   client_id_too_long: ['invalid_client', CLIENT],
   client_unknown: ['invalid_client', CLIENT],
   client_document: ['invalid_client', 'the client metadata document could not be used'],
+  client_document_unreachable: [
+    'invalid_client',
+    'the host of the client metadata document cannot be reached: register instead, or let the operator list it in cimd.documents',
+  ],
   client_authentication: ['invalid_client', CLIENT],
   client_keys: [
     'temporarily_unavailable',

@@ -19,7 +19,7 @@ export const metadataEndpoint = (context: AuthServerContext): readonly Operation
 ];
 
 /** Evaluated for each request, because the keys may change. */
-const featuresOf = ({ settings, keys }: AuthServerContext): ServerFeatures => {
+const featuresOf = ({ settings, keys, clients }: AuthServerContext): ServerFeatures => {
   const { metadata, documents } = settings.clients;
   const hasSecrets = metadata.allowConfidential || (settings.delegation?.clients ?? []).length > 0;
   return {
@@ -33,6 +33,6 @@ const featuresOf = ({ settings, keys }: AuthServerContext): ServerFeatures => {
     ],
     assertionAlgorithms: ALGORITHMS,
     signingAlgorithms: keys.algorithms(),
-    clientIdMetadataDocuments: documents !== undefined,
+    clientIdMetadataDocuments: clients.documents().advertised,
   };
 };

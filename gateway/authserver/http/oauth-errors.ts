@@ -116,6 +116,8 @@ function pageFor(reason: RefusalReason): ErrorPageName {
       return 'unknown_client';
     case 'client_document':
       return 'client_document';
+    case 'client_document_unreachable':
+      return 'client_document_unreachable';
     case 'redirect_uri_missing':
     case 'redirect_uri_mismatch':
     case 'logout_redirect':

@@ -40,6 +40,19 @@ const clients = {
   insecure_allow_confidential_over_loopback_http: flag('Allow client secrets over http on loopback.'),
   cimd: block('Clients identified by a client ID metadata document.', {
     enabled: flag('Accept these clients. Defaults to true.'),
+    advertise: Type.Optional(
+      Type.Enum(['auto', 'always', 'never'], {
+        description:
+          'Whether the metadata of the server offer documents to clients, which register otherwise. `auto`, the default: while documents can be fetched.',
+      }),
+    ),
+    documents: blocks('Clients whose documents are not fetched, for networks without a way out.', {
+      client_id: text('Client identifier: the URL of the document. `*` in its path stands for any characters.'),
+      client_name: text('Name that users see.'),
+      redirect_uris: texts(
+        'Redirect URIs. In the path of http to a loopback host, `*` stands for one segment or a part of one.',
+      ),
+    }),
     cache_max_size: whole('Maximum number of cached documents. Defaults to 256.', { minimum: 1 }),
     cache_fallback_ttl: duration('Time for which a document without a lifetime of its own is cached. Defaults to 5m.'),
     allowed_hosts: texts('Hosts that may publish documents: a host name, or `*.` and a domain. Defaults to all.'),
@@ -53,7 +66,9 @@ const clients = {
         description: '`remember` asks once in 30 days and browser; `trusted-only` does not ask for `trusted_clients`.',
       }),
     ),
-    trusted_clients: texts('Identifiers of clients that need no consent with `trusted-only`.'),
+    trusted_clients: texts(
+      'Clients that need no consent with `trusted-only`: an identifier, a URL with `*` in its path, or the host of metadata documents (`*.DOMAIN` for all below).',
+    ),
   }),
 };
 

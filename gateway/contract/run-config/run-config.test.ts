@@ -253,6 +253,10 @@ embedded_auth_server_config.storage.kvstore_config.acl_user_config.username_file
 embedded_auth_server_config.allow_confidential_client_registration boolean
 embedded_auth_server_config.baseline_client_scopes string[]
 embedded_auth_server_config.cimd.enabled boolean
+embedded_auth_server_config.cimd.advertise string
+embedded_auth_server_config.cimd.documents[].client_id string
+embedded_auth_server_config.cimd.documents[].client_name string
+embedded_auth_server_config.cimd.documents[].redirect_uris string[]
 embedded_auth_server_config.cimd.cache_max_size integer
 embedded_auth_server_config.cimd.cache_fallback_ttl duration
 embedded_auth_server_config.cimd.allowed_hosts string[]

@@ -29,6 +29,12 @@ export function resolveClients(server: AuthServerSpec, scope: Scope): Partial<Em
 function resolveDocuments(cimd: NonNullable<AuthServerSpec['cimd']>): NonNullable<EmbeddedAuthServerConfig['cimd']> {
   return {
     ...(cimd.enabled === false && { enabled: false }),
+    ...(cimd.advertise !== undefined && cimd.advertise !== 'auto' && { advertise: cimd.advertise }),
+    ...(cimd.documents && {
+      documents: cimd.documents.map(({ clientId, clientName, redirectUris }) => ({
+        ...{ client_id: clientId, client_name: clientName, redirect_uris: redirectUris },
+      })),
+    }),
     ...(cimd.cacheMaxSize !== undefined && { cache_max_size: cimd.cacheMaxSize }),
     ...(cimd.cacheFallbackTtl !== undefined && { cache_fallback_ttl: cimd.cacheFallbackTtl }),
     ...(cimd.allowedHosts && { allowed_hosts: cimd.allowedHosts }),

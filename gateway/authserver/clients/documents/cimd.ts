@@ -2,7 +2,7 @@ import type { Client } from '../../storage/client.ts';
 import { readClientDocument, type DocumentRules } from './cimd-document.ts';
 import type { ClientHosts } from './client-hosts.ts';
 import { checkClientIdUrl } from './client-id-url.ts';
-import { FetchedDocuments, type SpendFetch } from './fetched-documents.ts';
+import { FetchedDocuments, type Failed, type SpendFetch } from './fetched-documents.ts';
 
 export interface ClientDocumentsOptions {
   readonly rules: DocumentRules;
@@ -19,11 +19,9 @@ export interface ClientDocumentsOptions {
  * `invalid` leads to an error page with `invalid_client`. `busy` leads to a 429 with `temporarily_unavailable`: too many
  * documents are being fetched. `reason` is for the log and contains nothing from a reply.
  */
-export type DocumentResult =
-  | { readonly ok: true; readonly client: Client }
-  | { readonly ok: false; readonly error: 'invalid' | 'busy'; readonly reason: string };
+export type DocumentResult = { readonly ok: true; readonly client: Client } | Failed;
 
-const MAX_BYTES = 10 * 1024;
+export const MAX_BYTES = 10 * 1024;
 
 /** Clients whose id is the URL of their metadata document. @see draft-ietf-oauth-client-id-metadata-document */
 export class ClientDocuments {
@@ -46,6 +44,11 @@ export class ClientDocuments {
     if (problem !== undefined) return { ok: false, error: 'invalid', reason: `the client id ${problem}` };
     const fetched = await this.#documents.resolve(clientId, spend);
     return fetched.ok ? { ok: true, client: fetched.value } : fetched;
+  }
+
+  /** Forgets failures, because hosts can be reached again. */
+  forgetFailures(): void {
+    this.#documents.forgetFailures();
   }
 
   /** Returns a cached client whose lifetime has not passed. */

@@ -1,21 +1,26 @@
 import type { Outbound, OutboundOptions, OutboundReply } from '../../../outbound/fetch.ts';
-import { OutboundError } from '../../../outbound/outbound-error.ts';
+import { OutboundError, type OutboundFault } from '../../../outbound/outbound-error.ts';
 import { isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
+import type { DocumentReach } from './document-reach.ts';
 
 export interface ClientHostsOptions {
   readonly hosts: HostPolicy;
   /** Creates the guarded client for a network policy. */
   readonly outbound: (options: OutboundOptions) => Outbound;
+  /** Notes each request that was answered, or whose host could not be reached. */
+  readonly reach?: Pick<DocumentReach, 'noteReply' | 'noteFailure'> | undefined;
 }
 
 /** Text of a JSON document. `reason` is for the log and contains nothing from a reply. */
 export type JsonText =
   | { readonly ok: true; readonly text: string; readonly cacheControl: string | undefined }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly ok: false; readonly reason: string; readonly unreachable?: true };
 
 const TIMEOUT_MS = 5_000;
 /** So many that slow hosts of a few addresses, each with its own budget of fetches, cannot take them all. */
 const SLOTS = { overall: 100, perHost: 2 };
+/** Faults of the network. A host that the guard refuses says nothing about the network. */
+const UNREACHABLE: ReadonlySet<OutboundFault> = new Set(['unreachable', 'timeout']);
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/u;
 
 /** Requests to URLs that clients name. Documents and keys share the limit of running requests. */
@@ -24,8 +29,10 @@ export class ClientHosts {
   readonly #outbound: Outbound;
   /** For URLs on a loopback host, when those are allowed. Public names never use it. */
   readonly #development: Outbound | undefined;
+  readonly #reach: ClientHostsOptions['reach'];
 
-  constructor({ hosts, outbound }: ClientHostsOptions) {
+  constructor({ hosts, outbound, reach }: ClientHostsOptions) {
+    this.#reach = reach;
     const open = (allowLoopback: boolean): Outbound =>
       outbound({ policy: { allowPrivate: false, allowHttp: false, allowLoopback } });
     this.#outbound = open(false);
@@ -41,12 +48,16 @@ export class ClientHosts {
   async json(url: string, maxBytes: number): Promise<JsonText> {
     try {
       const { status, contentType, body, headers } = await this.#get(url, maxBytes);
+      this.#reach?.noteReply(url);
       if (status !== 200) return { ok: false, reason: `the document was answered with ${String(status)}` };
       if (!JSON_TYPE.test(contentType)) return { ok: false, reason: 'the document is not JSON by its content type' };
       return { ok: true, text: body, cacheControl: headers['cache-control'] };
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
-      return { ok: false, reason: error.message };
+      const unreachable = UNREACHABLE.has(error.kind);
+      if (unreachable) this.#reach?.noteFailure(url);
+      else if (error.kind !== 'refused') this.#reach?.noteReply(url);
+      return { ok: false, reason: error.message, ...(unreachable && { unreachable }) };
     }
   }
 

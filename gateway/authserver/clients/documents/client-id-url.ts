@@ -35,12 +35,13 @@ export function checkClientIdUrl(clientId: string, policy: HostPolicy): string |
 
 function checkHostPolicy(hostname: string, { allowedHosts, deniedHosts }: HostPolicy): string | undefined {
   if (hostname.endsWith('.')) return 'has a host with a dot at its end';
-  if (deniedHosts.some((entry) => names(entry, hostname))) return 'is of a denied host';
-  const allowed = allowedHosts.length === 0 || allowedHosts.some((entry) => names(entry, hostname));
+  if (deniedHosts.some((entry) => namesHost(entry, hostname))) return 'is of a denied host';
+  const allowed = allowedHosts.length === 0 || allowedHosts.some((entry) => namesHost(entry, hostname));
   return allowed ? undefined : 'is of a host that is not allowed';
 }
 
-function names(entry: string, hostname: string): boolean {
+/** Returns true for a host name that the entry is, or that is below its domain. */
+export function namesHost(entry: string, hostname: string): boolean {
   const host = entry.toLowerCase();
   return host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host;
 }

@@ -3,11 +3,11 @@ export const FAILURE_MS = 30_000;
 const MAX_AGE_S = { least: 60, most: 86_400 };
 
 /** Cache of the most recently used documents, and for a short time of failures. Times are in ms. */
-export class DocumentCache<Value> {
+export class DocumentCache<Value, Failure> {
   readonly #max: number;
   /** Least recently used first. */
   readonly #documents = new Map<string, { readonly value: Value; readonly freshUntil: number }>();
-  readonly #failures = new Map<string, { readonly reason: string; readonly until: number }>();
+  readonly #failures = new Map<string, { readonly value: Failure; readonly until: number }>();
 
   constructor(max: number) {
     this.#max = max;
@@ -30,9 +30,13 @@ export class DocumentCache<Value> {
     return this.#documents.get(url)?.value;
   }
 
-  failure(url: string, now: number): string | undefined {
+  failure(url: string, now: number): Failure | undefined {
     const found = this.#failures.get(url);
-    return found !== undefined && found.until > now ? found.reason : undefined;
+    return found !== undefined && found.until > now ? found.value : undefined;
+  }
+
+  forgetFailures(): void {
+    this.#failures.clear();
   }
 
   keep(url: string, value: Value, maxAgeSeconds: number, now: number): void {
@@ -41,8 +45,8 @@ export class DocumentCache<Value> {
   }
 
   /** Remembers a failure. A cached document stays. */
-  keepFailure(url: string, reason: string, now: number): void {
-    put(this.#failures, url, { reason, until: now + FAILURE_MS }, MAX_FAILURES);
+  keepFailure(url: string, value: Failure, now: number): void {
+    put(this.#failures, url, { value, until: now + FAILURE_MS }, MAX_FAILURES);
   }
 }
 

@@ -11,6 +11,8 @@ export interface Failed {
   readonly ok: false;
   readonly error: 'invalid' | 'busy';
   readonly reason: string;
+  /** There was no connection to the host. */
+  readonly unreachable?: true;
 }
 
 export type Fetched<Value> = { readonly ok: true; readonly value: Value } | Failed;
@@ -34,7 +36,7 @@ export interface FetchedDocumentsOptions<Value> {
 /** Documents at URLs of clients: cached for the lifetime that the reply states, and fetched by one request at a time. */
 export class FetchedDocuments<Value> {
   readonly #options: FetchedDocumentsOptions<Value>;
-  readonly #cache: DocumentCache<Value>;
+  readonly #cache: DocumentCache<Value, Failed>;
   readonly #running = new Map<string, Promise<Fetched<Value>>>();
 
   constructor(options: FetchedDocumentsOptions<Value>) {
@@ -70,8 +72,12 @@ export class FetchedDocuments<Value> {
 
   /** Returns the failure of the last request while it prevents another one. */
   failure(url: string): Failed | undefined {
-    const reason = this.#cache.failure(url, this.#options.now());
-    return reason === undefined ? undefined : { ok: false, error: 'invalid', reason };
+    return this.#cache.failure(url, this.#options.now());
+  }
+
+  /** Forgets all failures, so that the next request for each document is sent. */
+  forgetFailures(): void {
+    this.#cache.forgetFailures();
   }
 
   #settled(url: string): Fetched<Value> | Promise<Fetched<Value>> | undefined {
@@ -103,15 +109,16 @@ export class FetchedDocuments<Value> {
   async #fetch(url: string): Promise<Fetched<Value>> {
     const { from, maxBytes, read, now, fallbackTtlMs } = this.#options;
     const reply = await from.json(url, maxBytes);
-    if (!reply.ok) return this.#failed(url, reply.reason);
+    if (!reply.ok) return this.#failed(url, reply.reason, reply.unreachable);
     const reading = await read(url, reply.text);
     if (!reading.ok) return this.#failed(url, reading.reason);
     this.#cache.keep(url, reading.value, maxAgeSeconds(reply.cacheControl, fallbackTtlMs / 1_000), now());
     return reading;
   }
 
-  #failed(url: string, reason: string): Failed {
-    this.#cache.keepFailure(url, reason, this.#options.now());
-    return { ok: false, error: 'invalid', reason };
+  #failed(url: string, reason: string, unreachable?: true): Failed {
+    const failed: Failed = { ok: false, error: 'invalid', reason, ...(unreachable && { unreachable }) };
+    this.#cache.keepFailure(url, failed, this.#options.now());
+    return failed;
   }
 }

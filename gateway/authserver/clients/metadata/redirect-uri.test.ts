@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { checkRedirectUri, checkRedirectUris, matchesRedirectUri, redirectTarget } from './redirect-uri.ts';
+import {
+  checkRedirectUri,
+  checkRedirectUris,
+  matchesRedirectUri,
+  redirectTarget,
+  checkPattern,
+} from './redirect-uri.ts';
 
 const OPEN = { privateUse: true, loopback: true, privateAddresses: false };
 const check = (uri: string, rules: Partial<typeof OPEN> = {}) => checkRedirectUri(uri, { ...OPEN, ...rules });
@@ -245,4 +251,53 @@ it('returns the target of a redirect URI', () => {
   expect(redirectTarget('http://[::1]:3000/cb')).toEqual({ kind: 'loopback', shown: '[::1]:3000' });
   expect(redirectTarget('https://localhost/cb')).toEqual({ kind: 'loopback', shown: 'localhost' });
   expect(redirectTarget('cursor://anysphere/cb')).toEqual({ kind: 'private-use', shown: 'cursor:' });
+});
+
+describe('a pattern for redirect URIs', () => {
+  it.each([
+    ['http://127.0.0.1/callback/*', 'http://127.0.0.1:1455/callback/3f9a'],
+    ['http://localhost:1/callback/*', 'http://localhost:52011/callback/x'],
+    ['http://[::1]/*/callback', 'http://[::1]:9/a-b_c/callback'],
+    ['http://127.0.0.1/auth/server-*/callback', 'http://127.0.0.1:9/auth/server-7/callback'],
+    ['http://127.0.0.1/*/*', 'http://127.0.0.1:9/a/b'],
+  ])('%s matches %s', (pattern, requested) => {
+    expect(checkPattern(pattern)).toBeUndefined();
+    expect(matchesRedirectUri([pattern], requested)).toBe(true);
+  });
+
+  it.each([
+    'http://localhost:1455/callback/3f9a',
+    'http://127.0.0.1:1455/callback/',
+    'http://127.0.0.1:1455/callback',
+    'http://127.0.0.1:1455/callback/a/b',
+    'http://127.0.0.1:1455/callback/..',
+    'http://127.0.0.1:1455/callback/%2e%2e',
+    'http://127.0.0.1:1455/callback/a%2Fb',
+    'http://127.0.0.1:1455/callback/a?x=1',
+    'http://127.0.0.1:1455/callback/a#x',
+    'http://127.0.0.1:1455/callback/*',
+    'http://127.0.0.1:0/callback/a',
+    'http://127.0.0.1:99999/callback/a',
+    'http://127.0.0.1.evil.example/callback/a',
+    'http://user@127.0.0.1/callback/a',
+    'https://127.0.0.1/callback/a',
+    'https://evil.example/callback/a',
+  ])('does not match %s', (requested) => {
+    expect(matchesRedirectUri(['http://127.0.0.1/callback/*'], requested)).toBe(false);
+  });
+
+  it.each([
+    'https://client.example/*',
+    'https://*.example/callback',
+    'http://*/callback',
+    'http://127.0.0.1*/callback',
+    'http://127.0.0.1:*/callback',
+    'http://127.0.0.1/callback?x=*',
+    'cursor://app/*',
+    'javascript:*',
+    'http://127.0.0.1/../*',
+  ])('%s is not allowed', (pattern) => {
+    expect(checkPattern(pattern)).toBeDefined();
+    expect(matchesRedirectUri([pattern], pattern.replaceAll('*', 'x'))).toBe(false);
+  });
 });

@@ -92,7 +92,38 @@ function checkPrivateUse(scheme: string, href: string, { privateUse }: RedirectR
 
 /** Compares the text; the port of http to a loopback host may differ. RFC 8252 §7.3, OAuth 2.1 §4.1.3 */
 export const matchesRedirectUri = (registered: readonly string[], requested: string): boolean =>
-  registered.some((uri) => uri === requested || differsInPortOnly(uri, requested));
+  registered.some((uri) =>
+    uri.includes('*') ? matchesPattern(uri, requested) : uri === requested || differsInPortOnly(uri, requested),
+  );
+
+/**
+ * Returns the reason why a pattern for redirect URIs is not allowed. Only the operator writes patterns: http to a loopback host,
+ * with `*` in the path for one segment, because some clients use another path for each server.
+ */
+export function checkPattern(pattern: string): string | undefined {
+  const [, host, , rest = ''] = LOOPBACK_URI.exec(pattern) ?? [];
+  if (host === undefined || !/^\/[^?]*$/u.test(rest))
+    return 'may have a * in the path of http to 127.0.0.1, [::1] or localhost only';
+  return checkRedirectUri(pattern.replaceAll('*', 'x'), { loopback: true, privateUse: false, privateAddresses: false });
+}
+
+function matchesPattern(pattern: string, requested: string): boolean {
+  const [, host, , rest = ''] = LOOPBACK_URI.exec(pattern) ?? [];
+  const [, otherHost, port, otherRest = ''] = LOOPBACK_URI.exec(requested) ?? [];
+  if (host === undefined || host !== otherHost || requested.includes('*')) return false;
+  const rules = { loopback: true, privateUse: false, privateAddresses: false };
+  if (checkRedirectUri(requested, rules) !== undefined || port?.startsWith('0') === true) return false;
+  const [own, others] = [rest.split('/'), otherRest.split('/')];
+  return own.length === others.length && own.every((part, index) => matchesSegment(part, others[index] ?? ''));
+}
+
+/** Compares one segment; the pattern may have one `*`, for one character at least. */
+function matchesSegment(pattern: string, segment: string): boolean {
+  const [start = '', end, more] = pattern.split('*');
+  if (end === undefined) return pattern === segment;
+  if (more !== undefined || /[?%]/u.test(segment)) return false;
+  return segment.length > start.length + end.length && segment.startsWith(start) && segment.endsWith(end);
+}
 
 function differsInPortOnly(registered: string, requested: string): boolean {
   const [, host, , rest] = LOOPBACK_URI.exec(registered) ?? [];

@@ -80,6 +80,8 @@ async function clientOf(
       throw new Refused('client_unknown', { facts });
     case 'document':
       throw new Refused('client_document', { facts });
+    case 'unreachable':
+      throw new Refused('client_document_unreachable', { facts });
     case 'busy':
       throw new Refused('rate_limited', { facts, retryAfterSeconds: BUSY_SECONDS });
   }
