@@ -73,4 +73,17 @@ describe.skipIf(!hasRedis)('ResumedCalls', () => {
     await resumed;
     expect(settled).toEqual(['call_ended']);
   });
+
+  it('brings a long reply of the other replica as a whole', async () => {
+    const { here, outs } = await start();
+    const replies: Buffer[] = [];
+    const answer = { ...recorder().answer, reply: (message: Buffer) => void replies.push(message) };
+    const resumed = here.resume('bbbbbbbb', 'handle', new Map(), answer);
+    await eventually('the call goes on', () => outs.length === 1);
+    const reply = Buffer.from(`{"text":"${'é'.repeat(400_000)}"}`);
+    outs[0]?.reply(reply);
+    await resumed;
+    expect(Buffer.concat(replies).equals(reply)).toBe(true);
+    expect(replies).toHaveLength(1);
+  });
 });

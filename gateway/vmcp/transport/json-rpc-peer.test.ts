@@ -176,6 +176,13 @@ describe('progress tokens', () => {
     expect(got).toEqual([`x < notifications/progress {"progress":0.50,"progressToken":${token},"more":[]}`]);
   });
 
+  it('are restored when the backend repeats them as text', () => {
+    const { got, lane, call, receive } = connection();
+    call(lane('A'), 'x', '{"_meta":{"progressToken":"t"}}');
+    receive('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"1"}}');
+    expect(got).toEqual(['x < notifications/progress {"progressToken":"t"}']);
+  });
+
   it('are found under escaped keys too', () => {
     const { sent, lane, call } = connection();
     call(lane('A'), 'x', '{"\\u005fmeta":{"progress\\u0054oken":"t"}}');

@@ -9,6 +9,7 @@ import {
 } from '../../http/json-walk.ts';
 import { fold } from '../../http/known-members.ts';
 import { edited } from '../aggregation/forward-params.ts';
+import { numberOfId } from './reply.ts';
 
 const META_KEY = Buffer.from('"_meta"');
 const ESCAPE = Buffer.from('\\u');
@@ -60,5 +61,5 @@ const wholeOf = (text: Buffer): Span => ({ start: 0, end: text.length });
 /** Finds the gateway's token, and its place, in the `params` of a `notifications/progress`. */
 export function findOwnToken(message: Buffer, params: Span | undefined): { own: number; at: Span } | undefined {
   const at = memberOf(message, params, TOKEN);
-  return at && { own: Number(message.toString('latin1', at.start, at.end)), at };
+  return at && { own: numberOfId(message, at), at };
 }
