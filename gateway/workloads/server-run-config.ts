@@ -37,6 +37,7 @@ export interface ServerSpec {
   readonly secrets?: readonly SecretVariable[];
   readonly volumes?: readonly HostVolume[];
   readonly mcpPort?: number;
+  readonly hostHeader?: string;
   readonly proxyPort?: number;
   readonly endpointPrefix?: string;
   readonly trustProxyHeaders?: boolean;
@@ -74,12 +75,28 @@ export function serverRunConfig({ metadata: { name }, spec }: Server): RunConfig
   };
 }
 
+/** Names of the machine itself, by which a server may want to be called. */
+const OWN_NAMES = ['localhost', '127.0.0.1', '::1'];
+
+const hostHeaderFor = (name: string, port: number): string =>
+  `${name.includes(':') ? `[${name}]` : name}:${String(port)}`;
+
+/** Returns the `Host` for a server that listens on `port` under one of its own names; undefined for another name. */
+export const ownHostHeader = (name: string | undefined, port = DEFAULT_PORT): string | undefined =>
+  name !== undefined && OWN_NAMES.includes(name) ? hostHeaderFor(name, port) : undefined;
+
+/** Returns the name in a `Host` header that `ownHostHeader` has made. */
+function targetHostOf(header: string | undefined, port: number): Partial<RunConfig> {
+  const name = OWN_NAMES.find((each) => hostHeaderFor(each, port) === header);
+  return name === undefined ? {} : { target_host: name };
+}
+
 function addressOf(spec: ServerSpec): Partial<RunConfig> {
   const { transport = 'stdio', proxyMode = 'streamable-http', mcpPort = DEFAULT_PORT } = spec;
   return {
     transport,
     proxy_mode: transport === 'stdio' ? proxyMode : transport,
-    ...(transport !== 'stdio' && { target_port: mcpPort }),
+    ...(transport !== 'stdio' && { target_port: mcpPort, ...targetHostOf(spec.hostHeader, mcpPort) }),
     host: POD_HOST,
     port: spec.proxyPort ?? DEFAULT_PORT,
     ...(spec.endpointPrefix !== undefined && { endpoint_prefix: spec.endpointPrefix }),

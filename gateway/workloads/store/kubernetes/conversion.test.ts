@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
+import { serverRunConfig, type ServerSpec } from '../../server-run-config.ts';
 import { checkName, desiredWorkload, withDefaults } from './desired-workload.ts';
 import { runConfigOfObject } from './run-config-of-object.ts';
 import type { DesiredWorkload, WorkloadObject } from './workload-object.ts';
@@ -219,6 +220,18 @@ const UNSUPPORTED: readonly (readonly [member: keyof RunConfig, value: unknown, 
   ['upstream_swap_config', { provider_name: 'a' }],
   ['validating_webhooks', [{ name: 'a' }]],
 ];
+
+it.each([
+  ['localhost', 8931, 'localhost:8931'],
+  ['::1', undefined, '[::1]:8080'],
+])('the target host %s with the port %s becomes a Host header, and back', (target_host, target_port, hostHeader) => {
+  const port = target_port === undefined ? {} : { target_port };
+  const { spec } = desiredWorkload(config({ image: 'a', transport: 'streamable-http', target_host, ...port })) as {
+    readonly spec: ServerSpec;
+  };
+  expect(spec.hostHeader).toBe(hostHeader);
+  expect(serverRunConfig({ metadata: { name: 'a' }, spec })).toMatchObject({ target_host });
+});
 
 it.each([
   ['authz_config', { type: 'cedarv1' }, 'incomingAuth.authzConfig'],

@@ -2,7 +2,7 @@ import { isObject } from '../../../contract/json.ts';
 import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { TRANSPORTS } from '../../definition/settings.ts';
-import type { HostVolume, SecretVariable, ServerSpec } from '../../server-run-config.ts';
+import { ownHostHeader, type HostVolume, type SecretVariable, type ServerSpec } from '../../server-run-config.ts';
 import { asksForNothing } from '../../definition/asks-for-nothing.ts';
 import { commonProblems, invalid, unsupportedMembers, type Member } from './member-problems.ts';
 import { isProblem, readSecretName } from './secret-keys.ts';
@@ -35,8 +35,10 @@ export function desiredServer(
   config: RunConfig,
   current?: ServerSpec,
 ): { readonly spec: ServerSpec } | { readonly problems: Problem[] } {
+  const hasOwnHost = ownHostHeader(config.target_host) !== undefined;
+  const members = hasOwnHost && config.transport !== 'stdio' ? [...MEMBERS, 'target_host' as const] : MEMBERS;
   const problems = [
-    ...unsupportedMembers(config, MEMBERS, 'a server of a cluster'),
+    ...unsupportedMembers(config, members, 'a server of a cluster'),
     ...commonProblems(config),
     ...sourceProblems(config),
     ...permissionProblems(config),
@@ -74,11 +76,13 @@ function sourceProblems({ image = '', transport = '', target_port: port }: RunCo
 
 function addressOf(config: RunConfig): Partial<ServerSpec> {
   const { transport, proxy_mode: mode, port, target_port: target, endpoint_prefix: prefix } = config;
+  const hostHeader = transport === 'stdio' ? undefined : ownHostHeader(config.target_host, target);
   return {
     transport: transport as Transport,
     ...(transport === 'stdio' && mode && { proxyMode: mode as 'sse' }),
     ...(port && { proxyPort: port }),
     ...(target && { mcpPort: target }),
+    ...(hostHeader !== undefined && { hostHeader }),
     ...(prefix && { endpointPrefix: prefix }),
     ...(config.trust_proxy_headers !== undefined && { trustProxyHeaders: config.trust_proxy_headers }),
   };
