@@ -6,6 +6,8 @@ const VARIANTS = '^gateway/(outgoing|incoming|policy|authserver/(upstream|storag
 const READER = '^gateway/read-gateway-config\\.ts$';
 /** Classes of addresses: pure, used to check URLs of resources and to connect. */
 const ADDRESSES = '^gateway/outbound/address-class\\.ts$';
+/** Proxies and CAs of the environment: the command line sets them for the process, and the operator hands them on. */
+const PROXIES = '^gateway/outbound/(use-proxies|certificates|proxy/(proxies|proxy-fault))\\.ts$';
 /** Connection to an API server, used by the operator and by gateways in pods. */
 const KUBE = '^gateway/kube/';
 /** Table of MCP clients and edits of their configuration files: pure, used by the command line and by gateways. */
@@ -76,11 +78,11 @@ module.exports = {
       name: 'cli-starts-the-gateway',
       severity: 'error',
       comment:
-        'Only operator/cli may start a gateway (gateway/main.ts, the errors of its listener, its log), receive the redirect of a login, read the arguments of a call as it does, and check files and keys before that.',
+        'Only operator/cli may start a gateway (gateway/main.ts, the errors of its listener, its log), set the proxies of the process, receive the redirect of a login, read the arguments of a call as it does, and check files and keys before that.',
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/authserver/keys/|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/authserver/keys/|${PROXIES}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {

@@ -3,8 +3,11 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { OutboundError } from './outbound-error.ts';
-import { ownListener } from './own-listeners.ts';
+import { isForbiddenListener } from './own-listeners.ts';
 import { checkAddress, checkHost, type OutboundPolicy } from './policy.ts';
+import { connectThrough, ownFault } from './proxy/connect-through.ts';
+import { authorityOf } from './proxy/open-through.ts';
+import { proxyFor } from './proxy/proxies.ts';
 import { TrustedRoots, type TrustOptions } from './trusted-roots.ts';
 
 export interface ConnectorOptions extends TrustOptions {
@@ -20,42 +23,38 @@ export interface ConnectorOptions extends TrustOptions {
 
 /**
  * Creates the connector of undici. Each connection makes one DNS lookup; every address must satisfy the policy, and one of
- * these addresses is dialled. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` when the policy rejects, and before the first byte
- * of a request when the connection leads to a listener of this process that `configuredUrl` does not name.
+ * these addresses is dialled, or the proxy that the environment names. HTTP/1.1, TLS 1.2 or later. Fails with `OutboundError` when
+ * the policy rejects, and before the first byte of a request when the connection leads to a listener of this process that
+ * `configuredUrl` does not name.
  */
 export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptions): buildConnector.connector {
-  const { timeoutMs: timeout, lookup = systemLookup, insecureSkipVerify = false, configuredUrl, ...trust } = options;
-  const shared = { timeout, allowH2: false, lookup: guardedLookup(policy, lookup) };
-  const plain = buildConnector(shared);
-  const configured = authorityOf(URL.parse(String(configuredUrl ?? '')));
-  const roots = new TrustedRoots(trust);
-  let secure: { readonly context: SecureContext; readonly connect: buildConnector.connector } | undefined;
-
-  const connectorFor = (protocol: string): buildConnector.connector => {
-    if (protocol !== 'https:') return plain;
-    const secureContext = roots.context();
-    // Each set of roots has its own cache of TLS sessions, because a resumed session is not verified again.
-    if (secure?.context !== secureContext) {
-      secure = {
-        context: secureContext,
-        connect: buildConnector({ ...shared, secureContext, rejectUnauthorized: !insecureSkipVerify }),
-      };
-    }
-    return secure.connect;
-  };
+  const { timeoutMs, configuredUrl } = options;
+  const lookup = guardedLookup(policy, options.lookup ?? systemLookup);
+  const connectorFor = connectorsWith(lookup, options);
+  const configuredAt = URL.parse(String(configuredUrl ?? ''));
+  const configured = configuredAt && authorityOf(configuredAt);
 
   return (target, callback) => {
     try {
       const refused = checkHost(target, policy); // a literal address is never looked up
       if (refused) throw new OutboundError('refused', refused.message);
       const { servername: _, ...place } = target; // undici derives it from a `Host` header: the certificate is that of the URL
-      connectorFor(target.protocol)(place, (error, socket) => {
-        const own = socket ? ownListener(socket) : undefined;
+      const connect = connectorFor(target.protocol);
+      const isConfigured = authorityOf(target) === configured;
+      const proxy = proxyFor(target);
+      if (proxy) {
+        connectThrough(proxy, { target: place, connect, timeoutMs, lookup, isConfigured }).then(
+          (socket) => callback(null, socket),
+          (error: unknown) => callback(error as Error, null),
+        );
+        return;
+      }
+      connect(place, (error, socket) => {
         if (!socket) callback(error, null);
-        else if (own === undefined || (own === 'mcp' && authorityOf(target) === configured)) callback(null, socket);
+        else if (!isForbiddenListener(socket, isConfigured)) callback(null, socket);
         else {
           socket.destroy();
-          callback(new OutboundError('refused', `"${target.hostname}" at this port is vmcp itself`), null);
+          callback(ownFault(target), null);
         }
       });
     } catch (error) {
@@ -66,9 +65,26 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
   };
 }
 
-/** Returns the host and port of a URL in one spelling. */
-const authorityOf = (url: { readonly protocol: string; readonly hostname: string; readonly port: string } | null) =>
-  url && `${url.hostname.replace(/^\[|\]$/gu, '')}:${url.port || (url.protocol === 'http:' ? '80' : '443')}`;
+/** Returns a function that chooses the connector for a protocol. That for https follows the trusted roots. */
+function connectorsWith(
+  lookup: LookupFunction,
+  { timeoutMs: timeout, lookup: _lookup, insecureSkipVerify = false, configuredUrl: _url, ...trust }: ConnectorOptions,
+): (protocol: string) => buildConnector.connector {
+  const shared = { timeout, allowH2: false, lookup };
+  const plain = buildConnector(shared);
+  const roots = new TrustedRoots(trust);
+  let secure: { readonly context: SecureContext; readonly connect: buildConnector.connector } | undefined;
+  return (protocol) => {
+    if (protocol !== 'https:') return plain;
+    const secureContext = roots.context();
+    // Each set of roots has its own cache of TLS sessions, because a resumed session is not verified again.
+    if (secure?.context !== secureContext) {
+      const rejectUnauthorized = !insecureSkipVerify;
+      secure = { context: secureContext, connect: buildConnector({ ...shared, secureContext, rejectUnauthorized }) };
+    }
+    return secure.connect;
+  };
+}
 
 /** Returns a DNS lookup that fails with `OutboundError` when one of the addresses does not satisfy the policy. */
 export const guardedLookup =

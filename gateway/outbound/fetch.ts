@@ -4,6 +4,7 @@ import { ACCEPT_ENCODING } from '../bytes/content-coding.ts';
 import { guardedConnector } from './connector.ts';
 import { OutboundError } from './outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
+import { inAbsoluteForm } from './proxy/absolute-form.ts';
 import { Reception, type RawReply } from './reception.ts';
 import { unpack } from './unpack.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -84,13 +85,16 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** One guard with its own keep-alive connections. @see docs/security.md, Outbound requests */
 export function createOutbound({ policy, ...connection }: OutboundOptions): Outbound {
-  const agent = new Agent({
-    allowH2: false,
-    connections: CONNECTIONS_PER_ORIGIN,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connect: guardedConnector(policy, { ...connection, timeoutMs: CONNECT_TIMEOUT_MS }),
-  });
+  const connect = guardedConnector(policy, { ...connection, timeoutMs: CONNECT_TIMEOUT_MS });
+  const agent = inAbsoluteForm(
+    new Agent({
+      allowH2: false,
+      connections: CONNECTIONS_PER_ORIGIN,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      connect,
+    }),
+  );
   const requestBytes = (request: OutboundRequest): Promise<OutboundBytes> => new Exchange(agent, policy, request).run();
   return {
     request: async (request) => {

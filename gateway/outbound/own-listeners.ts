@@ -13,8 +13,17 @@ export function recordListener(server: Server, purpose: Purpose): void {
   server.once('close', () => open.delete(server));
 }
 
+/**
+ * Returns true if the other end of a connection is a listener of this process that the request must not reach: each, except an MCP
+ * endpoint whose URL the configuration names (`isConfigured`).
+ */
+export function isForbiddenListener(end: Pick<Socket, 'remoteAddress' | 'remotePort'>, isConfigured: boolean): boolean {
+  const purpose = ownListener(end);
+  return purpose !== undefined && !(purpose === 'mcp' && isConfigured);
+}
+
 /** Returns the purpose of the listener of this process at the other end of a connection; undefined when there is none. */
-export function ownListener({ remoteAddress, remotePort }: Socket): Purpose | undefined {
+function ownListener({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): Purpose | undefined {
   if (remoteAddress === undefined) return undefined;
   for (const [server, purpose] of open) {
     const bound = server.address();

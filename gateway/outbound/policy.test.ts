@@ -28,6 +28,12 @@ describe('policyFor', () => {
   });
 });
 
+it('allowForbidden allows what no configuration can', () => {
+  const any = { ...OPEN, allowForbidden: true };
+  expect(verdict('http://169.254.169.254/', any)).toBe('ok');
+  expect(checkAddress('169.254.169.254', 'metadata.test', any)).toBeUndefined();
+});
+
 describe('checkOutboundUrl', () => {
   it.each([
     ['https://example.com/', 'ok', 'ok'],

@@ -13,6 +13,8 @@ export interface OutboundPolicy {
   readonly allowHttp: boolean;
   /** Names of the cluster's API server count as private ones. Set where they stand in no user's configuration. */
   readonly allowApiServer?: boolean;
+  /** Also the addresses that are otherwise never allowed: for requests whose senders check the URLs themselves. */
+  readonly allowForbidden?: boolean;
 }
 
 /** Flags of a configuration block about its URLs. */
@@ -99,6 +101,7 @@ function checkClass(hostClass: HostClass, subject: string, policy: OutboundPolic
         message: `${subject} a loopback address, which the configuration does not name`,
       };
     case 'forbidden':
+      if (policy.allowForbidden === true) return undefined;
       return {
         reason: 'ForbiddenAddress',
         message: `${subject} a link-local, metadata, multicast, reserved or API server address, which is never called`,

@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { createServer as createTcpServer, type AddressInfo, type LookupFunction, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo, type LookupFunction, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import type { TlsOptions } from 'node:tls';
+import { createServer as createTlsSocketServer, type TlsOptions } from 'node:tls';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -19,12 +22,29 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
+interface ServeOptions {
+  readonly tls?: TlsOptions;
+  readonly host?: string;
+  readonly port?: number;
+  readonly onServer?: (server: Server) => void;
+}
+
+/** Path of a bundle with an authority, until the end of the test. */
+export function trusted({ cert }: { readonly cert: string }): string {
+  const dir = mkdtempSync(join(tmpdir(), 'vmcp-trusted-'));
+  onEnd(() => rmSync(dir, { recursive: true }));
+  const path = join(dir, 'ca.crt');
+  writeFileSync(path, cert);
+  return path;
+}
+
 /** A server that ends with the test. */
 export async function serve(
   onRequest: RequestListener,
-  { tls, host = '127.0.0.1', port = 0 }: { tls?: TlsOptions; host?: string; port?: number } = {},
+  { tls, host = '127.0.0.1', port = 0, onServer }: ServeOptions = {},
 ): Promise<TestServer> {
   const server: Server = tls ? createTlsServer(tls, onRequest) : createServer(onRequest);
+  onServer?.(server);
   let connections = 0;
   server.on('connection', () => (connections += 1));
   server.on('tlsClientError', () => undefined);
@@ -50,6 +70,18 @@ export async function serveRaw(onConnection: (socket: Socket) => void): Promise<
     return new Promise((resolve) => server.close(resolve));
   });
   return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+}
+
+/** Starts TLS in front of a port of this machine, and returns its port. */
+export async function serveTlsInFront(port: number, pair: TlsOptions): Promise<number> {
+  const server = createTlsSocketServer(pair, (socket) => {
+    const inner = connect(port, '127.0.0.1');
+    socket.on('error', () => inner.destroy()).pipe(inner);
+    inner.on('error', () => socket.destroy()).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onEnd(() => server.close());
+  return (server.address() as AddressInfo).port;
 }
 
 /** A resolver that gives these addresses for every name, one list per look-up, the last one for ever. */

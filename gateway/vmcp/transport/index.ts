@@ -5,6 +5,7 @@ import type { RestartPolicy } from '../../workloads/runner/restarts.ts';
 import type { Launcher } from '../../workloads/runner/runner.ts';
 import { guardedConnector } from '../../outbound/connector.ts';
 import { policyFor } from '../../outbound/policy.ts';
+import { inAbsoluteForm } from '../../outbound/proxy/absolute-form.ts';
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import { initTimeoutMs } from '../timeouts.ts';
 import { attachTransport } from './attach/attach-transport.ts';
@@ -52,7 +53,7 @@ export const createTransports =
           const { url, headers, headerFiles, policy, caFile } = httpOptions(backend);
           const { log, initTimeoutMs: timeoutMs } = shared;
           const connect = guardedConnector(policy, { caFile, configuredUrl: url, log, timeoutMs });
-          const dispatcher = withHeaderFiles(new Agent({ allowH2: false, connect }), headerFiles);
+          const dispatcher = withHeaderFiles(inAbsoluteForm(new Agent({ allowH2: false, connect }), url), headerFiles);
           const transport = sseTransport({ ...shared, url, headers, dispatcher, maxMessageBytes: MAX_REPLY_BYTES });
           return { ...transport, close: () => transport.close().then(() => dispatcher.destroy()) };
         });

@@ -3,6 +3,7 @@ import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamable
 import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { printable } from '../../../gateway/contract/text/printable.ts';
+import { ProxyFault } from '../../../gateway/outbound/proxy/proxy-fault.ts';
 import { LoginFailed } from './browser-login.ts';
 
 const REQUEST_TIMEOUT: number = ErrorCode.RequestTimeout;
@@ -14,6 +15,8 @@ export function failureSentence(error: unknown, url: string): string {
   if (error instanceof OAuthError) return `the authorization server refused the login: ${printable(error.message)}`;
   if (error instanceof McpError) return mcpSentence(error);
   if (error instanceof StreamableHTTPError) return httpSentence(error.code ?? 0, url);
+  if (error instanceof TypeError && error.cause instanceof ProxyFault)
+    return `${url} is not reached: ${error.cause.message}`;
   const code = networkCode(error);
   if (code !== undefined)
     return `nothing answers at ${url} (${code}): start the gateway with vmcp up, or correct the URL`;

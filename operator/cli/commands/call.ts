@@ -23,6 +23,7 @@ export const callCommand = defineCommand(
     name: 'call',
     does: 'call a tool of a running gateway and print its result',
     example: 'vmcp call everything_get-sum --arg a=2 --arg b=3',
+    network: true,
   },
   (command) =>
     sessionOptions(

@@ -9,6 +9,24 @@ export interface CommandFacts {
   readonly example: string;
   /** True for a command that writes a log. The others accept the options of the log without listing them. */
   readonly logs?: boolean;
+  /** True for a command that sends requests, or starts what sends them: it uses the proxies of the environment. */
+  readonly network?: boolean;
+}
+
+/** Variables that name a proxy. Without one a command does not load the HTTP client. */
+const PROXY_VARIABLE = /^https?_proxy$/iu;
+
+/** Makes the requests of a command use the proxies of the environment. @throws CommanderError for one that is no URL of a proxy */
+async function applyProxies(command: Command): Promise<void> {
+  if (!Object.keys(process.env).some((name) => PROXY_VARIABLE.test(name))) return;
+  const { useProxies } = await import('../../../gateway/outbound/use-proxies.ts');
+  const { ProxyUrlInvalid } = await import('../../../gateway/outbound/proxy/proxies.ts');
+  try {
+    useProxies(process.env);
+  } catch (error) {
+    if (!(error instanceof ProxyUrlInvalid)) throw error;
+    command.showHelpAfterError(false).error(error.message);
+  }
 }
 
 /** Creates a command with the parts that all have: an example and, behind its own options, those of the log. */
@@ -19,6 +37,7 @@ export function defineCommand(facts: CommandFacts, define: (command: Command) =>
     'lowest level of the log (default: that of the resources, else info)',
   );
   const command = new Command(facts.name).description(facts.does).addHelpText('after', exampleText(facts.example));
+  if (facts.network === true) command.hook('preAction', applyProxies);
   return define(command)
     .addOption(format.choices(LOG_FORMATS).hideHelp(facts.logs !== true))
     .addOption(level.choices(LOG_LEVELS).hideHelp(facts.logs !== true));

@@ -6,6 +6,7 @@ export const doctorCommand = defineCommand(
     name: 'doctor',
     does: 'check this machine, and the issuers in these files; each line says how to fix it',
     example: 'vmcp doctor manifests/',
+    network: true,
   },
   (command) =>
     command

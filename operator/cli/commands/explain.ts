@@ -6,6 +6,7 @@ export const explainCommand = defineCommand(
     name: 'explain',
     does: 'print which tools a user may call, and by which policy',
     example: "vmcp explain examples/authorization --as 'sub=alice,groups=admins|ops'",
+    network: true,
   },
   (command) =>
     command

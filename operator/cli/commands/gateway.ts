@@ -7,6 +7,7 @@ export const gatewayCommand = defineCommand(
     does: 'run one rendered configuration, as gateway pods do',
     example: 'vmcp gateway --config gateway.json --host 127.0.0.1',
     logs: true,
+    network: true,
   },
   (command) =>
     command

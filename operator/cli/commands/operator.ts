@@ -14,6 +14,7 @@ export const operatorCommand = defineCommand(
     does: 'reconcile the resources of a cluster, as the operator pod does',
     example: 'vmcp operator --namespace team-a,team-b',
     logs: true,
+    network: true,
   },
   (command) =>
     command

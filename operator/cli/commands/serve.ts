@@ -8,6 +8,7 @@ export const serveCommand = defineCommand(
     does: 'run the management API alone',
     example: 'vmcp serve --port 8080',
     logs: true,
+    network: true,
   },
   (command) =>
     withOriginOptions(

@@ -6,6 +6,7 @@ export const statusCommand = defineCommand(
     name: 'status',
     does: 'print the state, tools and calls of each server of a running gateway',
     example: 'vmcp status --watch',
+    network: true,
   },
   (command) =>
     command

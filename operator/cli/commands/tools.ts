@@ -7,6 +7,7 @@ export const toolsCommand = defineCommand(
     name: 'tools',
     does: 'list the tools of a running gateway',
     example: 'vmcp tools everything --output json',
+    network: true,
   },
   (command) =>
     sessionOptions(command.argument('[server]', 'list the tools of this server only'))

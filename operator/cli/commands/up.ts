@@ -26,6 +26,7 @@ export const upCommand = defineCommand(
     does: 'run every VirtualMCPServer in these files or folders on this machine, without a cluster',
     example: 'vmcp up examples/quickstart --watch',
     logs: true,
+    network: true,
   },
   (command) =>
     withOriginOptions(

@@ -6,6 +6,7 @@ export const validateCommand = defineCommand(
     name: 'validate',
     does: 'print every problem as file:line: Kind/name: path: message [Reason]',
     example: 'vmcp validate manifests/ --output json',
+    network: true,
   },
   (command) =>
     command

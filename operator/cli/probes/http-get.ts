@@ -1,4 +1,5 @@
 import { fetch } from 'undici';
+import { ProxyFault } from '../../../gateway/outbound/proxy/proxy-fault.ts';
 
 export interface Reply {
   readonly status: number;
@@ -26,6 +27,8 @@ export const httpGet: Get = async (url, { method = 'GET', headers = {} } = {}) =
     const body = await response.text();
     return { status: response.status, header: (name) => response.headers.get(name) ?? undefined, body };
   } catch (error) {
+    const { cause } = error as Error;
+    if (cause instanceof ProxyFault) throw new NoReply(cause.message);
     throw new NoReply(`${URL.parse(url)?.host ?? url} cannot be reached (${reasonOf(error)})`);
   }
 };

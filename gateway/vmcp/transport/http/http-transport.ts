@@ -4,6 +4,7 @@ import { Pool, type Dispatcher } from 'undici';
 import { ACCEPT_ENCODING } from '../../../bytes/content-coding.ts';
 import { guardedConnector } from '../../../outbound/connector.ts';
 import { policyFor, type OutboundPolicy } from '../../../outbound/policy.ts';
+import { inAbsoluteForm } from '../../../outbound/proxy/absolute-form.ts';
 import type {
   BackendRequest,
   BackendSession,
@@ -83,8 +84,9 @@ export function httpTransport(options: HttpTransportOptions): HttpTransport {
     allowH2: false,
     connect: guardedConnector(policy, { caFile, configuredUrl: url, log, timeoutMs }),
   };
-  const calls = withHeaderFiles(new Pool(url.origin, { ...common, connections: CONNECTIONS }), headerFiles);
-  const streams = withHeaderFiles(new Pool(url.origin, { ...common, connections: STREAM_CONNECTIONS }), headerFiles);
+  const poolOf = (connections: number): Dispatcher =>
+    withHeaderFiles(inAbsoluteForm(new Pool(url.origin, { ...common, connections }), url), headerFiles);
+  const [calls, streams] = [poolOf(CONNECTIONS), poolOf(STREAM_CONNECTIONS)];
   const pools: Pools = { calls, streams, places: new StreamPlaces(STREAM_LIMITS), unsent: { count: 0 } };
   const open = (owner: ChannelOwner, signal: AbortSignal): Promise<Channel> =>
     new HttpChannel(options, pools, owner).open(signal);

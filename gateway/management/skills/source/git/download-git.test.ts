@@ -2,10 +2,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { lookup } from 'node:dns';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { blockScope, testScope } from '../../../../../e2e/harness/scope.ts';
 import { createOutbound } from '../../../../outbound/fetch.ts';
 import type { OutboundPolicy } from '../../../../outbound/policy.ts';
+import { createAuthority } from '../../../../outbound/testdata/authority.ts';
+import { forwardProxy, withProxies } from '../../../../outbound/testdata/forward-proxy.ts';
+import { serveTlsInFront } from '../../../../outbound/testdata/servers.ts';
 import { parseGitReference } from '../../reference/git-reference.ts';
 import { startEndlessGitServer } from '../../testdata/endless-git-server.ts';
 import { startGitServer, type GitServer } from '../../testdata/git-server.ts';
@@ -122,6 +126,24 @@ describe('downloadFromGit', () => {
     const host = other.host.replace('127.0.0.2', 'git.localhost');
     const result = await download('team/skills', { host, lookup: resolve, outbound });
     expect([result.digest, asked]).toEqual([digest, ['git.localhost', 'git.localhost']]);
+  });
+
+  it('goes through a proxy, and trusts the CAs of this process', async () => {
+    const authority = createAuthority('corporation');
+    const roots = getCACertificates('default');
+    testScope().defer(() => {
+      setDefaultCACertificates(roots);
+    });
+    setDefaultCACertificates([...roots, authority.cert]);
+    const proxy = await forwardProxy({ authorization: `Basic ${Buffer.from('user:p@ss').toString('base64')}` });
+    withProxies({ HTTPS_PROXY: `http://user:p%40ss@127.0.0.1:${String(proxy.port)}` });
+    const port = await serveTlsInFront(Number(server.host.split(':')[1]), authority.sign('DNS:git.test'));
+    const env = { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: 'set' };
+    const result = await download('team/skills#skills/pdf', { host: `git.test:${String(port)}`, env });
+    expect(result.digest).toBe(second);
+    const programs = proxy.heads.map((head) => head['user-agent']?.split('/')[0]);
+    expect(new Set(programs)).toEqual(new Set([undefined, 'git']));
+    expect(new Set(proxy.requests)).toEqual(new Set([`CONNECT git.test:${String(port)}`]));
   });
 
   it('follows a redirect on the same host only', async () => {

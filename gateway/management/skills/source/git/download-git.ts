@@ -2,8 +2,10 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { getCACertificates } from 'node:tls';
 import { classifyHost } from '../../../../outbound/address-class.ts';
 import { guardedLookup } from '../../../../outbound/connector.ts';
+import { proxyFor, type Proxy } from '../../../../outbound/proxy/proxies.ts';
 import { printable } from '../../../../contract/text/printable.ts';
 import { formatGitReference, gitRefName, type GitReference } from '../../reference/git-reference.ts';
 import { SkillError } from '../../skill-error.ts';
@@ -32,7 +34,9 @@ export async function downloadFromGit(
   try {
     const authorization = gitAuthorization(reference.host, deps.env, request.isNamedByUser);
     const remote = await findRepository(reference, authorization, deps, signal);
-    const settings = { ...SETTINGS, ...(await pinned(remote, deps)), ...withHeader(authorization) };
+    const proxy = proxyFor(remote);
+    const route = proxy ? await throughProxy(proxy, request, deps) : await pinned(remote, deps);
+    const settings = { ...SETTINGS, ...route, ...withHeader(authorization) };
     const { digest, leftOut } = await clone({
       ...{ remote, reference, request, settings, maxBytes, signal },
       searchPath: deps.env['PATH'],
@@ -107,6 +111,19 @@ async function pinned({ hostname, protocol, port }: URL, { policy, lookup }: Dow
   return { 'http.curloptResolve': `${hostname}:${port || (protocol === 'http:' ? '80' : '443')}:${list}` };
 }
 
+/**
+ * Returns the settings that make git connect through a proxy. With CAs of `NODE_EXTRA_CA_CERTS`, which git does not read, it gets those
+ * of this process: a proxy that reads TLS has certificates of its own.
+ */
+async function throughProxy(proxy: Proxy, { folder }: DownloadRequest, { env }: DownloadDeps): Promise<GitSettings> {
+  const settings = { 'http.proxy': proxy.href, 'http.proxyAuthMethod': 'basic' };
+  if (!env['NODE_EXTRA_CA_CERTS']) return settings;
+  const bundle = join(repositoryOf(folder), 'ca.pem');
+  await mkdir(repositoryOf(folder));
+  await writeFile(bundle, getCACertificates('default').join('\n'));
+  return { ...settings, 'http.sslCAInfo': bundle, 'http.proxySSLCAInfo': bundle };
+}
+
 const lookUp = (hostname: string, lookup: LookupFunction): Promise<string[]> =>
   new Promise((resolve, reject) => {
     lookup(hostname, { all: true }, (error, found) => {
@@ -126,9 +143,12 @@ interface Clone {
   readonly signal: AbortSignal;
 }
 
+/** Returns the folder of git beside that of the skill; it exists during a download. */
+const repositoryOf = (folder: string): string => `${folder}.git`;
+
 /** Fetches one commit without a work tree, and unpacks the folder of the skill. */
 async function clone({ remote, reference, request, settings, maxBytes, searchPath, signal }: Clone) {
-  const repository = `${request.folder}.git`;
+  const repository = repositoryOf(request.folder);
   const protocol = remote.protocol === 'http:' ? 'http' : 'https';
   const git = <Result>(args: readonly string[], read: (output: AsyncIterable<Uint8Array>) => Promise<Result>) => {
     const limits = { maxFileBytes: maxBytes, signal };
