@@ -14,6 +14,12 @@ it.each<[string, Partial<Health>, LaunchState, string | undefined]>([
   ['a backend without a probe', {}, {}, 'it was not probed yet'],
   ['first failures', { ...failed, consecutiveFailures: 1 }, {}, 'it did not answer in time (1 failed in a row)'],
   ['an unhealthy backend', { state: 'unhealthy', ...failed }, {}, 'it did not answer in time (3 failed in a row)'],
+  [
+    'a forward proxy that refuses',
+    { state: 'unhealthy', ...failed, detail: 'the proxy 10.1.2.3:3128 answers HTTP 407' },
+    {},
+    'the proxy 10.1.2.3:3128 answers HTTP 407 (3 failed in a row)',
+  ],
   ['a process that cannot start', { state: 'unhealthy', ...failed }, { problem }, 'npm has no package x'],
   ['a slow backend', { state: 'degraded', lastDurationMs: 6_240 }, {}, 'its last answer took 6.2 s'],
   [

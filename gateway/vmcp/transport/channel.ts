@@ -31,7 +31,7 @@ export interface BackendFailure {
   /** The exceeded budget (`overloaded`). */
   readonly budget?: Budget;
   /**
-   * Cause in words, for users of `/status`: no address, and no text of the backend but a line of its error output. Absent where
+   * Cause in words, for users of `/status`: no address but that of a forward proxy, and no text of the backend but a line of its error output. Absent where
    * the kind says enough.
    */
   readonly cause?: string | undefined;

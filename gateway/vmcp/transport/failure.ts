@@ -1,3 +1,4 @@
+import { ProxyFault } from '../../outbound/proxy/proxy-fault.ts';
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
 import { BackendError, type BackendFailure } from './channel.ts';
@@ -22,6 +23,10 @@ export function failureOfError(thrown: unknown): BackendFailure {
     return { kind: 'credential_unavailable', detail, retryAfterSeconds: CREDENTIAL_RETRY_SECONDS };
   }
   if (error instanceof KeyValueStoreUnavailable) return { kind: 'store_unavailable', detail: error.message };
+  if (error instanceof ProxyFault) {
+    const { kind, message } = error;
+    return { kind: kind === 'timeout' ? 'timeout' : 'unavailable', detail: message, cause: message };
+  }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_')) return garbage(`the reply is not HTTP (${code})`);
   const detail = error.message.includes(code) ? error.message : `${code}: ${error.message}`;
