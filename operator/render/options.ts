@@ -16,8 +16,20 @@ export interface RenderOptions {
   readonly openshift: boolean;
   readonly podDisruptionBudgets: boolean;
   readonly networkPolicies: boolean;
+  /** Way of the gateways to addresses outside of the cluster; direct, with the usual CAs, when absent. */
+  readonly egress?: Egress;
   /** The operator's own account. No other pod may run as it. */
   readonly operatorAccount?: { readonly namespace: string; readonly name: string };
+}
+
+/** Forward proxy of the gateways, and CAs that they trust in addition. */
+export interface Egress {
+  /** Values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY that may be read by everybody. */
+  readonly variables: Readonly<Partial<Record<'HTTPS_PROXY' | 'HTTP_PROXY' | 'NO_PROXY', string>>>;
+  /** Name of the Secret with HTTPS_PROXY and HTTP_PROXY, in the namespace of each gateway. */
+  readonly secret?: string;
+  /** PEM bundle. */
+  readonly ca?: string;
 }
 
 /** All objects of one custom resource, sorted by kind and name, or the problems that prevent rendering. */

@@ -4,6 +4,7 @@ import type { Mount } from '../resolve/scope.ts';
 import type { VirtualMCPServer } from '../resolve/snapshot.ts';
 import { documentChecksum, documentConfigMap } from './objects/config-map.ts';
 import {
+  egressFiles,
   GATEWAY_CONTAINER,
   gatewayPart,
   gatewayUserAndFiles,
@@ -40,7 +41,8 @@ export function renderVirtualMCPServer(
   const owned = ownedBy('VirtualMCPServer', vmcp.metadata, owner);
   const names = { workload: `vmcp-${name}`, config: `${name}-vmcp-config`, backends: `${name}-vmcp-backends` };
   const start = startDocument(vmcp, config, names.backends);
-  const checksum = { [CHECKSUM_ANNOTATION]: documentChecksum(start) };
+  const files = egressFiles(options);
+  const checksum = { [CHECKSUM_ANNOTATION]: documentChecksum(start, files) };
   const template = podTemplate(vmcp, mounts, owned, options, { configMap: names.config, annotations: checksum });
   const kept = { selector: owned.selector, annotations: checksum, containers: [GATEWAY_CONTAINER] };
   const patched = patchTemplate(template, vmcp.spec.podTemplateSpec, kept, owned.object);
@@ -49,8 +51,8 @@ export function renderVirtualMCPServer(
   if (problems.length > 0) return { problems };
   return inOrder([
     ...account(vmcp, owned, names.backends, options),
-    documentConfigMap(owned, names.config, CONFIG_KEY, start),
-    documentConfigMap(owned, names.backends, DISCOVERED_BACKENDS_KEY, backendsDocument(config)),
+    documentConfigMap(owned, names.config, { key: CONFIG_KEY, document: start, files }),
+    documentConfigMap(owned, names.backends, { key: DISCOVERED_BACKENDS_KEY, document: backendsDocument(config) }),
     ownedObject(owned, RESOURCES.Deployment, names.workload, {
       spec: {
         ...(replicas !== undefined && { replicas }),

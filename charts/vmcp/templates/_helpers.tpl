@@ -68,6 +68,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "DEFAULT_TRUSTED_PROXIES" (join "," .Values.operator.defaultTrustedProxies)
   "POD_DISRUPTION_BUDGETS" (toString .Values.operator.podDisruptionBudgets)
   "NETWORK_POLICIES" (toString .Values.operator.networkPolicies) }}
+{{- $values = merge $values (include "vmcp.proxy.values" . | fromJson) }}
+{{- with .Values.proxy.secret }}
+{{- $_ := set $values "GATEWAY_PROXY_SECRET" . }}
+{{- end }}
+{{- with include "vmcp.proxy.caFile" . }}
+{{- $_ := set $values "GATEWAY_CA_FILE" . }}
+{{- end }}
 {{- $heap := include "vmcp.heapMiB" . }}
 {{- if $heap }}
 {{- $_ := set $values "NODE_OPTIONS" (printf "--max-old-space-size=%s" $heap) }}

@@ -1,5 +1,6 @@
 import { LOG_LEVELS, type LogLevel } from '../../../gateway/contract/logger.ts';
 import { networkFault } from '../../../gateway/contract/network.ts';
+import { readEgress } from './egress.ts';
 import { REPORTER } from '../../controller/events.ts';
 import type { RenderOptions } from '../../render/index.ts';
 
@@ -42,6 +43,7 @@ export function readOperatorSettings(
       ...readProxies(listOf(env['DEFAULT_TRUSTED_PROXIES'] ?? ''), problems),
       podDisruptionBudgets: readFlag('POD_DISRUPTION_BUDGETS', env, problems) ?? false,
       networkPolicies: readFlag('NETWORK_POLICIES', env, problems) ?? false,
+      ...given('egress', readEgress(env, problems)),
       ...operatorAccount(env),
     },
     ...(openshift !== undefined && { openshift }),
@@ -59,8 +61,8 @@ function operatorAccount(env: Environment): Pick<RenderOptions, 'operatorAccount
   return namespace === '' || name === '' ? {} : { operatorAccount: { namespace, name } };
 }
 
-const given = <Name extends string>(name: Name, value: string | undefined): { readonly [key in Name]?: string } =>
-  (value === undefined || value === '' ? {} : { [name]: value }) as { readonly [key in Name]?: string };
+const given = <Name extends string, Value>(name: Name, value: Value | undefined): { readonly [key in Name]?: Value } =>
+  (value === undefined || value === '' ? {} : { [name]: value }) as { readonly [key in Name]?: Value };
 
 const listOf = (text: string): string[] => [
   ...new Set(

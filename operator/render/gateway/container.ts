@@ -13,6 +13,8 @@ export const SIDECAR_MANAGEMENT_PORT = 4484;
 const NONROOT = 65532;
 const CONFIG_FOLDER = '/etc/vmcp/config';
 const CONFIG_FILE = 'config.json';
+/** Key of the CAs in the ConfigMap of the configuration. */
+const CA_KEY = 'ca.crt';
 const DRAIN_SLEEP_S = 5;
 /** Grace period: the sleep, 30 s for running calls, and a margin. */
 export const GRACE_S = 45;
@@ -62,7 +64,7 @@ export function gatewayPart(
       image: options.gatewayImage,
       imagePullPolicy: options.imagePullPolicy,
       args: argumentsOf(managementPort),
-      env: environmentOf(object, size),
+      env: [...environmentOf(object, size), ...egressVariables(options)],
       ports: portsOf(managementPort),
       ...PROBES,
       lifecycle: sleepBeforeStop(DRAIN_SLEEP_S),
@@ -83,6 +85,32 @@ const environmentOf = ({ name, namespace }: Owned['object'], { heapMi }: Size): 
   { name: 'VMCP_NAME', value: name },
   { name: 'VMCP_NAMESPACE', value: namespace },
 ];
+
+/** Returns the variables by which the gateway finds a forward proxy and CAs. Those of a Secret are never in the Deployment. */
+function egressVariables({ egress }: RenderOptions): JsonObject[] {
+  if (!egress) return [];
+  const { variables, secret, ca } = egress;
+  const fixed: Readonly<Record<string, string | undefined>> = {
+    ...(secret === undefined && { HTTPS_PROXY: variables.HTTPS_PROXY, HTTP_PROXY: variables.HTTP_PROXY }),
+    NO_PROXY: variables.NO_PROXY,
+    NODE_EXTRA_CA_CERTS: ca && `${CONFIG_FOLDER}/${CA_KEY}`,
+  };
+  return [
+    ...(secret === undefined
+      ? []
+      : [secretVariable('HTTPS_PROXY', secret), secretVariable('HTTP_PROXY', secret, true)]),
+    ...Object.entries(fixed).flatMap(([name, value]) => (value ? [{ name, value }] : [])),
+  ];
+}
+
+const secretVariable = (key: string, name: string, optional?: boolean): JsonObject => ({
+  name: key,
+  valueFrom: { secretKeyRef: { key, name, ...(optional === true && { optional }) } },
+});
+
+/** Returns further data of the ConfigMap with the gateway's configuration. */
+export const egressFiles = ({ egress }: RenderOptions): Readonly<Record<string, string>> =>
+  egress?.ca === undefined ? {} : { [CA_KEY]: egress.ca };
 
 const portsOf = (managementPort: number): readonly JsonObject[] => [
   { containerPort: PUBLIC_PORT, name: 'http', protocol: 'TCP' },

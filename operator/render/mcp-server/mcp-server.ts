@@ -35,7 +35,7 @@ export function renderMCPServer(
   return inOrder([
     ...workload.objects,
     ...account(server, owned, options),
-    documentConfigMap(owned, `${name}-runconfig`, RUN_CONFIG_KEY, serverRunConfig(server)),
+    documentConfigMap(owned, `${name}-runconfig`, { key: RUN_CONFIG_KEY, document: serverRunConfig(server) }),
     service(owned, name, exposure, spec.resourceOverrides?.proxyService),
     ...serverNetworkPolicy(server, owned, name, options),
   ]);

@@ -4,7 +4,14 @@ import type { JsonObject } from '../../../gateway/contract/json.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import type { Mount } from '../../resolve/scope.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
-import { gatewayPart, gatewayUser, type GatewayPart, type GatewayVolume, type Size } from '../gateway/container.ts';
+import {
+  egressFiles,
+  gatewayPart,
+  gatewayUser,
+  type GatewayPart,
+  type GatewayVolume,
+  type Size,
+} from '../gateway/container.ts';
 import { CONFIG_KEY } from '../gateway/documents.ts';
 import { BESIDE_SERVER, mountedFiles } from '../gateway/mounted-files.ts';
 import { documentChecksum, documentConfigMap } from '../objects/config-map.ts';
@@ -33,6 +40,7 @@ export function sidecar(
 ): Sidecar {
   const { document, mounts = [], managementPort } = parts;
   const configMap = `${name}-gateway-config`;
+  const files = egressFiles(options);
   const part = gatewayPart(owned, options, {
     configMap,
     size: SIZE,
@@ -43,8 +51,8 @@ export function sidecar(
   });
   return {
     ...part,
-    configMap: documentConfigMap(owned, configMap, CONFIG_KEY, document),
-    annotations: { [CHECKSUM_ANNOTATION]: documentChecksum(document) },
+    configMap: documentConfigMap(owned, configMap, { key: CONFIG_KEY, document, files }),
+    annotations: { [CHECKSUM_ANNOTATION]: documentChecksum(document, files) },
   };
 }
 
