@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createAuthority } from '../../gateway/outbound/testdata/authority.ts';
-import { forwardProxy } from '../../gateway/outbound/testdata/forward-proxy.ts';
-import { serveTlsInFront, trusted } from '../../gateway/outbound/testdata/servers.ts';
-import { startHttpBackend } from '../harness/backends/http.ts';
-import { openSession, raw, textOf } from '../harness/clients/raw.ts';
-import { configMap, entry, gatewayOver, group, virtualServer, yaml } from '../harness/manifests.ts';
-import { eventually } from '../harness/poll.ts';
-import { testScope, type Scope } from '../harness/scope.ts';
-import { runVmcp, startVmcp, type Vmcp } from '../harness/vmcp.ts';
+import { createAuthority } from '../../../gateway/outbound/testdata/authority.ts';
+import { forwardProxy } from '../../../gateway/outbound/testdata/forward-proxy.ts';
+import { serveTlsInFront, trusted } from '../../../gateway/outbound/testdata/servers.ts';
+import { startHttpBackend } from '../../harness/backends/http.ts';
+import { openSession, raw, textOf } from '../../harness/clients/raw.ts';
+import { configMap, entry, gatewayOver, group, virtualServer, yaml } from '../../harness/manifests.ts';
+import { eventually } from '../../harness/poll.ts';
+import { testScope, type Scope } from '../../harness/scope.ts';
+import { runVmcp, startVmcp, type Vmcp } from '../../harness/vmcp.ts';
 
 const PASSWORD = 'pass-canary';
 const CREDENTIAL = `Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`;
