@@ -457,8 +457,8 @@ describe('instructions', () => {
     expect(texts.map(({ length }) => length)).toEqual([100, 450, 449]);
     expect(texts[2]).toBe(`${'🙂'.repeat(224)}…`);
     expect(warnings.map(({ reason, message }) => [reason, message])).toEqual([
-      ['InstructionsCut', 'the instructions of "b" are cut after 450 of 900 characters'],
-      ['InstructionsCut', 'the instructions of "c" are cut after 450 of 900 characters'],
+      ['InstructionsCut', 'the instructions of "b" are cut after 450 characters'],
+      ['InstructionsCut', 'the instructions of "c" are cut after 450 characters'],
     ]);
     const [long] = [merged([withText('a', 'a'.repeat(20_000))]).view.instructions.texts.get('a')];
     expect(long).toHaveLength(16_384);

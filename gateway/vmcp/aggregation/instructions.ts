@@ -23,17 +23,22 @@ export function mergeInstructions(
   warnings: WarningCollector,
 ): Instructions {
   if (settings?.enabled === false) return NONE;
+  const total = settings?.max_length ?? INSTRUCTIONS_LENGTH.default;
   const given = backends.flatMap(({ backend, instructions = '' }): [string, string][] => {
-    const text = withoutNames(instructions.toWellFormed().trim(), names);
+    const start = instructions
+      .trimStart()
+      .slice(0, total + 1)
+      .toWellFormed(); // no share is longer
+    const text = withoutNames(start.trimEnd(), names);
     return text === '' ? [] : [[backend, text]];
   });
   const share = fairShare(
     given.map(([, { length }]) => length),
-    settings?.max_length ?? INSTRUCTIONS_LENGTH.default,
+    total,
   );
   const texts = given.map(([backend, text]): [string, string] => {
     if (text.length <= share) return [backend, text];
-    const message = `the instructions of ${quote(backend)} are cut after ${String(share)} of ${String(text.length)} characters`;
+    const message = `the instructions of ${quote(backend)} are cut after ${String(share)} characters`;
     warnings.add('InstructionsCut', backend, message);
     return [backend, cut(text, share)];
   });
@@ -43,10 +48,13 @@ export function mergeInstructions(
 }
 
 /** Makes a line that reads like the heading of a backend a heading below it: no backend speaks for another one. */
-const withoutNames = (text: string, names: ReadonlySet<string>): string =>
-  text.replaceAll(/^ {0,3}#[ \t]+(.*?)[ \t#]*$/gmu, (line, heading: string) =>
-    names.has(heading) ? `#${line.trimStart()}` : line,
-  );
+function withoutNames(text: string, names: ReadonlySet<string>): string {
+  const lines = text.split('\n').map((line) => {
+    const [indent = '', heading = ''] = line.split('#', 2);
+    return indent.trim() === '' && names.has(heading.trim()) ? `#${line.trimStart()}` : line;
+  });
+  return lines.join('\n');
+}
 
 function cut(text: string, length: number): string {
   const head = text.slice(0, Math.max(0, length - CUT.length));

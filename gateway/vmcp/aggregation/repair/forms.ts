@@ -89,17 +89,17 @@ export const list =
     const { text: bytes, span, path } = value;
     if (isObjectSpan(bytes, span) && isEmpty(value)) return becomes('[]', faultOf(value, 'is an empty object'), report);
     if (!isArraySpan(bytes, span)) return faultOf(value, isNull(value) ? NULL : 'is no list');
-    let isChanged = false;
-    const texts = arrayElements(bytes, span).flatMap((element) => {
+    const elements = arrayElements(bytes, span).map((element) => {
       const each = { text: bytes, span: element, path: `${path}[]` };
-      const checked = form(each, report);
-      if (checked === undefined) return [textOf(each)];
-      isChanged = true;
-      if (typeof checked === 'string') return [checked];
+      return { each, checked: form(each, report) };
+    });
+    if (elements.every(({ checked }) => checked === undefined)) return undefined;
+    const texts = elements.flatMap(({ each, checked }) => {
+      if (typeof checked !== 'object') return [checked ?? textOf(each)];
       leftOut(each.path, checked, report);
       return [];
     });
-    return isChanged ? `[${texts.join(',')}]` : undefined;
+    return `[${texts.join(',')}]`;
   };
 
 /** Accepts any object. An empty list, which PHP writes for an empty object, is repaired. */

@@ -9,11 +9,9 @@ const ESCAPES = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(
  */
 export function wellFormed(json: Buffer): Buffer {
   if (!json.includes(ESCAPE)) return json;
-  let isChanged = false;
-  const text = json.toString('latin1').replaceAll(ESCAPES, (escape, lone: string | undefined) => {
-    if (lone === undefined) return escape;
-    isChanged = true;
-    return String.raw`\ufffd`;
-  });
-  return isChanged ? Buffer.from(text, 'latin1') : json;
+  const given = json.toString('latin1');
+  const text = given.replaceAll(ESCAPES, (escape, lone: string | undefined) =>
+    lone === undefined ? escape : String.raw`\ufffd`,
+  );
+  return text === given ? json : Buffer.from(text, 'latin1');
 }
