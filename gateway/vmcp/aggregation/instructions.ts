@@ -1,16 +1,9 @@
 import { INSTRUCTIONS_LENGTH, type Aggregation } from '../../contract/aggregation/aggregation.ts';
 import type { Catalog } from './catalog.ts';
+import type { Instructions } from './view.ts';
 import { quote, type WarningCollector } from './warnings.ts';
 
 const CUT = '…';
-
-/** Instructions of backends for the model, each under the name of its backend. */
-export interface Instructions {
-  /** By backend, sorted, without those that are empty. */
-  readonly texts: ReadonlyMap<string, string>;
-  /** The same as one text; undefined without instructions. */
-  readonly merged: string | undefined;
-}
 
 /**
  * Merges the instructions of `backends`; `names` are those of all backends. Together they have at most the configured length: those that are shorter than an equal

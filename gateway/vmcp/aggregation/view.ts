@@ -1,5 +1,4 @@
 import type { CacheHint } from './cache-hint.ts';
-import type { Instructions } from './instructions.ts';
 import type { UriTemplate } from './uri-template.ts';
 
 /** The four lists of a gateway. `templates` is `resources/templates/list`. */
@@ -66,6 +65,14 @@ export interface SkillServer {
 export interface TemplateRoute {
   readonly template: UriTemplate;
   readonly route: Route;
+}
+
+/** Instructions of backends for the model, each under the name of its backend. */
+export interface Instructions {
+  /** By backend, sorted, without those that are empty. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** The same as one text; undefined without instructions. */
+  readonly merged: string | undefined;
 }
 
 /** All items of all backends for one principal, prepared for serving. Immutable. */
