@@ -6,8 +6,8 @@ import { quote, type WarningCollector } from './warnings.ts';
 const CUT = '…';
 
 /**
- * Merges the instructions of `backends`; `names` are those of all backends. Together they have at most the configured length: those that are shorter than an equal
- * share leave the rest to the others, and those that are longer are cut, with a warning.
+ * Merges the instructions of `backends`; `names` are those of all backends. Together they have at most the configured length: those
+ * that are shorter than an equal share leave the rest to the others, and those that are longer are cut, with a warning.
  */
 export function mergeInstructions(
   backends: readonly Catalog[],
@@ -18,11 +18,8 @@ export function mergeInstructions(
   if (settings?.enabled === false) return NONE;
   const total = settings?.max_length ?? INSTRUCTIONS_LENGTH.default;
   const given = backends.flatMap(({ backend, instructions = '' }): [string, string][] => {
-    const start = instructions
-      .trimStart()
-      .slice(0, total + 1)
-      .toWellFormed(); // no share is longer
-    const text = withoutNames(start.trimEnd(), names);
+    const start = instructions.trimStart().slice(0, total + 1); // no share is longer
+    const text = withoutNames(start.toWellFormed().trimEnd(), names);
     return text === '' ? [] : [[backend, text]];
   });
   const share = fairShare(
