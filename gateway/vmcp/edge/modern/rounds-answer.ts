@@ -72,8 +72,7 @@ export class RoundsAnswer implements Answer, SuspendedCall {
       return;
     }
     if (this.#call) out.watchClient(this.#call);
-    for (const [key, response] of responses)
-      if (this.#asked?.delete(key)) this.#respond(key, `"result":${response}`);
+    for (const [key, response] of responses) if (this.#asked?.delete(key)) this.#respond(key, `"result":${response}`);
     if (this.#asked?.size) this.#askSoon();
   }
 
