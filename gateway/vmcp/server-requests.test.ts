@@ -50,6 +50,7 @@ it('has integers as ids that name their replica, for two million requests of a s
     expect(new Set(ids).size).toBe(3);
     expect(ids.map(replicaOfRequest)).toEqual([name, name, name]);
   }
+  expect([0, 1].map(replicaOfRequest)).toEqual([undefined, undefined]);
 });
 
 it('forwards no request with an id or progress token that is too long', () => {

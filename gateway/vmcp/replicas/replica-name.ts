@@ -8,7 +8,7 @@ const NAMES = 2 ** 32;
 const REQUESTS = 2 ** 21;
 
 /** Returns a random name for a replica. */
-export const newReplicaName = (): string => nameOf(randomInt(NAMES));
+export const newReplicaName = (): string => nameOf(randomInt(1, NAMES));
 
 const nameOf = (number: number): string => number.toString(36).padStart(LENGTH, '0');
 
@@ -19,5 +19,6 @@ const nameOf = (number: number): string => number.toString(36).padStart(LENGTH, 
 export const requestIdOf = (replica: string | undefined, number: number): number =>
   (replica === undefined ? 0 : Number.parseInt(replica, 36) * REQUESTS) + (number % REQUESTS);
 
-/** Returns the replica whose request has this id. */
-export const replicaOfRequest = (id: number): string => nameOf(Math.floor(id / REQUESTS));
+/** Returns the replica whose request has this id; undefined for an id without one, such as 0. */
+export const replicaOfRequest = (id: number): string | undefined =>
+  id < REQUESTS ? undefined : nameOf(Math.floor(id / REQUESTS));
