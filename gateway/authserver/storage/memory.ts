@@ -52,8 +52,8 @@ export const memoryStore = (now: () => number, limits: Partial<MemoryLimits> = {
 
 /** Returns a store whose records are in memory and in a file. */
 function savedStore(now: () => number, file: RecordsFile): Store {
-  const { store, save, load } = memoryTables(now, {});
-  if (file.found) load(file.found);
+  const loaded = memoryTables(now, {});
+  const { store, save } = file.load(loaded.load) ? loaded : memoryTables(now, {});
   return savingStore(store, () => file.write(save));
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { memory } from './memory.ts';
+import { createSealer } from './sealing.ts';
 import type { Store } from './store.ts';
 import { attempt, client, codeGrant, family, HOUR_MS, SPANS, unique, upstreamRow } from './testdata/samples.ts';
 
@@ -123,6 +124,24 @@ it.each([
   expect(logged.join()).toContain('cannot be read');
   const again = await fill(store);
   expect(await again(await open())).toEqual(ALL);
+});
+
+it.each([
+  ['another version', { version: 2, providers: {}, records: {} }],
+  ['records without tables', { version: 1, providers: {}, records: {} }],
+  ['no records', { version: 1 }],
+  [
+    'tables of another form',
+    { version: 1, providers: { corp: 'x' }, records: { users: [1], codes: {}, families: 'x' } },
+  ],
+])('starts without records when another release has written %s', async (_, content) => {
+  const found = await fill(await open());
+  const key = 'vmcp:auth:{default:tools}:records';
+  writeFileSync(file, createSealer(() => [SECRET]).seal(key, JSON.stringify(content)));
+  const store = await open({ providers: { corp: 'y' } });
+  expect(await found(store)).toEqual(none);
+  expect(logged.join()).toContain('another release');
+  expect(await (await fill(store))(await open({ providers: { corp: 'y' } }))).toEqual(ALL);
 });
 
 it('does not open the file of another virtual server or of another key', async () => {

@@ -9,13 +9,14 @@ import type { RecordsLocation, StoreDeps } from './variant.ts';
 export type RecordsFileOptions = RecordsLocation & Pick<StoreDeps, 'secrets' | 'keyPrefix' | 'log'>;
 
 const VERSION = 1;
+const UNREADABLE = 'the saved logins and clients cannot be read: users log in again';
 
 /** Sealed file with the records of a memory store, written after every change. */
 export class RecordsFile {
   readonly #options: RecordsFileOptions;
   readonly #sealer: Sealer;
-  /** Records of an earlier process; undefined if there are none that can be read. */
-  readonly found: SavedRecords | undefined;
+  /** Content of an earlier process; undefined if there is none that can be read. */
+  readonly #found: Content | undefined;
   /** Identities of all providers whose users have records. */
   readonly #providers: Readonly<Record<string, string>>;
   #queued: Promise<void> | undefined;
@@ -32,7 +33,19 @@ export class RecordsFile {
     this.#options = options;
     this.#sealer = sealer;
     this.#providers = content?.providers ?? {};
-    this.found = content && withoutOthers(content, options.providers());
+    this.#found = content;
+  }
+
+  /** Passes the records of an earlier process to `load`. Returns false if they do not have the shape that it expects. */
+  load(load: (saved: SavedRecords) => void): boolean {
+    const { file, log, providers } = this.#options;
+    try {
+      if (this.#found) load(withoutOthers(this.#found, providers()));
+      return true;
+    } catch {
+      log.warn(UNREADABLE, { file, fault: 'written by another release' });
+      return false;
+    }
   }
 
   /**
@@ -91,7 +104,7 @@ async function readContent(options: RecordsFileOptions, sealer: Sealer): Promise
     if (code === 'ENOENT') return undefined;
     fault = code ?? 'unexpected';
   }
-  log.warn('the saved logins and clients cannot be read: users log in again', { file, fault });
+  log.warn(UNREADABLE, { file, fault });
   return undefined;
 }
 
