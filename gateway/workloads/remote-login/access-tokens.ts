@@ -221,8 +221,10 @@ export class AccessTokens implements Authenticator {
   }
 }
 
-/** Returns true when the token endpoint answered with an error of RFC 6749 §5.2, or the client is lost. */
-const isPermanent = (error: unknown): boolean =>
-  error instanceof UpstreamError
-    ? error.providerError !== undefined && (error.fault === 'rejected' || error.fault === 'misconfigured')
-    : error instanceof RemoteLoginError && !error.isTemporary;
+/** Returns true when the token endpoint answered with an error of RFC 6749 §5.2, or with its status alone, or the client is lost. */
+const isPermanent = (error: unknown): boolean => {
+  if (!(error instanceof UpstreamError)) return error instanceof RemoteLoginError && !error.isTemporary;
+  const { fault, status, providerError } = error;
+  if (providerError === undefined) return fault !== 'unavailable' && (status === 400 || status === 401);
+  return fault === 'rejected' || fault === 'misconfigured';
+};

@@ -202,6 +202,23 @@ describe('an end of the login', () => {
     expect(await faultOf(login)).toBe('none');
   });
 
+  it.each([
+    [400, 'application/json', '{"error":"invalid_request","error_description":"Refresh token is invalid"}'],
+    [400, 'text/plain', 'no such token'],
+    [401, 'application/json', '{"message":"unauthorized"}'],
+  ])('is seen when the authorization server answers %i with %s: %s', async (status, type, body) => {
+    const { login, time, server } = await startLoggedIn();
+    server.intercept = (req, res) => {
+      if (req.url !== '/token') return false;
+      res.writeHead(status, { 'content-type': type }).end(body);
+      return true;
+    };
+    time.advance(2 * HOUR);
+    expect(await faultOf(login)).toBe('misconfigured');
+    expect(login.state()).toMatchObject({ kind: 'unauthenticated', reason: expect.stringContaining('log in again') });
+    expect(time.pending()).toEqual([]);
+  });
+
   it('is seen when the client is deleted, and the next login registers again', async () => {
     const started = await startLoggedIn();
     const { login, time, server, config } = started;
