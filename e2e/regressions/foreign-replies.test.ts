@@ -12,7 +12,7 @@ type Call = (name: string) => Promise<unknown>;
 const ATTACK_TIMEOUT_MS = 3_000;
 /** Client libraries start their request ids at a small number: one of these guesses is the id of the victim. */
 const GUESSES = 6;
-/** Length at which a reply is forwarded before it is complete. */
+/** Text of a long reply. */
 const LONG = 'x'.repeat(600_000);
 
 async function callerV1(url: string): Promise<Call> {

@@ -18,13 +18,13 @@ export interface Peer {
 
 /** A forwarded call that has ended. Valid during the notification only. */
 export interface EndedCall extends CallFacts {
-  /** Read from the reply at each access. A reply that was forwarded in pieces counts as `ok`. */
+  /** Read from the reply at each access. */
   readonly outcome: CallOutcome;
   /** Kind of the failure; undefined when the backend replied. */
   readonly failure: string | undefined;
   /**
    * `error.type` of OpenTelemetry: the kind of the failure, the JSON-RPC code in the reply, or `tool_error`; undefined for
-   * a success, and for a reply that was forwarded in pieces.
+   * a success.
    */
   readonly errorType: string | undefined;
   /** False when the call ended before its backend was called: denied, queue full, circuit open, backend removed. */

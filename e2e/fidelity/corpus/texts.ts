@@ -68,7 +68,7 @@ const ENVELOPES: readonly ReplyCase[] = Object.entries({
   'envelope-lines': '{\n "jsonrpc": "2.0",\n "id": ID,\n "result": MEMBER\n}\n',
 }).map(([name, envelope]) => ({ name, envelope, method: 'tools/call', member: 'result', json: content(TEXT) }));
 
-/** A long reply that is forwarded while it arrives, with the id at its end. */
+/** A long reply with the id at its end. */
 const LATE_ID: ReplyCase = {
   name: 'envelope-large-id-last',
   envelope: '{"result":MEMBER,"jsonrpc":"2.0","id":ID}',

@@ -53,7 +53,7 @@ export class Forwarder {
 
   /**
    * Forwards `request` to the backend of `route`. `name` is the advertised name or URI; `nameSpan` is the name in `params`
-   * that a renamed route replaces. `onReply` receives the reply before the client does, unless it comes in pieces. A request that
+   * that a renamed route replaces. `onReply` receives the reply before the client does. A request that
    * continues a call is judged in the same way, but not sent.
    */
   forward(
