@@ -38,7 +38,7 @@ function exact(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(exact);
   if (!isObject(node) || 'Value' in node) return node;
   if (isObject(node['Record'])) return { Record: mapped(node['Record']) }; // its keys may be names of operators
-  const [[operator = '', operands] = []] = Object.entries(node);
+  const [[operator, operands] = ['', undefined]] = Object.entries(node);
   if (DECIMAL_METHODS.has(operator) && Array.isArray(operands)) return { [operator]: operands.map(asDecimal) };
   return (isObject(operands) && comparison(operator, operands)) || mapped(node);
 }

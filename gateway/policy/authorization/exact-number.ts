@@ -30,7 +30,7 @@ const MAX_DECIMAL = 922_337_203_685_476;
 export function exactNumber(text: string): ExactNumber | undefined {
   const [, sign = '', whole = '', digits = ''] = NUMBER.exec(text) ?? [];
   if (whole === '') return undefined;
-  const fraction = digits.replace(/0+$/u, '');
+  const fraction = digits.replace(/(?<!0)0+$/u, '');
   const number = Number(text);
   return fraction === '' ? wholeNumber(number) : fractional(number, sign, whole, fraction);
 }
