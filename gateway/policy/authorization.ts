@@ -1,7 +1,7 @@
 import { Closed } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import { Authorizer, isAllowed, type Principal, type Standing } from './authorization/authorizer.ts';
-import type { ReadTexts } from './authorization/by-arguments.ts';
+import type { ReadTexts } from './authorization/arguments/by-arguments.ts';
 import { isCanonicalUri, isUnambiguousUri } from './authorization/canonical-uri.ts';
 import { policyDocumentProblems, requirePolicies } from './authorization/check.ts';
 import { AuthorizationConfig, cedarFields, groupFields } from './authorization/config.ts';

@@ -1,6 +1,6 @@
 import type { Identity } from '../../contract/identity.ts';
 import type { ListedItem } from '../policy.ts';
-import { ByArguments, type CallingPrincipal, type Concerned, type ReadTexts } from './by-arguments.ts';
+import { ByArguments, type CallingPrincipal, type Concerned, type ReadTexts } from './arguments/by-arguments.ts';
 import { CedarInstance } from './cedar.ts';
 import type { CheckedPolicies } from './check.ts';
 import type { AuthorizationConfig } from './config.ts';

@@ -1,5 +1,5 @@
 import { providerNames } from '../../authserver/read-settings.ts';
-import { asksForNothing } from './asks-for-nothing.ts';
+import { asksForNothing } from '../../contract/json.ts';
 import { headerNameProblems, isHeaderValue } from '../../contract/header-names.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';

@@ -1,8 +1,8 @@
+import { asksForNothing } from '../../../contract/json.ts';
 import { Value } from 'typebox/value';
 import { API_GROUP } from '../../../contract/api-group.ts';
 import { remoteAuthConfig } from '../../../contract/run-config/auth.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import { asksForNothing } from '../../definition/asks-for-nothing.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
 

@@ -1,9 +1,8 @@
-import { isObject } from '../../../contract/json.ts';
+import { asksForNothing, isObject } from '../../../contract/json.ts';
 import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { TRANSPORTS } from '../../definition/settings.ts';
 import { ownHostHeader, type HostVolume, type SecretVariable, type ServerSpec } from '../../server-run-config.ts';
-import { asksForNothing } from '../../definition/asks-for-nothing.ts';
 import { commonProblems, invalid, unsupportedMembers, type Member } from './member-problems.ts';
 import { isProblem, readSecretName } from './secret-keys.ts';
 

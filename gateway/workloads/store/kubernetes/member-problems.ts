@@ -1,6 +1,6 @@
+import { asksForNothing } from '../../../contract/json.ts';
 import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import { asksForNothing } from '../../definition/asks-for-nothing.ts';
 
 export type Member = keyof RunConfig;
 

@@ -1,5 +1,5 @@
-import { isObject, parseObject } from '../../contract/json.ts';
-import type { ListedItem } from '../policy.ts';
+import { isObject, parseObject } from '../../../contract/json.ts';
+import type { ListedItem } from '../../policy.ts';
 
 /** Longest `anyOf` or `oneOf` that is read, and most steps of a `$ref`. Longer ones allow any type. */
 const MOST_CHOICES = 20;

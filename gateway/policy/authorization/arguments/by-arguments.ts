@@ -1,5 +1,5 @@
-import type { Identity } from '../../contract/identity.ts';
-import type { ListedItem } from '../policy.ts';
+import type { Identity } from '../../../contract/identity.ts';
+import type { ListedItem } from '../../policy.ts';
 import {
   argumentReader,
   argumentsRead,
@@ -7,12 +7,12 @@ import {
   type ArgumentNames,
   type ArgumentReader,
   type ReadArguments,
-} from './arguments.ts';
+} from './argument-reader.ts';
 import { withExactComparisons } from './comparisons.ts';
-import { Evaluator, type Outcome, type PrincipalForm, type Setting } from './evaluator.ts';
-import type { ParsedPolicy } from './policy-text.ts';
+import { Evaluator, type Outcome, type PrincipalForm, type Setting } from '../evaluator.ts';
+import type { ParsedPolicy } from '../policy-text.ts';
 import { withoutArguments } from './possible.ts';
-import { readsOf } from './syntax.ts';
+import { readsOf } from '../syntax.ts';
 
 /** Policies that read arguments and can apply to calls of one item by one user. */
 export interface Concerned {

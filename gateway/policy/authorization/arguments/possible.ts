@@ -1,6 +1,6 @@
 import type { Clause, Expr, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
-import { MAX_JSON_DEPTH } from './limits.ts';
-import { depthOf, readsOf } from './syntax.ts';
+import { MAX_JSON_DEPTH } from '../limits.ts';
+import { depthOf, readsOf } from '../syntax.ts';
 
 /**
  * Returns a permit that applies to each request to which `policy` can apply, whatever the arguments are. A request that it leaves

@@ -1,10 +1,10 @@
 import type { CedarValueJson } from '@cedar-policy/cedar-wasm/nodejs';
-import type { ListedItem } from '../policy.ts';
-import { scalarOf } from './claims.ts';
+import type { ListedItem } from '../../policy.ts';
+import { scalarOf } from '../claims.ts';
 import { CEILING, DECIMAL, FLOOR, REST } from './comparisons.ts';
 import { declaredTypes } from './declared-types.ts';
 import { exactNumber, type ExactNumber } from './exact-number.ts';
-import { ARGUMENT } from './syntax.ts';
+import { ARGUMENT } from '../syntax.ts';
 
 const PRESENT = '_present';
 /** Prefixes of the attributes of an argument. */

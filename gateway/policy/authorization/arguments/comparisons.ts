@@ -1,7 +1,7 @@
 import type { PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
-import { isObject } from '../../contract/json.ts';
-import { MAX_JSON_DEPTH } from './limits.ts';
-import { ARGUMENT, depthOf } from './syntax.ts';
+import { isObject } from '../../../contract/json.ts';
+import { MAX_JSON_DEPTH } from '../limits.ts';
+import { ARGUMENT, depthOf } from '../syntax.ts';
 
 /** Attributes of `context` with forms of a numeric argument. No argument and no claim has an attribute of such a name. */
 export const FLOOR = `floor of ${ARGUMENT}`;
