@@ -64,7 +64,10 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'authz_config.cedar.primary_upstream_provider': 'text of embedded_auth_server_config.upstreams.name',
   'cloud_sts_config.region': 'eu-central-1',
   'cloud_sts_config.fallback_role_arn': ROLE,
-  'cloud_sts_config.role_mappings.role_arn': ROLE,
+  'cloud_sts_config.role_mappings': [
+    { claim: 'admins', role_arn: ROLE, priority: 1 },
+    { matcher: 'claims.staff', role_arn: ROLE },
+  ],
   authz_config_path: '/etc/vmcp/policy.yaml',
   'rate_limit_config.storeUnavailable': 'closed',
   'telemetry_config.endpoint': 'https://otel.example:4318',

@@ -72,7 +72,9 @@ const endpoint = {
     description: text('Advertised description of the tool.'),
   }),
   scaling_config: block('Replicas and their shared storage.', {
-    backend_replicas: whole('Number of pods of the server. Without it an autoscaler sets the number.'),
+    backend_replicas: whole(
+      'Number of pods of the server. Without it an autoscaler sets the number. Outside a cluster there is one server.',
+    ),
     session_kvstore: block(
       'Key-value store of sessions and rate limits. Defaults to that of the authorization server.',
       {

@@ -46,7 +46,7 @@ describe('problems of a run configuration', () => {
         ...image,
         ...{ runtime_config: { builder_image: '', additional_packages: [] }, ignore_config: { loadGlobal: true } },
         ...{ cluster_pod_template_patch: '{"spec":{}}', env_file_dir: '/env' },
-        scaling_config: { backend_replicas: 1, session_kvstore: { address: '127.0.0.1:6379' } },
+        scaling_config: { backend_replicas: 3, session_kvstore: { address: '127.0.0.1:6379' } },
       },
     ],
   ])('are none for %s', (_, config) => {
@@ -102,7 +102,6 @@ describe('problems of a run configuration', () => {
     ['rate_limit_config.perUser', image, { rate_limit_config: { perUser: bucket } }],
     ['rate_limit_config', image, { rate_limit_config: {} }],
     ['rate_limit_namespace', image, { rate_limit_namespace: 'a' }],
-    ['scaling_config.backend_replicas', image, { scaling_config: { backend_replicas: 2 } }],
     ['mutating_webhooks[0].url', image, { mutating_webhooks: [{ ...webhook, url: 'http://hooks.example' }] }],
     ['validating_webhooks[1].name', image, { validating_webhooks: [webhook, webhook] }],
     [

@@ -101,10 +101,8 @@ function sourceProblems({ image = '', remote_url: url = '', transport }: RunConf
 }
 
 function placeProblems(config: RunConfig): Problem[] {
-  const { transport = '', proxy_mode: mode = '', host = '', target_host: target, scaling_config: scaling } = config;
+  const { transport = '', proxy_mode: mode = '', host = '', target_host: target } = config;
   const problems: Problem[] = [];
-  if ((scaling?.backend_replicas ?? 1) !== 1)
-    problems.push(invalid('scaling_config.backend_replicas', 'this machine runs one server of a workload: set 1'));
   if (!isOneOf(TRANSPORTS, transport)) problems.push(invalid('transport', `must be ${TRANSPORTS.join(', ')}`));
   if (!isOneOf(PROXY_MODES, mode)) problems.push(invalid('proxy_mode', `must be ${PROXY_MODES.join(' or ')}`));
   if (!/^[\w.:-]+$/u.test(host))
