@@ -16,24 +16,14 @@ import { Account, type Budgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import { Forwarder } from './calls/forwarder.ts';
-import { isModern } from './era.ts';
 import { beginTrace, type TracedSession } from './calls/trace-propagation.ts';
 import { relay } from './relay.ts';
 import { CurrentReplica } from './replicas/current-replica.ts';
 import type { Replica } from './replicas/replica.ts';
-import type { EndedSession } from './replicas/session-store.ts';
 import type { KeyValueStore } from '../kvstore/key-value-store.ts';
 import type { Boundary } from '../incoming/boundary.ts';
-import {
-  closeChannel,
-  closeIdleChannels,
-  isBusy,
-  isListening,
-  Sessions,
-  type ClientFacts,
-  type Session,
-  type SessionEnd,
-} from './session.ts';
+import { closeIdleChannels, isBusy, isListening, Sessions, type ClientFacts, type Session } from './session.ts';
+import { ended } from './session-end.ts';
 import type { ReadableView } from './views/readable-view.ts';
 import { isListed } from './views/listed.ts';
 import { unmatchedTools } from './views/unmatched-tools.ts';
@@ -72,14 +62,12 @@ export class VirtualServer {
   #passthrough: readonly string[];
   #draining = false;
   readonly #onDrain: (() => void)[] = [];
-  readonly #deps: VirtualServerDeps;
   readonly #replicas: CurrentReplica;
   #loggedUnmatched: readonly Problem[] = [];
   #sweeper: NodeJS.Timeout;
 
   constructor(config: GatewayConfig, deps: VirtualServerDeps) {
     this.#config = config;
-    this.#deps = deps;
     this.#awaitsBackends = config.vmcp.cluster !== undefined;
     this.#passthrough = (config.vmcp.passthrough_headers ?? []).map((name) => name.toLowerCase());
     this.log = deps.log;
@@ -116,7 +104,7 @@ export class VirtualServer {
         this.replica?.sessions.release(session).catch(() => undefined); // the next sweep tries again
       },
       onEnd: (session, reason) => {
-        this.#onEnd(session, reason);
+        ended(session, reason, { ...deps, fleet: this.fleet, replica: this.replica });
       },
     });
   }
@@ -452,44 +440,5 @@ export class VirtualServer {
       const listening = [...this.sessions.ofPrincipal(name)].find(isListening);
       if (listening) void this.views.read(listening, backend);
     });
-  }
-
-  /** Frees what a session has here, and in the store unless other replicas go on with it. */
-  #onEnd(session: Session, reason: SessionEnd): void {
-    const shared = session.shared && this.replica?.sessions;
-    const maybeOnlyHere = shared !== undefined && reason === 'limit';
-    const endsAll = reason === 'closed' || reason === 'stream_closed';
-    const others = sessionsElsewhere(maybeOnlyHere || !shared ? undefined : session);
-    const isReleased = maybeOnlyHere || reason === 'released';
-    this.#release(session, isReleased);
-    const ending = maybeOnlyHere ? shared.endIdle(session) : endsAll && shared?.end(session.id);
-    if (isReleased) this.replica?.leave(session);
-    if (!ending) {
-      this.#recordEnd(session, reason);
-      return;
-    }
-    const onEnded = (ended: EndedSession): void => {
-      if (ended.isFirst) this.#recordEnd(session, reason);
-      this.fleet.endSessions(session, others(ended.record?.backends));
-    };
-    ending.then(onEnded, () => {
-      if (reason === 'stream_closed') this.#recordEnd(session, reason);
-    });
-  }
-
-  #recordEnd(session: Session, reason: SessionEnd): void {
-    const { revision, startedAt } = session;
-    if (reason === 'released' || isModern(revision)) return;
-    this.#observer.sessionEnded?.({ revision, durationMs: this.now() - startedAt });
-    this.#deps.onSessionEnd?.(session, reason);
-  }
-
-  #release(session: Session, isReleased: boolean): void {
-    for (const listener of session.listeners ?? []) listener.end();
-    for (const call of session.running) call.cancel('the session ended');
-    for (const name of [...session.channels.keys()]) closeChannel(session, name, isReleased);
-    if (isReleased) session.streams.release();
-    else session.streams.end();
-    session.subscriptions.clear();
   }
 }
