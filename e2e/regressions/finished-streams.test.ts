@@ -31,6 +31,8 @@ const ENDS: Readonly<Record<string, (exchange: Exchange) => void>> = {
 const scope = blockScope();
 let url: string;
 let session: RawSession;
+/** Ends the latest call at the backend. */
+let finish: () => void = () => undefined;
 
 beforeAll(async () => {
   const backend = await startMcpServer(scope, 'one', {
@@ -38,7 +40,7 @@ beforeAll(async () => {
       'tools/call': (exchange) => {
         exchange.send(notify('notifications/message', { level: 'info', data: 'begun' }));
         const end = ENDS[argumentOf(exchange.message.params, 'text')];
-        if (end) setTimeout(end, 50, exchange);
+        finish = () => end?.(exchange);
       },
     },
   });
@@ -52,6 +54,7 @@ async function streamed(id: number, text: string, onBegun?: () => Promise<unknow
   const call = await openPost(url, session, toolCall(id, 'one_tool', { text }));
   const begun = await eventually('the stream has begun', () => call.messages.length > 0 && call.lastEventId());
   await onBegun?.();
+  finish();
   await eventually('the stream ends', () => call.ended());
   return { begun, last: call.lastEventId() ?? '', messages: call.messages };
 }

@@ -34,8 +34,8 @@ describe.concurrent('a backend that announces no changes', () => {
     const session = await openSession(vmcp.url);
     expect(await session.tools()).toEqual(['one_tool']);
     backend.tools = ['tool', 'added'];
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    expect(textOf(await session.call('one_added', { text: 'x' }))).toBe('added x');
+    const isFound = async () => textOf(await session.call('one_added', { text: 'x' })) === 'added x';
+    await eventually('the call finds the tool', isFound);
     expect(await toolsOf(vmcp)).toEqual(['one_added', 'one_tool']);
     expect((await session.call('one_missing')).error).toMatchObject({ code: -32602 });
     expect(backend.count('tools/list')).toBeLessThanOrEqual(3);
@@ -62,8 +62,11 @@ describe.concurrent('a backend that announces no changes', () => {
     const changes = () => stream.methods().filter((method) => method === 'notifications/tools/list_changed').length;
     for (const tools of [['tool'], ['tool', 'added'], ['tool', 'added']]) {
       backend.tools = tools;
-      await new Promise((resolve) => setTimeout(resolve, 1_100));
-      await session.call('one_missing');
+      const before = backend.count('tools/list');
+      await eventually('the list is read again', async () => {
+        await session.call('one_missing');
+        return backend.count('tools/list') > before;
+      });
     }
     await eventually('the client is notified', () => changes() > 0);
     expect(changes()).toBe(1);
@@ -105,9 +108,11 @@ describe.concurrent('a backend whose tools/list fails', () => {
     const session = await openSession(vmcp.url);
     await session.tools();
     failLists(backend, fetchFailed);
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await session.call('one_missing');
-    const status = await statusOf(vmcp);
+    const status = await eventually('the list is read again', async () => {
+      await session.call('one_missing');
+      const read = await statusOf(vmcp);
+      return read.problems.length > 0 && read;
+    });
     expect(status.backends[0]).toMatchObject({
       health: 'degraded',
       reason: 'tools/list answers the error -32603',
