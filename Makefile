@@ -24,7 +24,7 @@ DESTINATION := $(DESTDIR)$(PREFIX)
 # Folder of the test cluster's binaries.
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
-.PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak deps install uninstall \
+.PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak interop deps install uninstall \
   destination python redis chromium promtool control-plane cluster-binaries clean
 
 help: ## list the targets
@@ -108,6 +108,10 @@ bench-operator: build ## measure the operator against a bare writer, 7 rounds on
 
 soak: build ## check that the gateway's heap does not grow during an hour of mixed load (SOAK_MINUTES=60)
 	@npx --no-install node e2e/bench/soak/main.ts --minutes $(or $(SOAK_MINUTES),60)
+
+interop: build ## run identity providers, clients and servers of others, and write docs/interop.md (ONLY=keycloak SERVERS=memory,fetch CLIENTS=.. FRESH=1)
+	@npx --no-install node e2e/interop/main.ts $(if $(ONLY),--only '$(ONLY)') $(if $(PROVIDERS),--providers '$(PROVIDERS)') \
+	  $(if $(CLIENTS),--clients '$(CLIENTS)') $(if $(SERVERS),--servers '$(SERVERS)') $(if $(FRESH),--fresh)
 
 screenshots: $(INSTALLED) ## draw docs/images/terminal-*.svg from what the commands print (needs the npm registry)
 	@npx --no-install node e2e/screenshots/main.ts

@@ -97,7 +97,7 @@ describe('examples of the authorization server', () => {
     expect((await whoami(client, 'news')).headers).not.toContain('authorization');
   });
 
-  it('auth-server-production: renders five providers, sentinels and rotating keys, without a secret', async () => {
+  it('auth-server-production: renders six providers, sentinels and rotating keys, without a secret', async () => {
     const folder = join(root, 'examples', 'auth-server-production');
     const { code, stdout, stderr } = await vmcpResult(testScope(), ['render', folder]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -108,7 +108,7 @@ describe('examples of the authorization server', () => {
     expect(server).toMatchObject({
       issuer: 'https://tools.example.com',
       signing_key_config: { fallback_key_files: [expect.stringContaining('signing-1.pem')] },
-      upstreams: ['entra', 'okta', 'google', 'github', 'slack'].map((name) => ({ name })),
+      upstreams: ['entra', 'okta', 'auth0', 'google', 'github', 'slack'].map((name) => ({ name })),
       storage: { type: 'kvstore', kvstore_config: { sentinel_config: { master_name: 'sessions' } } },
     });
     expect(vmcp).toMatchObject({ incoming: { trusted_proxies: ['10.0.0.0/8'] } });

@@ -16,16 +16,22 @@ export interface CookieRequest {
 
 /**
  * Cookies by host; as in browsers, the port does not matter. Rejects a `Domain` attribute: no cookie of the gateway may
- * have one. @see RFC 6265bis §5
+ * have one. With `isLoopbackSecure` it keeps and sends `Secure` cookies over http, as Chromium does on loopback: identity
+ * providers rely on it. @see RFC 6265bis §5
  */
 export class CookieJar {
   readonly #byHost = new Map<string, Map<string, Cookie>>();
+  readonly #isLoopbackSecure: boolean;
+
+  constructor({ isLoopbackSecure = false }: { readonly isLoopbackSecure?: boolean } = {}) {
+    this.#isLoopbackSecure = isLoopbackSecure;
+  }
 
   /** Stores the values of `Set-Cookie`. Throws an Error for a cookie that a browser would reject. */
   keep(url: URL, lines: readonly string[]): void {
     for (const line of lines) {
       const cookie = parse(line);
-      const refusal = refusalOf(cookie, line, url);
+      const refusal = refusalOf(cookie, line, this.#isSecure(url));
       if (refusal !== undefined) throw new Error(`a browser refuses the cookie ${cookie.name}: ${refusal}`);
       const cookies = this.#byHost.get(url.hostname) ?? new Map<string, Cookie>();
       const key = `${cookie.name} ${cookie.path}`;
@@ -39,7 +45,7 @@ export class CookieJar {
   header(url: URL, { crossSite, method }: CookieRequest): string {
     return this.of(url.hostname)
       .filter(({ expiresAt }) => expiresAt > Date.now())
-      .filter(({ secure }) => !secure || url.protocol === 'https:')
+      .filter(({ secure }) => !secure || this.#isSecure(url))
       .filter(({ path }) => isBelow(url.pathname, path))
       .filter(({ sameSite }) => !crossSite || sameSite === 'none' || (sameSite === 'lax' && method === 'GET'))
       .map(({ name, value }) => `${name}=${value}`)
@@ -48,6 +54,10 @@ export class CookieJar {
 
   of(hostname: string): readonly Cookie[] {
     return [...(this.#byHost.get(hostname)?.values() ?? [])];
+  }
+
+  #isSecure(url: URL): boolean {
+    return url.protocol === 'https:' || this.#isLoopbackSecure;
   }
 }
 
@@ -72,9 +82,9 @@ function parse(line: string): Cookie {
   };
 }
 
-function refusalOf({ name, path, secure, sameSite }: Cookie, line: string, url: URL): string | undefined {
+function refusalOf({ name, path, secure, sameSite }: Cookie, line: string, isSecure: boolean): string | undefined {
   if (/; *domain=/iu.test(line)) return 'it has a Domain attribute';
-  if (secure && url.protocol !== 'https:') return 'it is Secure, the page is not';
+  if (secure && !isSecure) return 'it is Secure, the page is not';
   if (name.startsWith('__Host-') && (!secure || path !== '/')) return '__Host- asks for Secure and Path=/';
   if (sameSite === 'none' && !secure) return 'SameSite=None asks for Secure';
   return line.length > 4_096 ? 'it is too long' : undefined;

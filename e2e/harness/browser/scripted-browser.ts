@@ -19,13 +19,16 @@ export interface BrowserOptions {
   readonly user?: string | ((host: string) => string);
   /** Prefixes of the clients' URLs. */
   readonly clients?: readonly string[];
+  /** Password of the user. */
+  readonly password?: string;
+  readonly cookies?: CookieJar;
 }
 
 const MAX_STEPS = 30;
 
 /** A browser without scripts, with a user: cookies, redirects, and forms that it fills in. */
 export class ScriptedBrowser {
-  readonly cookies = new CookieJar();
+  readonly cookies: CookieJar;
   /** Every page, the newest last. */
   readonly pages: Shown[] = [];
   /** Every URL that was opened or returned to a client. */
@@ -34,10 +37,14 @@ export class ScriptedBrowser {
   decision: 'approve' | 'deny' = 'approve';
   readonly #user: (host: string) => string;
   readonly #clients: readonly string[];
+  readonly #password: string;
 
-  constructor({ user = `user-${randomBytes(4).toString('hex')}`, clients = CLIENT_URLS }: BrowserOptions = {}) {
+  constructor(options: BrowserOptions = {}) {
+    const { user = `user-${randomBytes(4).toString('hex')}`, clients = CLIENT_URLS, password = 'any' } = options;
     this.#user = typeof user === 'string' ? () => user : user;
     this.#clients = clients;
+    this.#password = password;
+    this.cookies = options.cookies ?? new CookieJar();
   }
 
   /** Opens a URL like a user who types it, and follows its redirects. */
@@ -67,7 +74,7 @@ export class ScriptedBrowser {
   answer(page: Shown): Promise<End> {
     const [form] = formsOf(page.body);
     if (!form) throw new Error(`nothing to press on ${page.url.href} (${String(page.status)}): ${page.body}`);
-    const typed = typedIn(form, this.#user(page.url.host));
+    const typed = typedIn(form, this.#user(page.url.host), this.#password);
     const decision = ['decision', this.decision] as const;
     return this.press(page, hasButton(form.buttons, decision) ? decision : undefined, typed);
   }
@@ -118,8 +125,8 @@ const CLIENT_URLS = [CLIENT_URL];
 const hasButton = (buttons: Form['buttons'], [name, value]: readonly [string, string]): boolean =>
   buttons.some((button) => button.name === name && button.value === value);
 
-function typedIn({ texts }: Form, user: string): Record<string, string> {
-  return Object.fromEntries(texts.map((name) => [name, name === 'password' ? 'any' : user]));
+function typedIn({ texts }: Form, user: string, password: string): Record<string, string> {
+  return Object.fromEntries(texts.map((name) => [name, name === 'password' ? password : user]));
 }
 
 /** @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header */

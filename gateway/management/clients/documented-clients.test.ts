@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { CLIENTS } from '../gateway/management/clients/clients.ts';
-import { shownFileOf } from '../gateway/management/clients/config-file.ts';
+import { CLIENTS } from './clients.ts';
+import { shownFileOf } from './config-file.ts';
 
-const page = readFileSync(join(import.meta.dirname, 'local-mode.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'local-mode.md'), 'utf8');
 const ROW = /^\| ([^|]+?) +\| `([^`]+)` +\| `(~\/[^`]+)` +\|$/gmu;
 
 it('local-mode.md lists the clients of vmcp connect with their files', () => {

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import * as oauth from 'oauth4webapi';
+import { CookieJar } from '../../../harness/browser/cookie-jar.ts';
+import { ScriptedBrowser } from '../../../harness/browser/scripted-browser.ts';
+import { openSession, textOf, type RawSession } from '../../../harness/clients/raw.ts';
+import { eventually } from '../../../harness/poll.ts';
+import type { Scope } from '../../../harness/scope.ts';
+import { root, startVmcp, type Vmcp } from '../../../harness/vmcp.ts';
+import { OAuthClient } from '../../../scenarios/auth-server/oauth-client.ts';
+import type { Lab } from '../../lab.ts';
+import type { Place, Provider, ProviderLogin, Use } from '../provider.ts';
+
+/** A use of a running provider. */
+export interface Trial {
+  readonly lab: Lab;
+  readonly provider: Provider;
+  readonly place: Place;
+  /** Ports of the gateway and of the backend. */
+  readonly gateway: number;
+  readonly backend: number;
+  readonly scope: Scope;
+}
+
+/** Starts `vmcp up` with the file of a use. */
+export async function startGateway({ scope, place, gateway }: Trial, use: Use): Promise<Vmcp> {
+  return startVmcp(scope, { files: { [`${use}.yaml`]: await place.file(`${use}.yaml`) }, port: gateway });
+}
+
+/** Starts the server of the docs that returns the credential that it received. */
+export async function startWhoami({ scope, backend }: Trial): Promise<void> {
+  const program = join(root, 'examples', 'backends', 'whoami.ts');
+  const child = spawn(process.execPath, [program, '--port', String(backend)], { stdio: 'ignore' });
+  scope.defer(() => child.kill('SIGKILL'));
+  const url = `http://127.0.0.1:${String(backend)}/mcp`;
+  await eventually('the backend listens', async () => (await fetch(url)).status > 0);
+}
+
+/** Returns a browser of the provider's user. */
+export const browserOf = ({ user: { name, password } }: Provider): ScriptedBrowser =>
+  new ScriptedBrowser({ user: name, password, cookies: new CookieJar({ isLoopbackSecure: true }) });
+
+/** Logs in at the provider as an MCP client does. */
+export async function logIn(trial: Trial, login: ProviderLogin): Promise<oauth.TokenEndpointResponse> {
+  const { provider, place, gateway } = trial;
+  const server = await OAuthClient.discover(place.at(provider.issuer), 'oidc');
+  const { clientId, clientSecret, scope, sendsResource = false } = login;
+  const authentication = clientSecret === undefined ? oauth.None() : oauth.ClientSecretBasic(clientSecret);
+  const client = new OAuthClient(server, { client_id: clientId }, authentication);
+  const resource = `http://127.0.0.1:${String(gateway)}/mcp`;
+  return client.login(browserOf(provider), { scope, ...(sendsResource && { resource }) });
+}
+
+/** Opens an MCP session with a bearer token. */
+export const sessionWith = ({ url }: Vmcp, token: string): Promise<RawSession> =>
+  openSession(url, undefined, { authorization: `Bearer ${token}` });
+
+/** Returns the HTTP status of `initialize` with a bearer token, or without one. */
+export async function statusWith({ url }: Vmcp, token?: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'interop', version: '1' } };
+  return fetch(url, {
+    method: 'POST',
+    headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  });
+}
+
+/** Credential that the backend of the docs has received. */
+export interface Received {
+  readonly token?:
+    | 'opaque'
+    | { readonly iss?: string; readonly sub?: string; readonly aud?: string | readonly string[] };
+}
+
+/** Calls the backend until its tools are listed. @throws Error with the text of the last answer */
+export async function callWhoami(session: RawSession): Promise<Received> {
+  const ask = async (): Promise<Received> => {
+    const reply = await session.call('orders_whoami');
+    const text = textOf(reply);
+    if (reply.result === undefined || reply.result['isError'] === true) throw new Error(text);
+    return JSON.parse(text) as Received;
+  };
+  return eventually('the call returns the credential of the backend', ask, { timeoutMs: 15_000, intervalMs: 500 });
+}
+
+/** @throws Error with `message` when `condition` is false */
+export function demand(condition: boolean, message: string): void {
+  if (!condition) throw new Error(message);
+}
