@@ -62,15 +62,20 @@ export async function keepLog(name: string, text: string): Promise<void> {
 /** Starts every server of PyPI and every client in Python. */
 const UV = 'uv==0.13.9';
 
+/** Returns the variables by which this machine reaches registries: its CA, its mirrors. */
+export function registryEnvironment(): Record<string, string> {
+  const { HOME: _home, ...others } = installerEnvironment(process.env);
+  return others;
+}
+
 /** Returns the environment in which `vmcp up` and installers find `uv`. */
 export async function uvEnvironment(lab: Pick<Lab, 'step'>): Promise<Record<string, string>> {
   const folder = await installed(lab, 'uv', UV, async (place) => {
     await runInstaller(place, ['python3', '-m', 'venv', '.']);
     await runInstaller(place, ['bin/pip', 'install', '--quiet', '--disable-pip-version-check', UV]);
   });
-  const { HOME: _home, ...ofThisMachine } = installerEnvironment(process.env); // such as its CA and its mirror
   return {
-    ...ofThisMachine,
+    ...registryEnvironment(),
     PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
     UV_CACHE_DIR: join(CACHE, 'uv-cache'),
     UV_SYSTEM_CERTS: '1',

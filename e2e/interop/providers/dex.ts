@@ -19,8 +19,8 @@ export const dex: Provider = {
   login: { clientId: 'mcp-client', scope: 'openid profile email offline_access audience:server:client_id:vmcp' },
   otherLogin: { clientId: 'mcp-client', scope: 'openid' },
   lacks: {},
-  indistinguishable: ['id_token'],
   exchangedAudience: 'vmcp',
+  exchangedSubject: 'other',
   async start(lab, { file, at }) {
     const main = await readFile(join(SERVER, 'main.go'), 'utf8');
     const folder = await installed(lab, 'dex', `${VERSION}\n${main}`, async (place) => {

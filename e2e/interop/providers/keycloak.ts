@@ -20,6 +20,7 @@ export const keycloak: Provider = {
   otherLogin: { clientId: 'mcp-client', scope: 'openid' },
   lacks: {},
   exchangedAudience: 'orders',
+  exchangeMistake: { correct: 'audience: orders', wrong: 'audience: nothing', says: 'Audience not found' },
   async start(lab, { file, port }) {
     const folder = await installed(lab, 'keycloak', VERSION, async (place) => {
       const artifact = `org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`;

@@ -29,10 +29,12 @@ export interface Provider {
   readonly otherLogin?: ProviderLogin;
   /** Why a use is not possible; uses that are not named here are run. */
   readonly lacks: Readonly<Partial<Record<Use, string>>>;
-  /** Kinds of tokens that cannot be told from access tokens, as the page of the provider says. */
-  readonly indistinguishable?: readonly ('id_token' | 'refresh_token')[];
   /** `aud` that the backend receives after an exchange. */
   readonly exchangedAudience?: string;
+  /** `other` for providers that give the user another `sub` in an exchanged token. */
+  readonly exchangedSubject?: 'same' | 'other';
+  /** A mistake in `exchange.yaml`, and the words of the provider that the log of the gateway must have then. */
+  readonly exchangeMistake?: { readonly correct: string; readonly wrong: string; readonly says: string };
   /** Installs and starts the provider, and resolves when it answers and is set up. */
   start(lab: Lab, place: Place): Promise<void>;
 }

@@ -12,7 +12,7 @@ export async function incoming(trial: Trial): Promise<string> {
   const session = await sessionWith(vmcp, tokens.access_token);
   await eventually('the tools are listed', async () => (await session.tools()).includes('everything_echo'));
   const kinds = ['id_token', 'refresh_token'] as const;
-  const refused = kinds.filter((kind) => tokens[kind] !== undefined && !provider.indistinguishable?.includes(kind));
+  const refused = kinds.filter((kind) => tokens[kind] !== undefined);
   for (const kind of refused) await refuses(vmcp, String(tokens[kind]), `the ${kind.replace('_', ' ')}`);
   if (provider.otherLogin !== undefined) {
     const other = await logIn(trial, provider.otherLogin);

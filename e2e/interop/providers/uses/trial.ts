@@ -6,9 +6,9 @@ import { ScriptedBrowser } from '../../../harness/browser/scripted-browser.ts';
 import { openSession, textOf, type RawSession } from '../../../harness/clients/raw.ts';
 import { eventually } from '../../../harness/poll.ts';
 import type { Scope } from '../../../harness/scope.ts';
-import { root, startVmcp, type Vmcp } from '../../../harness/vmcp.ts';
+import { root, startVmcp, temporaryFolder, vmcpResult, writeFiles, type Vmcp } from '../../../harness/vmcp.ts';
 import { OAuthClient } from '../../../scenarios/auth-server/oauth-client.ts';
-import type { Lab } from '../../lab.ts';
+import { registryEnvironment, type Lab } from '../../lab.ts';
 import type { Place, Provider, ProviderLogin, Use } from '../provider.ts';
 
 /** A use of a running provider. */
@@ -22,10 +22,19 @@ export interface Trial {
   readonly scope: Scope;
 }
 
-/** Starts `vmcp up` with the file of a use. */
-export async function startGateway({ scope, place, gateway }: Trial, use: Use): Promise<Vmcp> {
-  return startVmcp(scope, { files: { [`${use}.yaml`]: await place.file(`${use}.yaml`) }, port: gateway });
+/** Starts `vmcp up` with the file of a use, after `vmcp validate --online` has found no problem in it. */
+export async function startGateway(trial: Trial, use: Use): Promise<Vmcp> {
+  const text = await trial.place.file(`${use}.yaml`);
+  const cwd = await temporaryFolder(trial.scope);
+  await writeFiles(cwd, { [`${use}.yaml`]: text });
+  const options = { cwd, env: registryEnvironment() };
+  const { code, output } = await vmcpResult(trial.scope, ['validate', '--online', `${use}.yaml`], options);
+  demand(code === 0, `vmcp validate --online: ${output}`);
+  return startWith(trial, text);
 }
+
+export const startWith = ({ scope, gateway }: Trial, text: string): Promise<Vmcp> =>
+  startVmcp(scope, { files: { 'gateway.yaml': text }, port: gateway });
 
 /** Starts the server of the docs that returns the credential that it received. */
 export async function startWhoami({ scope, backend }: Trial): Promise<void> {
