@@ -42,6 +42,7 @@ export interface Provider {
 /** Addresses of a run. */
 export interface Place {
   readonly at: At;
+  /** First of three adjacent ports, in place of those of the docs. */
   readonly port: number;
   /** Reads a file of the provider's folder with the ports of the run. */
   file(name: string): Promise<string>;

@@ -18,13 +18,14 @@ const RUNS: Readonly<Record<Use, RunUse>> = { incoming, upstream, exchange, dele
 /** Starts a provider and runs each of its uses against a gateway of its own. */
 export async function* runProvider(lab: Lab, provider: Provider): AsyncGenerator<Found> {
   const [gateway, backend] = [await freePort(), await freePort()];
-  const port = await freePort(2);
+  const port = await freePort(3);
   const documented = Number(new URL(provider.issuer).port);
   const ports = new Map([
     [DOCUMENTED_PORTS.gateway, gateway],
     [DOCUMENTED_PORTS.backend, backend],
     [documented, port],
     [documented + 1, port + 1],
+    [documented + 2, port + 2],
   ]);
   const at = replacing(ports);
   const file = async (name: string): Promise<string> =>

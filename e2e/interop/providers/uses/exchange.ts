@@ -42,7 +42,7 @@ async function saysMistake(trial: Trial, accessToken: string): Promise<string> {
   const { exchangeMistake: mistake } = trial.provider;
   if (mistake === undefined) return '';
   const text = (await trial.place.file('exchange.yaml')).replace(mistake.correct, mistake.wrong);
-  const vmcp = await startWith(trial, text);
+  const vmcp = await startWith(trial, text, 'exchange-mistake');
   const session = await sessionWith(vmcp, accessToken);
   const { status } = await session.call('orders_whoami');
   demand(status !== 401, `with "${mistake.wrong}" the gateway asks for a login`);

@@ -8,7 +8,7 @@ import { eventually } from '../../../harness/poll.ts';
 import type { Scope } from '../../../harness/scope.ts';
 import { root, startVmcp, temporaryFolder, vmcpResult, writeFiles, type Vmcp } from '../../../harness/vmcp.ts';
 import { OAuthClient } from '../../../scenarios/auth-server/oauth-client.ts';
-import { registryEnvironment, type Lab } from '../../lab.ts';
+import { keepLog, registryEnvironment, type Lab } from '../../lab.ts';
 import type { Place, Provider, ProviderLogin, Use } from '../provider.ts';
 
 /** A use of a running provider. */
@@ -30,11 +30,15 @@ export async function startGateway(trial: Trial, use: Use): Promise<Vmcp> {
   const options = { cwd, env: registryEnvironment() };
   const { code, output } = await vmcpResult(trial.scope, ['validate', '--online', `${use}.yaml`], options);
   demand(code === 0, `vmcp validate --online: ${output}`);
-  return startWith(trial, text);
+  return startWith(trial, text, use);
 }
 
-export const startWith = ({ scope, gateway }: Trial, text: string): Promise<Vmcp> =>
-  startVmcp(scope, { files: { 'gateway.yaml': text }, port: gateway });
+/** Starts `vmcp up` with resources, and keeps its log as `<provider>-<name>.log`. */
+export async function startWith({ scope, gateway, provider }: Trial, text: string, name: string): Promise<Vmcp> {
+  const vmcp = await startVmcp(scope, { files: { 'gateway.yaml': text }, port: gateway });
+  scope.defer(() => keepLog(`${provider.name}-${name}`, vmcp.output()));
+  return vmcp;
+}
 
 /** Starts the server of the docs that returns the credential that it received. */
 export async function startWhoami({ scope, backend }: Trial): Promise<void> {
@@ -60,9 +64,16 @@ export async function logIn(trial: Trial, login: ProviderLogin): Promise<oauth.T
   return client.login(browserOf(provider), { scope, ...(sendsResource && { resource }) });
 }
 
-/** Opens an MCP session with a bearer token. */
-export const sessionWith = ({ url }: Vmcp, token: string): Promise<RawSession> =>
-  openSession(url, undefined, { authorization: `Bearer ${token}` });
+/** Opens an MCP session with a bearer token. @throws Error with the reason in the log of a gateway that refuses it */
+export async function sessionWith({ url, output }: Vmcp, token: string): Promise<RawSession> {
+  try {
+    return await openSession(url, undefined, { authorization: `Bearer ${token}` });
+  } catch (error) {
+    const reason = /"message":"bearer token refused".*"reason":"([^"]+)"/u.exec(output())?.[1];
+    if (reason === undefined) throw error;
+    throw new Error(`the gateway refuses the access token with the reason "${reason}"`, { cause: error });
+  }
+}
 
 /** Returns the HTTP status of `initialize` with a bearer token, or without one. */
 export async function statusWith({ url }: Vmcp, token?: string): Promise<Response> {
