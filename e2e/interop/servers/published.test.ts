@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { namedBy, publishedServer } from './published.ts';
-import { SERVERS } from './registry.ts';
+import { SERVERS, type ServerEntry } from './registry.ts';
 
 describe('a published configuration', () => {
   it.each([
@@ -31,6 +31,11 @@ describe('the registry of servers', () => {
     const names = SERVERS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z][a-z\d-]*$/u.test(name))).toEqual([]);
+  });
+
+  it('demands no reason that any message about the package has', () => {
+    const names = ({ name, command }: ServerEntry): string => `${name} ${command}`;
+    expect(SERVERS.filter((entry) => entry.demands?.test(names(entry))).map(({ name }) => name)).toEqual([]);
   });
 
   it('has the 60 servers that the table promises', () => {

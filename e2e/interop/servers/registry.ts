@@ -43,7 +43,7 @@ export const SERVERS: readonly ServerEntry[] = [
   { name: 'chrome-devtools', command: 'npx -y chrome-devtools-mcp@1.11.0' },
   { name: 'context7', command: 'npx -y @upstash/context7-mcp@4.1.1' },
   // Its dependency keytar is compiled where it has no binary, and needs libsecret.
-  { name: 'azure-devops', command: 'npx -y @azure-devops/mcp@2.10.0 contoso', demands: /libsecret|keytar/u },
+  { name: 'azure-devops', command: 'npx -y @azure-devops/mcp@2.10.0 contoso', demands: /libsecret/u },
   {
     name: 'supabase',
     command: 'npx -y @supabase/mcp-server-supabase@0.13.0',
@@ -59,7 +59,7 @@ export const SERVERS: readonly ServerEntry[] = [
   { name: 'hubspot', command: 'npx -y @hubspot/mcp-server@0.4.0', demands: /PRIVATE_APP_ACCESS_TOKEN/u },
   { name: 'exa', command: 'npx -y exa-mcp-server@3.4.1', env: { EXA_API_KEY: 'placeholder' } },
   { name: 'brave', command: 'npx -y @brave/brave-search-mcp-server@2.1.4', demands: /brave-api-key|BRAVE_API_KEY/u },
-  { name: 'kubernetes-npm', command: 'npx -y mcp-server-kubernetes@4.1.7', demands: /kubeconfig|cluster|kubectl/iu },
+  { name: 'kubernetes-npm', command: 'npx -y mcp-server-kubernetes@4.1.7', demands: /kubeconfig|cluster/iu },
   { name: 'antv-chart', command: 'npx -y @antv/mcp-server-chart@0.9.10' },
   { name: 'eslint', command: 'npx -y @eslint/mcp@0.3.13' },
   { name: 'mastra-docs', command: 'npx -y @mastra/mcp-docs-server@1.2.27' },
@@ -96,9 +96,9 @@ export const SERVERS: readonly ServerEntry[] = [
     demands: /Python ?>= ?3\.12|DATABASE_URI|database url/iu,
   },
   { name: 'basic-memory', command: 'uvx basic-memory==0.24.1 mcp', demands: /Python ?>= ?3\.12/u },
-  { name: 'kubectl', command: 'uvx kubectl-mcp-server==2.0.0', demands: /kubeconfig|kubectl|cluster/iu },
+  { name: 'kubectl', command: 'uvx --from kubectl-mcp-server==2.0.0 kubectl-mcp', demands: /kubeconfig|cluster/iu },
   { name: 'obsidian-rest', command: 'uvx mcp-obsidian==0.2.3', demands: /OBSIDIAN_API_KEY/u },
-  { name: 'docker', command: 'uvx mcp-server-docker==0.3.0', demands: /Python ?>= ?3\.12|docker/iu },
+  { name: 'docker', command: 'uvx mcp-server-docker==0.3.0', demands: /Python ?>= ?3\.12|docker daemon/iu },
   {
     name: 'commands-python',
     command: 'uvx cli-mcp-server==0.2.5',
