@@ -26,7 +26,7 @@ it(
       list: expect.objectContaining({ result: { tools: [expect.objectContaining({ name: 'shop_buy' })] } }),
       buy: { status: 200, body: { jsonrpc: '2.0', id: 1, result: { content: [] } } },
       sell: {
-        status: 403,
+        status: 200,
         body: {
           jsonrpc: '2.0',
           id: 1,

@@ -4,16 +4,13 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect, createServer as createTcpServer, type AddressInfo, type LookupFunction, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
 import { createServer as createTlsSocketServer, type TlsOptions } from 'node:tls';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+import { testScope } from '../../../e2e/harness/scope.ts';
 
 /** Runs at the end of the test, the last one first. */
-export const onEnd = (cleanup: () => unknown): void => void cleanups.push(cleanup);
+export const onEnd = (cleanup: () => unknown): void => {
+  testScope().defer(cleanup);
+};
 
 export interface TestServer {
   readonly port: number;

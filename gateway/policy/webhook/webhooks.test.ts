@@ -50,14 +50,14 @@ describe('a webhook', () => {
     expect(world.uses).toEqual([{ name: 'audit', role: 'validating', outcome: 'allowed' }]);
   });
 
-  it('denies a call with 403 and its text, and the backend does not receive it', async () => {
+  it('denies a call with its text, and the backend does not receive it', async () => {
     const world = await webhookWorld();
     const { config } = await world.webhook('quota', () => ({ allowed: false, message: 'over\nthe quota' }), {
       failure_policy: 'ignore',
     });
     const { send, received } = await policedServer(validating(world, config));
     const response = await send('tools/call', BUY);
-    expect(response.status).toBe(403);
+    expect(response.status).toBe(200);
     const message = 'webhook "quota" of the gateway denied the call: over the quota';
     expect(await response.json()).toMatchObject({
       error: { code: -32003, message, data: { reason: 'webhook_denied' } },
@@ -102,7 +102,7 @@ describe('a webhook', () => {
         failure_policy: policy,
       });
       const { send } = await policedServer(validating(world, config));
-      expect((await send('tools/call', BUY)).status).toBe(503);
+      expect((await send('tools/call', BUY)).status).toBe(200);
       expect(received).toEqual([]);
     }
     expect(world.logged.join()).toContain('shorter than 32 bytes');
@@ -148,7 +148,7 @@ describe('a webhook', () => {
       const { received, config } = await world.webhook('guard', () => ALLOWED, { failure_policy: 'ignore' });
       const { send, received: methods } = await policedServer(validating(world, config));
       const response = await send('tools/call', `{"name":"shop_buy","arguments":${args}}`);
-      expect(response.status).toBe(403);
+      expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ error: { data: { reason: 'ambiguous_arguments' } } });
       expect(received).toEqual([]);
       expect(methods).not.toContain('tools/call');
@@ -175,7 +175,7 @@ describe('a webhook', () => {
     const { received, config } = await world.webhook('audit', () => ALLOWED, { failure_policy: 'ignore' });
     const { send, received: methods } = await policedServer(validating(world, config));
     const response = await send('tools/call', { name: 'shop_buy', arguments: { text: 'x'.repeat(1_048_576) } });
-    expect(response.status).toBe(403);
+    expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ error: { data: { reason: 'webhook_request_too_large' } } });
     expect(received).toEqual([]);
     expect(methods).not.toContain('tools/call');
@@ -221,7 +221,7 @@ describe('a webhook that', () => {
       const strict = await policedServer(validating(world, failing.config));
       const lenient = await policedServer(validating(world, ignored.config));
       const [response, reply] = await Promise.all([strict.send('tools/call', BUY), lenient.read('tools/call', BUY)]);
-      expect(response.status).toBe(503);
+      expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ id: 1, error: FAILED });
       expect(strict.received).not.toContain('tools/call');
       expect(strict.ended.map((call) => [call.outcome, call.isSent])).toEqual([['unavailable', false]]);
@@ -240,7 +240,7 @@ describe('a webhook that', () => {
       const { config } = await world.webhook('greedy', () => answer, { failure_policy });
       const { send, received } = await policedServer(mutating(world, config));
       const response = await send('tools/call', BUY);
-      expect(response.status).toBe(503);
+      expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ error: FAILED });
       expect(received).not.toContain('tools/call');
     }
@@ -300,7 +300,7 @@ describe('several webhooks', () => {
     const first = await world.webhook('first', () => ({ allowed: false }));
     const second = await world.webhook('second', () => ALLOWED);
     const { send } = await policedServer(mutating(world, first.config), validating(world, second.config));
-    expect((await send('tools/call', BUY)).status).toBe(403);
+    expect((await send('tools/call', BUY)).status).toBe(200);
     expect(second.received).toEqual([]);
   });
 
