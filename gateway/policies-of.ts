@@ -20,6 +20,7 @@ export function policiesOf(config: GatewayConfig, { log, ...services }: PolicySe
     ...services,
     server: config.name ?? '',
     namespace: config.vmcp.namespace,
+    maxToolNameLength: config.vmcp.aggregation.max_tool_name_length,
     newId: randomUUID,
     log: own,
     createClient: (options) => createPolicyClient(options, own),

@@ -7,6 +7,7 @@ import { policyDocumentProblems, requirePolicies } from './authorization/check.t
 import { AuthorizationConfig, cedarFields, groupFields } from './authorization/config.ts';
 import type { Outcome } from './authorization/evaluator.ts';
 import { Outcomes } from './authorization/outcomes.ts';
+import { withShortTools } from './authorization/short-tools.ts';
 import { ALLOW, definePolicy, type Deny, type ListedItem, type Policy, type PolicyCall } from './policy.ts';
 
 const NO_ARGUMENTS: ReadonlyMap<string, string> = new Map();
@@ -46,7 +47,7 @@ export const authorization = definePolicy({
       ...(groupEntityType !== undefined && { group_entity_type: groupEntityType }),
     },
   }),
-  create: (config, { server }) => new AuthorizationPolicy(config, server),
+  create: (config, { server, maxToolNameLength }) => new AuthorizationPolicy(config, server, maxToolNameLength),
 });
 
 export class AuthorizationPolicy implements Policy {
@@ -56,8 +57,8 @@ export class AuthorizationPolicy implements Policy {
   /** Apart from those of calls: otherwise the first call of a listed item would be faster than that of an unknown one. */
   readonly #lists = new Outcomes<Standing>();
 
-  constructor(config: AuthorizationConfig, server: string) {
-    this.#authorizer = new Authorizer(config, requirePolicies(config), server);
+  constructor(config: AuthorizationConfig, server: string, maxToolNameLength?: number) {
+    this.#authorizer = new Authorizer(config, withShortTools(requirePolicies(config), maxToolNameLength), server);
   }
 
   get readsArguments(): boolean {

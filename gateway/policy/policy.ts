@@ -186,6 +186,8 @@ export interface PolicyDeps {
   /** Name and namespace of the virtual server. */
   readonly server: string;
   readonly namespace: string | undefined;
+  /** Longest name of a tool that clients see. Configurations may name a longer tool by either name. */
+  readonly maxToolNameLength?: number | undefined;
   readonly newId: () => string;
   readonly log: Pick<Logger, 'warn'>;
   /** Returns the current content of a secret file without one trailing line break. Throws an Error that names the file. */

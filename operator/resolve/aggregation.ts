@@ -42,6 +42,7 @@ export function resolveAggregation(
         ...(maxLength !== undefined && { max_length: maxLength }),
       },
     }),
+    ...(spec.maxToolNameLength !== undefined && { max_tool_name_length: spec.maxToolNameLength }),
     ...(tools.length > 0 && { tools }),
   };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../../gateway/contract/optional.ts';
 import { NameRef, nameRef } from '../../../gateway/contract/references.ts';
 import { minimum } from '../../../gateway/contract/duration-rules.ts';
-import { INSTRUCTIONS_LENGTH } from '../../../gateway/contract/aggregation/aggregation.ts';
+import { INSTRUCTIONS_LENGTH, TOOL_NAME_LENGTH } from '../../../gateway/contract/aggregation/aggregation.ts';
 import { rateLimitRules, rateLimitSpec } from '../../../gateway/policy/rate-limit/spec.ts';
 import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../../gateway/contract/rule.ts';
 import { AUDIT_DEFAULTS, AUDIT_EVENT_TYPES, onOverflow } from '../../../gateway/contract/run-config/audit.ts';
@@ -56,6 +56,11 @@ const aggregation = block('Aggregation of the tools of all backends.', {
       { ...INSTRUCTIONS_LENGTH, format: 'int32' },
     ),
   }),
+  maxToolNameLength: whole(
+    'Maximum number of characters of a tool name, for clients and models with a limit, such as 64. The end of a longer name becomes ' +
+      '`_` and 8 digits of its SHA-256. Calls and policies may still use the full name. No limit by default.',
+    { ...TOOL_NAME_LENGTH, format: 'int32' },
+  ),
   tools: Type.Optional(
     Type.Array(
       Closed({

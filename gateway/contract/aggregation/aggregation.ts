@@ -36,6 +36,9 @@ const WorkloadTools = Closed({
 /** Most characters of the instructions of all backends together. */
 export const INSTRUCTIONS_LENGTH = { default: 16_384, minimum: 256, maximum: 262_144 };
 
+/** Limits of the greatest length of a tool name. */
+export const TOOL_NAME_LENGTH = { minimum: 16, maximum: 1_024 };
+
 export const Aggregation = Closed({
   conflict_resolution: Type.Enum(['prefix', 'priority', 'manual', 'none'], {
     description: 'Strategy for tools of different backends with the same name.',
@@ -53,7 +56,7 @@ export const Aggregation = Closed({
       INSTRUCTIONS_LENGTH,
     ),
   }),
-  max_tool_name_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Longer names end in a hash.' })),
+  max_tool_name_length: whole('Maximum length of a tool name. Longer names end in a hash.', TOOL_NAME_LENGTH),
   tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Settings for each backend.' })),
   backend_tools: Type.Optional(
     Type.Record(Type.String(), Closed(toolRules), {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedItem, Policy } from '../policy.ts';
+import { shortToolName } from '../tool-name.ts';
 import { allows, callOf, identityOf, policyOf, toolOf } from './testdata/decide.ts';
 
 const permit = (condition: string, scope = 'principal, action, resource'): string =>
@@ -550,5 +551,37 @@ describe('row 84: a policy that reads an argument', () => {
     };
     void policyOf([permit('context.arg_path == "/public"')]).decide({ ...call, readArguments });
     expect(asked).toEqual(['path']);
+  });
+});
+
+describe('with a greatest length of tool names', () => {
+  const FULL = `shop_${'a'.repeat(70)}_delete`;
+  const short = toolOf(shortToolName(FULL, 64));
+  const PERMIT_ALL = 'permit(principal, action, resource);';
+  const decide = (policies: string[], entities: object[] = []): boolean =>
+    allows(policyOf(policies, { entities_json: JSON.stringify(entities) }, 64), short, USER, '{"a":1}');
+
+  it.each([
+    ['the full name', `forbid(principal, action, resource == Tool::"${FULL}");`],
+    ['the name that clients see', `forbid(principal, action, resource == Tool::"${short.name}");`],
+    ['a condition', `forbid(principal, action, resource) when { [Tool::"${FULL}"].contains(resource) };`],
+    ['an argument', `forbid(principal, action, resource == Tool::"${FULL}") when { context.arg_a == 1 };`],
+  ])('a policy forbids a tool by %s', (_by, policy) => {
+    expect(decide([PERMIT_ALL])).toBe(true);
+    expect(decide([PERMIT_ALL, policy])).toBe(false);
+  });
+
+  it('a policy permits a tool by a group of entities with its full name', () => {
+    const entities = [
+      { uid: { type: 'ToolGroup', id: 'safe' }, attrs: {}, parents: [] },
+      { uid: { type: 'Tool', id: FULL }, attrs: {}, parents: [{ type: 'ToolGroup', id: 'safe' }] },
+    ];
+    const policy = 'permit(principal, action, resource in ToolGroup::"safe");';
+    expect(decide([policy], entities)).toBe(true);
+    expect(decide([policy])).toBe(false);
+  });
+
+  it('names another tool with the same start differently', () => {
+    expect(decide([PERMIT_ALL, `forbid(principal, action, resource == Tool::"${FULL}2");`])).toBe(true);
   });
 });

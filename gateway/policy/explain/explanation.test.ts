@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { memberTexts } from '../../http/known-members.ts';
 import { allows, identityOf, policyOf } from '../authorization/testdata/decide.ts';
+import { shortToolName } from '../tool-name.ts';
 import { explainTools, type ExplainedCall, type KnownTool } from './explanation.ts';
 
 const TOOL: KnownTool = { name: 'refund', backend: 'shop', json: Buffer.from('{"name":"refund"}'), isVisible: true };
@@ -111,4 +112,16 @@ it.each([
   expect(allows(policyOf(policies), { ...tool, kind: 'tools', backend: 'shop' }, identityOf(), text.trim())).toBe(
     allowed,
   );
+});
+
+it('explains a tool by its full name when clients see a shorter one', () => {
+  const full = `shop_${'a'.repeat(70)}`;
+  const tool = { ...TOOL, name: shortToolName(full, 64) };
+  const config = configWith(
+    { aggregation: { max_tool_name_length: 64 } },
+    { policies: [`permit(principal, action, resource == Tool::"${full}");`] },
+  );
+  expect(explainTools(config, [tool], { claims: { sub: 'alice' }, tool: full, ...callWith('{}') })).toMatchObject([
+    { tool: tool.name, allowed: true },
+  ]);
 });

@@ -7,6 +7,7 @@ import { AuthorizationPolicy, type DecidedCall } from '../authorization.ts';
 import { isAllowed } from '../authorization/authorizer.ts';
 import { AuthorizationConfig } from '../authorization/config.ts';
 import type { Outcome } from '../authorization/evaluator.ts';
+import { shortToolName } from '../tool-name.ts';
 
 /** A tool of the backends. */
 export interface KnownTool {
@@ -47,21 +48,24 @@ export function explainTools(
   { claims, tool: only, ...call }: ExplainedCall,
 ): Explanation[] {
   const authz = policiesIn(config);
-  const policy = authz && new AuthorizationPolicy(authz, config.name ?? '');
+  const { max_tool_name_length: max } = config.vmcp.aggregation;
+  const policy = authz && new AuthorizationPolicy(authz, config.name ?? '', max);
   const identity = identityWith(claims, authz?.cedar.primary_upstream_provider);
-  return chosen(tools, only).map(({ name, backend, json, isVisible }) => {
-    const item = { kind: 'tools', name, backend: backend ?? '', json } as const;
-    const outcomes = policy?.outcomesOf({ item, identity, ...call });
-    const filter = backend === undefined ? 'no backend lists it' : isVisible ? undefined : filterOf(config, backend);
-    return {
-      tool: name,
-      ...(backend !== undefined && { backend }),
-      allowed: (outcomes === undefined || isAllowed(outcomes)) && filter === undefined,
-      by: outcomes ? reasonOf(outcomes) : 'no policy is configured',
-      ...(filter !== undefined && { filter }),
-      credential: credentialOf(config, backend),
-    };
-  });
+  return chosen(tools, only === undefined ? undefined : shortToolName(only, max)).map(
+    ({ name, backend, json, isVisible }) => {
+      const item = { kind: 'tools', name, backend: backend ?? '', json } as const;
+      const outcomes = policy?.outcomesOf({ item, identity, ...call });
+      const filter = backend === undefined ? 'no backend lists it' : isVisible ? undefined : filterOf(config, backend);
+      return {
+        tool: name,
+        ...(backend !== undefined && { backend }),
+        allowed: (outcomes === undefined || isAllowed(outcomes)) && filter === undefined,
+        by: outcomes ? reasonOf(outcomes) : 'no policy is configured',
+        ...(filter !== undefined && { filter }),
+        credential: credentialOf(config, backend),
+      };
+    },
+  );
 }
 
 function chosen(tools: readonly KnownTool[], only: string | undefined): readonly KnownTool[] {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { VMCP } from '../../contract/testdata/vmcp-config.ts';
+import { callOf, toolOf } from '../authorization/testdata/decide.ts';
+import { policyDeps } from '../testdata/policy-deps.ts';
+import { shortToolName } from '../tool-name.ts';
+import { rateLimit } from './rate-limit.ts';
 import { checkGatewayConfig } from '../../read-gateway-config.ts';
 
 const base = { schema_version: 'v0.1.0', name: 'desk', vmcp: { ...VMCP, backends: [] } };
@@ -102,4 +106,15 @@ describe('rate_limit_namespace', () => {
   it('is refused without rate limits', () => {
     expect(problemsOf({ rate_limit_namespace: 'a' })).toEqual(['NotSupportedYet rate_limit_namespace']);
   });
+});
+
+it.each([
+  ['its full name', 'a'.repeat(80)],
+  ['the name that clients see', shortToolName('a'.repeat(80), 64)],
+])('limits a tool with a long name by %s', async (_by, name) => {
+  const one = { maxTokens: 1, refillPeriod: '1h' };
+  const policy = rateLimit.create({ tools: [{ name, shared: one }] }, { ...policyDeps(), maxToolNameLength: 64 });
+  const seen = toolOf(shortToolName('a'.repeat(80), 64));
+  const verdicts = [await policy.decide(callOf(seen, undefined)), await policy.decide(callOf(seen, undefined))];
+  expect(verdicts.map(({ verdict }) => verdict)).toEqual(['allow', 'deny']);
 });

@@ -5,6 +5,7 @@ import { retryAfterSeconds } from './bucket.ts';
 import type { BucketPlan, RateLimitObserver, Taken } from './buckets.ts';
 import { bucketPlans } from './plans.ts';
 import { LONGEST_PERIOD, MAX_TOKENS, rateLimitRules, rateLimitSpec, SHORTEST_PERIOD } from './spec.ts';
+import { shortToolName } from '../tool-name.ts';
 import { ALLOW, definePolicy, type Decision, type NamedTool, type PolicyFacts } from '../policy.ts';
 
 const bucket = Type.Optional(
@@ -35,8 +36,9 @@ export const rateLimit = definePolicy({
   alsoReads: ['rate_limit_namespace'],
   resolve: (spec) => spec,
   check: checkConfig,
-  create(settings, { buckets, rateLimits }) {
-    const planOf = bucketPlans(settings);
+  create(settings, { buckets, rateLimits, maxToolNameLength: max }) {
+    const tools = settings.tools?.map((tool) => ({ ...tool, name: shortToolName(tool.name, max) }));
+    const planOf = bucketPlans({ ...settings, ...(tools && { tools }) });
     const isOpen = (plan: BucketPlan): boolean => passesOutage(settings, plan);
     return {
       namedTools: namedTools(settings),

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
+import { shortToolName } from '../../policy/tool-name.ts';
 import { aggregate } from './aggregate.ts';
+import { hasDistinctPrefixes, mayHaveTool } from './tool-names.ts';
 import { catalog, names, parse, routes, rules } from './testdata/catalogs.ts';
 import type { Catalog } from './catalog.ts';
 
@@ -180,6 +182,29 @@ describe('names', () => {
     expect(view.tools.get(`github_${tool}`)).toMatchObject({ name: tool, advertised: shortened, renamed: true });
     const bare = aggregate([long], rules({ conflict_resolution: 'none', max_tool_name_length: 64 }), []).view;
     expect(bare.tools.get(tool)?.renamed).toBe(false);
+  });
+
+  it('gives each of many long names its own short one, in whatever order they come', () => {
+    const tools = Array.from(
+      { length: 500 },
+      (_, index) => `${'describe_the_same_long_thing_'.repeat(3)}${String(index)}`,
+    );
+    const limited = rules({ max_tool_name_length: 64 });
+    const { view, warnings } = aggregate([catalog('aws', { tools })], limited, []);
+    const other = aggregate([catalog('b', {}), catalog('aws', { tools: tools.toReversed() })], limited, ['c']);
+    expect(new Set(names(view, 'tools')).size).toBe(500);
+    expect(names(other.view, 'tools')).toEqual(names(view, 'tools'));
+    expect(names(view, 'tools').every((name) => name.length === 64)).toBe(true);
+    expect(warnings).toEqual([]);
+  });
+
+  it('knows that prefixes which shortening cuts no longer tell backends apart', () => {
+    const backends = [`${'a'.repeat(20)}1`, `${'a'.repeat(20)}2`];
+    expect(hasDistinctPrefixes(rules(), backends)).toBe(true);
+    expect(hasDistinctPrefixes(rules({ max_tool_name_length: 32 }), backends)).toBe(true);
+    expect(hasDistinctPrefixes(rules({ max_tool_name_length: 29 }), backends)).toBe(false);
+    const short = shortToolName(`${backends[0] ?? ''}_find`, 16);
+    expect(mayHaveTool(rules({ max_tool_name_length: 16 }), backends[0] ?? '', short)).toBe(true);
   });
 
   it('treats equal shortened names as a clash', () => {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
+import { shortHead, shortToolName } from '../../policy/tool-name.ts';
 import type { Tool } from './tool-rules.ts';
 import type { Conflict } from './view.ts';
 import { quote, type WarningCollector } from './warnings.ts';
@@ -14,10 +14,18 @@ export interface NamedTool extends Tool {
 export const prefixOf = (rules: Aggregation, backend: string): string =>
   rules.prefix_format.replaceAll('{workload}', () => backend);
 
+/** Returns the part of the prefix of one backend that shortened names have, too. */
+const keptPrefix = (rules: Aggregation, backend: string): string =>
+  shortHead(prefixOf(rules, backend), rules.max_tool_name_length);
+
+/** Returns true for a backend that may have the tool of this name. */
+export const mayHaveTool = (rules: Aggregation, backend: string, name: string): boolean =>
+  rules.conflict_resolution !== 'prefix' || name.startsWith(keptPrefix(rules, backend));
+
 /** Returns true when no two backends can ever use the same tool name: no prefix starts with another one. */
 export function hasDistinctPrefixes(rules: Aggregation, backends: readonly string[]): boolean {
   if (rules.conflict_resolution !== 'prefix') return false;
-  const prefixes = backends.map((backend) => prefixOf(rules, backend)).sort();
+  const prefixes = backends.map((backend) => keptPrefix(rules, backend)).sort();
   return prefixes.every((prefix, index) => index === 0 || !prefix.startsWith(prefixes[index - 1] ?? ''));
 }
 
@@ -33,7 +41,7 @@ export function nameTools(
 ): { tools: NamedTool[]; conflicts: Conflict[] } {
   const named = tools.map((tool) => {
     const full = rules.conflict_resolution === 'prefix' ? prefixOf(rules, tool.backend) + tool.name : tool.name;
-    return { ...tool, full, advertised: shorten(full, rules.max_tool_name_length) };
+    return { ...tool, full, advertised: shortToolName(full, rules.max_tool_name_length) };
   });
   const winners: NamedTool[] = [];
   const conflicts: Conflict[] = [];
@@ -116,17 +124,6 @@ function conflict(name: string, contenders: readonly NamedTool[]): Conflict {
     owners,
     message: `the tool name ${quote(name)} belongs to ${described}: give one of them another name in aggregation.tools[].overrides`,
   };
-}
-
-const HASH_DIGITS = 8;
-
-/**
- * Shortens a name over `max` characters to its first `max` - 9, `_` and 8 hex digits of the SHA-256 of the whole name.
- */
-function shorten(name: string, max: number | undefined): string {
-  if (max === undefined || name.length <= max) return name;
-  const head = name.slice(0, max - HASH_DIGITS - 1).replace(/[\ud800-\udbff]$/, '');
-  return `${head}_${createHash('sha256').update(name).digest('hex').slice(0, HASH_DIGITS)}`;
 }
 
 const USUAL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;

@@ -1,7 +1,7 @@
 import type { Aggregation } from '../../contract/aggregation/aggregation.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { prefixOf } from '../aggregation/tool-names.ts';
+import { mayHaveTool } from '../aggregation/tool-names.ts';
 import type { View } from '../aggregation/view.ts';
 
 /**
@@ -14,11 +14,8 @@ export function unmatchedTools(
   rules: Aggregation,
   unread: readonly string[],
 ): Problem[] {
-  const mayExist = (name: string): boolean =>
-    unread.some((backend) => rules.conflict_resolution !== 'prefix' || name.startsWith(prefixOf(rules, backend)));
+  const mayExist = (name: string): boolean => unread.some((backend) => mayHaveTool(rules, backend, name));
   return policies.flatMap(({ namedTools = [] }) =>
-    namedTools.flatMap(({ name, unmatched }) =>
-      tools.get(name)?.advertised === name || mayExist(name) ? [] : [unmatched],
-    ),
+    namedTools.flatMap(({ name, unmatched }) => (tools.has(name) || mayExist(name) ? [] : [unmatched])),
   );
 }

@@ -2,7 +2,7 @@ import { durationMs } from '../../contract/fields.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
-import { prefixOf } from '../aggregation/tool-names.ts';
+import { mayHaveTool } from '../aggregation/tool-names.ts';
 import type { View } from '../aggregation/view.ts';
 import { announces } from '../backends/backend-lists.ts';
 import { discoverFor, type Discovery } from '../backends/discover.ts';
@@ -166,8 +166,7 @@ export class Views {
 
   /** Returns true for a backend that may have the tool of this name. */
   mayHaveTool(backend: string, name: string): boolean {
-    const { aggregation: rules } = this.#config.vmcp;
-    return rules.conflict_resolution !== 'prefix' || name.startsWith(prefixOf(rules, backend));
+    return mayHaveTool(this.#config.vmcp.aggregation, backend, name);
   }
 
   /** Reads lists again in which nobody announces changes, for the sessions whose clients wait for announcements. */

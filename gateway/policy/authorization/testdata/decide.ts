@@ -7,10 +7,10 @@ import type { AuthorizationConfig } from '../config.ts';
 
 type Cedar = Omit<AuthorizationConfig['cedar'], 'policies'>;
 
-export const policyOf = (policies: readonly string[], cedar: Cedar = {}): Policy =>
+export const policyOf = (policies: readonly string[], cedar: Cedar = {}, maxToolNameLength?: number): Policy =>
   authorization.create(
     { type: 'cedarv1', version: '1.0', cedar: { policies: [...policies], ...cedar } },
-    policyDeps(),
+    { ...policyDeps(), maxToolNameLength },
   );
 
 export const identityOf = (claims: Readonly<Record<string, unknown>> = {}): Identity => ({
