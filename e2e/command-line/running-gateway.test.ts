@@ -54,6 +54,14 @@ describe('vmcp tools', () => {
     });
   });
 
+  it('checks them against the rules of model APIs', async () => {
+    const { code, stdout } = await run('tools', 'remote', '--check');
+    expect(stdout).toMatch(/^OpenAI: ok \(10 tools\)\nAnthropic: ok \(10 tools\)\nGemini: ok \(10 tools\)\n$/u);
+    expect(code).toBe(0);
+    const json = await run('tools', '--check', '-o', 'json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ tools: 10, rejected: 0 });
+  });
+
   it('needs only the MCP URL', async () => {
     const { code, stdout } = await vmcpResult(testScope(), ['tools', '--url', vmcp.url]);
     expect(code).toBe(0);

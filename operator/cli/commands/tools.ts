@@ -11,6 +11,7 @@ export const toolsCommand = defineCommand(
   },
   (command) =>
     sessionOptions(command.argument('[server]', 'list the tools of this server only'))
+      .option('--check', 'check the tools against the rules of OpenAI, Anthropic and Gemini instead')
       .addOption(outputOption())
       .action(async (server: string | undefined, flags: ToolsFlags) => {
         const { tools } = await import('../tools/tools.ts');

@@ -1,15 +1,21 @@
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { withSession, type SessionFlags } from '../client/with-session.ts';
 import { missingTools, readBackends } from './backends.ts';
+import { checkText, checkTools, type ToolCheck } from './model-check.ts';
 import { ownedTools, toolTable, type OwnedTool } from './tool-table.ts';
 
 export interface ToolsFlags extends SessionFlags {
   readonly output?: 'json';
+  /** Checks the tools against the rules of model APIs, and prints the result in place of the tools. */
+  readonly check?: boolean;
 }
 
 const DEFAULT_COLUMNS = 80;
 
-/** `vmcp tools [SERVER]`: exits with 0, or with 1 when the gateway or the server cannot be reached. */
+/**
+ * `vmcp tools [SERVER]`: exits with 0, or with 1 when the gateway or the server cannot be reached, and with `--check` when an API
+ * would reject a tool.
+ */
 export const tools = (server: string | undefined, flags: ToolsFlags): Promise<number> =>
   withSession(flags, async (session, managementUrl) => {
     const [listed, states] = await Promise.all([session.tools(), readBackends(managementUrl)]);
@@ -22,6 +28,10 @@ export const tools = (server: string | undefined, flags: ToolsFlags): Promise<nu
       process.stderr.write(missing === '' ? `no tool belongs to "${server}"${known}\n` : missing);
       return 1;
     }
+    if (flags.check === true) {
+      process.stderr.write(missing);
+      return printCheck(checkTools(chosen.map(({ tool }) => tool)), flags.output);
+    }
     process.stdout.write(flags.output === 'json' ? toJson(chosen) : toolTable(chosen, columnsOf(process.stdout)));
     process.stderr.write(missing);
     return 0;
@@ -30,6 +40,11 @@ export const tools = (server: string | undefined, flags: ToolsFlags): Promise<nu
 /** Returns undefined without a terminal. Some terminals report 0 columns. */
 const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream): number | undefined =>
   isTTY ? columns || DEFAULT_COLUMNS : undefined;
+
+function printCheck(check: ToolCheck, output: 'json' | undefined): number {
+  process.stdout.write(output === 'json' ? `${jsonText(check, 2)}\n` : checkText(check));
+  return check.rejected > 0 ? 1 : 0;
+}
 
 const toJson = (owned: readonly OwnedTool[]): string =>
   `${jsonText({ tools: owned.map(({ tool, backend }) => ({ ...tool, ...(backend !== undefined && { backend }) })) }, 2)}\n`;

@@ -1,0 +1,214 @@
+/** Families of clients, by the API of the models that they use. */
+export const MODEL_FAMILIES = ['OpenAI', 'Anthropic', 'Gemini'] as const;
+export type ModelFamily = (typeof MODEL_FAMILIES)[number];
+
+/** A limit of an API on the tools of a request. */
+export type ModelLimit =
+  | { readonly on: 'count' | 'name-length' | 'description-length'; readonly most: number }
+  | { readonly on: 'name' | 'property'; readonly pattern: RegExp }
+  /** The input schema must have type `object`, and none of these keywords at the top. */
+  | { readonly on: 'root'; readonly without: readonly string[] }
+  /** No schema may have any of these keywords. */
+  | { readonly on: 'keyword'; readonly without: readonly string[] }
+  /** An array needs `items`. */
+  | { readonly on: 'items' }
+  /** `type` must be one text. */
+  | { readonly on: 'type' };
+
+/** A rule of an API for which it rejects a request with all tools in it. */
+export interface ModelRule {
+  readonly id: string;
+  readonly family: ModelFamily;
+  readonly limit: ModelLimit;
+  /** Fault of a tool, after "tools". */
+  readonly fault: string;
+  /** Page that states the rule, or shows the answer of the API. */
+  readonly source: string;
+  /** Day on which the source was last found to say so. */
+  readonly date: string;
+}
+
+const LATEST = '2026-11-28';
+const OPENAI_SDK = 'https://unpkg.com/openai@6.49.0/resources/shared.d.ts';
+const GEMINI_SDK = 'https://unpkg.com/@google/genai@2.32.0/dist/genai.d.ts';
+const VERTEX =
+  'https://cloud.google.com/vertex-ai/generative-ai/docs/reference/java/latest/com.google.cloud.vertexai.api.FunctionDeclarationOrBuilder';
+const COMBINED = ['oneOf', 'anyOf', 'allOf'];
+
+/**
+ * Rules that make an API answer 400. Leaves out keywords that the clients of an API remove before they send a schema (`$schema`,
+ * `additionalProperties`): nearly all tools have them, and work.
+ */
+export const MODEL_RULES: readonly ModelRule[] = [
+  {
+    id: 'openai-name-length',
+    family: 'OpenAI',
+    limit: { on: 'name-length', most: 64 },
+    fault: 'have a name over 64 characters',
+    source: OPENAI_SDK,
+    date: LATEST,
+  },
+  {
+    id: 'openai-name',
+    family: 'OpenAI',
+    limit: { on: 'name', pattern: /^[a-zA-Z0-9_-]+$/u },
+    fault: 'have a name with other characters than letters, digits, _ and -',
+    source: OPENAI_SDK,
+    date: LATEST,
+  },
+  {
+    id: 'openai-description',
+    family: 'OpenAI',
+    limit: { on: 'description-length', most: 1024 },
+    fault: 'have a description over 1,024 characters, which some deployments reject',
+    source: 'https://github.com/getsentry/sentry-mcp/issues/106',
+    date: LATEST,
+  },
+  {
+    id: 'openai-count',
+    family: 'OpenAI',
+    limit: { on: 'count', most: 128 },
+    fault: 'are more than 128',
+    source: 'https://github.com/musistudio/claude-code-router/issues/686',
+    date: LATEST,
+  },
+  {
+    id: 'openai-items',
+    family: 'OpenAI',
+    limit: { on: 'items' },
+    fault: 'have an array without items',
+    source: 'https://github.com/digitalocean-labs/mcp-digitalocean/issues/265',
+    date: LATEST,
+  },
+  {
+    id: 'openai-root',
+    family: 'OpenAI',
+    limit: { on: 'root', without: [...COMBINED, 'enum', 'not'] },
+    fault: 'have an input schema that is not one object (oneOf, anyOf, allOf, enum or not at the top)',
+    source: 'https://github.com/langchain-ai/langchainjs/issues/9804',
+    date: LATEST,
+  },
+  {
+    id: 'anthropic-name-length',
+    family: 'Anthropic',
+    limit: { on: 'name-length', most: 128 },
+    fault: 'have a name over 128 characters',
+    source: 'https://github.com/anthropics/claude-code/issues/96152',
+    date: LATEST,
+  },
+  {
+    id: 'anthropic-name',
+    family: 'Anthropic',
+    limit: { on: 'name', pattern: /^[a-zA-Z0-9_-]+$/u },
+    fault: 'have a name with other characters than letters, digits, _ and -',
+    source: 'https://github.com/home-assistant/core/issues/147760',
+    date: LATEST,
+  },
+  {
+    id: 'anthropic-property',
+    family: 'Anthropic',
+    limit: { on: 'property', pattern: /^[a-zA-Z0-9_.-]{1,64}$/u },
+    fault: 'have an argument whose name is not 1 to 64 letters, digits, _, . and -',
+    source: 'https://github.com/diegosouzapw/OmniRoute/issues/13552',
+    date: LATEST,
+  },
+  {
+    id: 'anthropic-root',
+    family: 'Anthropic',
+    limit: { on: 'root', without: COMBINED },
+    fault: 'have an input schema that is not one object (oneOf, anyOf or allOf at the top)',
+    source: 'https://github.com/langchain-ai/langchain/issues/39271',
+    date: LATEST,
+  },
+  {
+    id: 'anthropic-ref',
+    family: 'Anthropic',
+    limit: { on: 'keyword', without: ['$ref', '$dynamicRef', '$recursiveRef'] },
+    fault: 'have an input schema with $ref',
+    source: 'https://github.com/diegosouzapw/OmniRoute/issues/13552',
+    date: LATEST,
+  },
+  {
+    id: 'gemini-name-length',
+    family: 'Gemini',
+    limit: { on: 'name-length', most: 64 },
+    fault: 'have a name over 64 characters, the limit of Vertex AI',
+    source: VERTEX,
+    date: LATEST,
+  },
+  {
+    id: 'gemini-name',
+    family: 'Gemini',
+    limit: { on: 'name', pattern: /^[a-zA-Z_][a-zA-Z0-9_.-]*$/u },
+    fault:
+      'have a name that does not start with a letter or _, or has other characters than letters, digits, _, . and -',
+    source: VERTEX,
+    date: LATEST,
+  },
+  {
+    id: 'gemini-count',
+    family: 'Gemini',
+    limit: { on: 'count', most: 512 },
+    fault: 'are more than 512',
+    source: GEMINI_SDK,
+    date: LATEST,
+  },
+  {
+    id: 'gemini-ref',
+    family: 'Gemini',
+    limit: { on: 'keyword', without: ['$ref', '$dynamicRef', '$recursiveRef'] },
+    fault: 'have an input schema with $ref',
+    source: 'https://github.com/google-gemini/gemini-cli/issues/13326',
+    date: LATEST,
+  },
+  {
+    id: 'gemini-keyword',
+    family: 'Gemini',
+    limit: {
+      on: 'keyword',
+      without: [
+        'const',
+        'allOf',
+        'not',
+        'if',
+        'then',
+        'else',
+        'patternProperties',
+        'exclusiveMinimum',
+        'exclusiveMaximum',
+      ],
+    },
+    fault: 'have an input schema with a keyword that it does not know, such as const, allOf or exclusiveMinimum',
+    source: 'https://github.com/zed-extensions/mcp-server-brave-search/issues/12',
+    date: LATEST,
+  },
+  {
+    id: 'gemini-items',
+    family: 'Gemini',
+    limit: { on: 'items' },
+    fault: 'have an array without items',
+    source: 'https://github.com/jackmusick/bifrost/pull/225',
+    date: LATEST,
+  },
+  {
+    id: 'gemini-type',
+    family: 'Gemini',
+    limit: { on: 'type' },
+    fault: 'have a list of types, such as ["string", "null"]',
+    source: 'https://github.com/zed-industries/zed/issues/53919',
+    date: LATEST,
+  },
+];
+
+/** Setting or change that mends a fault, after a colon. */
+export const REMEDIES: Readonly<Record<ModelLimit['on'], string>> = {
+  count: 'hide tools with a filter',
+  'name-length': 'set maxToolNameLength',
+  name: 'rename them with overrides',
+  'description-length': 'shorten it with overrides',
+  property: 'report it to the authors of the server',
+  root: 'set portableSchemas',
+  keyword: 'set portableSchemas',
+  items: 'set portableSchemas',
+  type: 'set portableSchemas',
+};
