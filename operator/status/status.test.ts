@@ -82,6 +82,7 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'BackendsHealthy=False': 'SomeBackendsUnhealthy NoRoutableBackends',
     'BackendsHealthy=Unknown': 'BackendsNotReported BackendsUnknown NoBackends',
     'RuntimeProblems=True': 'CredentialMisconfigured',
+    'ToolsPortable=False': 'ToolsNotPortable',
     'CredentialsWithheld=True': 'CredentialWithheld',
     'Applied=True': 'ObjectsApplied',
     'Applied=False': 'NameTaken',

@@ -542,3 +542,32 @@ describe('capabilities', () => {
     expect(of({ capabilities: { extensions: { 'io.modelcontextprotocol/tasks': true } } })).toEqual(none);
   });
 });
+
+describe('advice on tools that model APIs reject', () => {
+  const schemaWith = (a: object) => ({ type: 'object', properties: { a } });
+  const adviceOf = (tools: object[], changes: Partial<Aggregation> = {}) =>
+    aggregate([catalog('aws', { tools: tools as Readonly<Record<string, unknown>>[] })], rules(changes), []).advice;
+
+  it('counts them by the family of clients, and names the first', () => {
+    const long = Array.from({ length: 30 }, (_, index) => ({ name: `${'x'.repeat(60)}${String(index + 10)}` }));
+    const odd = { name: 'odd', inputSchema: schemaWith({ type: ['array', 'null'] }), description: 'd'.repeat(1025) };
+    const [openai, gemini, ...others] = adviceOf([...long, odd]);
+    const names = [10, 11, 12].map((index) => `"aws_${'x'.repeat(60)}${String(index)}"`).join(', ');
+    expect(openai).toEqual({
+      reason: 'ToolsNotPortable',
+      message:
+        `clients with models of OpenAI may be refused: 30 tools with a name over 64 characters (${names} and 27 more): set maxToolNameLength; ` +
+        '1 tool with a description over 1,024 characters, which some deployments reject ("aws_odd"): shorten it with overrides; ' +
+        '1 tool with an array without items ("aws_odd"): set portableSchemas',
+    });
+    expect(gemini?.message).toMatch(/^clients with models of Gemini .*with a list of types.*"aws_odd"/u);
+    expect(others).toEqual([]);
+  });
+
+  it('ends when the setting helps, and leaves out hidden tools', () => {
+    const long = { name: 'x'.repeat(80) };
+    expect(adviceOf([long])).toHaveLength(2);
+    expect(adviceOf([long], { max_tool_name_length: 64 })).toEqual([]);
+    expect(adviceOf([long], { exclude_all_tools: true })).toEqual([]);
+  });
+});

@@ -11,6 +11,7 @@ import { nameTools, prefixOf, warnUnusualNames, type NamedTool } from './tool-na
 import { applyToolRules, rulesByWorkload } from './tool-rules.ts';
 import { parseUriTemplate } from './uri-template.ts';
 import type {
+  Advice,
   AdvertisedItem,
   AdvertisedList,
   AggregationResult,
@@ -21,6 +22,7 @@ import type {
   ViewCapabilities,
 } from './view.ts';
 import { NOT_CACHED, strictest, type CacheHint } from './cache-hint.ts';
+import { modelAdvice } from './portability/model-advice.ts';
 import { collectWarnings, quote, type WarningCollector } from './warnings.ts';
 import { isObject } from '../../contract/json.ts';
 
@@ -37,7 +39,7 @@ export function aggregate(
   const backends = [...catalogs].sort((left, right) => (left.backend < right.backend ? -1 : 1));
   const missing = [...new Set(unavailable)].sort();
   const { resources, templates, routes, advertise } = serveResources(backends, missing, warnings);
-  const { served, hidden, aliases, conflicts } = serveTools(backends, rules, missing, advertise, warnings);
+  const { served, hidden, aliases, conflicts, advice } = serveTools(backends, rules, missing, advertise, warnings);
   const prompts = servePrompts(backends, rules, warnings);
   const skills = serveSkills(backends, warnings);
   const shown = { tools: served, resources, templates, prompts, skills: skills.items };
@@ -62,6 +64,7 @@ export function aggregate(
     },
     conflicts,
     warnings: [...warnings.list(), ...backends.flatMap((each) => each.warnings ?? [])],
+    advice,
   };
 }
 
@@ -106,7 +109,13 @@ function serveTools(
   unavailable: readonly string[],
   advertise: ServedResources['advertise'],
   warnings: WarningCollector,
-): { served: Served[]; hidden: Served[]; aliases: [string, Route][]; conflicts: readonly Conflict[] } {
+): {
+  served: Served[];
+  hidden: Served[];
+  aliases: [string, Route][];
+  conflicts: readonly Conflict[];
+  advice: readonly Advice[];
+} {
   const byWorkload = rulesByWorkload(rules);
   const known = new Set([...backends.map((catalog) => catalog.backend), ...unavailable]);
   for (const workload of [...byWorkload.keys()].filter((name) => !known.has(name)))
@@ -117,7 +126,7 @@ function serveTools(
     );
   const all = backends.flatMap((catalog) => applyToolRules(catalog, rules, byWorkload.get(catalog.backend), warnings));
   const { tools, conflicts } = nameTools(all, rules, warnings);
-  if (conflicts.length > 0) return { served: [], hidden: [], aliases: [], conflicts };
+  if (conflicts.length > 0) return { served: [], hidden: [], aliases: [], conflicts, advice: [] };
   warnUnusualNames(tools, warnings);
   const placed = tools.map((tool) => ({ tool, item: serveTool(tool, advertise) }));
   const shown = placed.filter(({ tool }) => !tool.hidden);
@@ -128,6 +137,7 @@ function serveTools(
       .filter(({ tool }) => tool.full !== tool.advertised)
       .map(({ tool, item }) => [tool.full, aliasRoute(tool, item.route)]),
     conflicts,
+    advice: modelAdvice(shown.map(({ tool }) => tool)),
   };
 }
 

@@ -131,6 +131,12 @@ export interface Warning {
   readonly message: string;
 }
 
+/** A sentence about tools that are served, but that some clients cannot use. */
+export interface Advice {
+  readonly reason: 'ToolsNotPortable';
+  readonly message: string;
+}
+
 /** Two or more tools with one name, which strategies `manual` and `none` do not resolve. */
 export interface Conflict {
   readonly reason: 'ConflictUnresolved';
@@ -145,4 +151,5 @@ export interface AggregationResult {
   readonly view: View;
   readonly conflicts: readonly Conflict[];
   readonly warnings: readonly Warning[];
+  readonly advice: readonly Advice[];
 }

@@ -10,7 +10,7 @@ import type { CatalogSource } from '../backends/catalog-source.ts';
 import type { ReadableView } from './readable-view.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** A conflict or a warning. */
+/** A conflict, a warning, or advice. */
 export interface AggregationProblem {
   readonly reason: string;
   readonly message: string;
@@ -52,7 +52,7 @@ export class LiveView implements ReadableView {
     return this.#aggregation.view;
   }
 
-  /** Conflicts and warnings of the last aggregation. */
+  /** Conflicts, warnings and advice of the last aggregation. */
   get problems(): readonly AggregationProblem[] {
     return this.#problems;
   }
@@ -118,11 +118,14 @@ export class LiveView implements ReadableView {
     this.#stale = false;
     const { source, log, onChange } = this.#options;
     const next = aggregate(source.catalogs(), this.#config.vmcp.aggregation, source.unavailable());
-    const problems = [...next.conflicts, ...next.warnings];
+    const problems = [...next.conflicts, ...next.warnings, ...next.advice];
     if (!isDeepStrictEqual(problems, this.#problems)) {
       const known = new Set(this.#options.known?.().map(({ message }) => message));
-      for (const { reason, message } of problems)
-        if (!known.has(message)) log.warn('problem in the aggregation', { reason, problem: message });
+      for (const { reason, message } of problems) {
+        if (known.has(message)) continue;
+        if (reason === 'ToolsNotPortable') log.info('advice on the tools', { reason, advice: message });
+        else log.warn('problem in the aggregation', { reason, problem: message });
+      }
     }
     this.#problems = problems;
     const hasConflicts = next.conflicts.length > 0;

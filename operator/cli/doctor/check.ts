@@ -1,6 +1,7 @@
 import type { Running } from '../../local/running.ts';
 import type { ExternalIssuer } from '../probes/issuer.ts';
 import type { Get } from '../probes/http-get.ts';
+import type { ServerStatus } from '../status/gateway-status.ts';
 
 /** Result of a check. The message of `warn` and `fail` says how to fix it. */
 export interface Finding {
@@ -37,6 +38,8 @@ export interface Machine extends Programs {
   /** Returns the error code when this user cannot write into the folder or create it. */
   readonly writeFault: (dir: string) => Promise<string | undefined>;
   readonly get: Get;
+  /** Reads the state of the virtual servers behind a management URL. Rejects with `NoStatus`. */
+  readonly serversAt: (managementUrl: string) => Promise<readonly ServerStatus[]>;
   /** ms since the epoch. */
   readonly now: () => number;
 }

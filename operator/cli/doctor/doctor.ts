@@ -7,6 +7,7 @@ import { defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';
 import { httpGet } from '../probes/http-get.ts';
 import { externalIssuer, upstreamIssuers, type ExternalIssuer } from '../probes/issuer.ts';
+import { readManagement } from '../status/management.ts';
 import { renderTable } from '../table.ts';
 import { examine } from '../validate/examine.ts';
 import { formatProblems } from '../validate/problems-output.ts';
@@ -52,6 +53,7 @@ const thisMachine = (stateDir: string, issuers: readonly ExternalIssuer[]): Mach
   isPortFree: (port) => isPortFree(port),
   writeFault,
   get: httpGet,
+  serversAt: readManagement,
   now: Date.now,
 });
 

@@ -52,7 +52,7 @@ describe('the rules of model APIs', () => {
       checkTools(Array.from({ length }, (_, index) => tool({ type: 'object' }, { name: `t${String(index)}` })));
     expect(many(128).rejected).toBe(0);
     expect(checkText(many(129))).toBe(
-      'OpenAI: rejected\n  129 tools are more than 128: hide tools with a filter\nAnthropic: ok (129 tools)\nGemini: ok (129 tools)\n',
+      'OpenAI: rejected\n  129 tools, more than 128: hide tools with a filter\nAnthropic: ok (129 tools)\nGemini: ok (129 tools)\n',
     );
     expect(many(513).rejected).toBe(2);
   });
@@ -61,7 +61,7 @@ describe('the rules of model APIs', () => {
 it('prints the first names of a finding, and JSON has all with their source and date', () => {
   const tools = Array.from({ length: 7 }, (_, index) => tool({ type: 'object' }, { name: `a.${String(index)}` }));
   expect(checkText(checkTools(tools)).split('\n')[1]).toBe(
-    '  7 tools have a name with other characters than letters, digits, _ and - (a.0, a.1, a.2, a.3, a.4 and 2 more): rename them with overrides',
+    '  7 tools with other characters than letters, digits, _ and - in the name (a.0, a.1, a.2, a.3, a.4 and 2 more): rename them with overrides',
   );
   const [openai] = checkTools(tools).families;
   expect(openai?.findings[0]).toMatchObject({ tools: tools.map(({ name }) => name), date: '2026-11-28' });

@@ -39,7 +39,7 @@ export function checkText({ tools, families }: ToolCheck): string {
 }
 
 function findingText({ tools, fault, remedy }: Omit<ModelFinding, 'family'>, all: number): string {
-  if (tools.length === 0) return `${String(all)} tools ${fault}: ${remedy}`;
+  if (tools.length === 0) return `${String(all)} tools, ${fault}: ${remedy}`;
   const more = tools.length - MOST_NAMES;
   const names = `${tools.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
   return `${count(tools.length, 'tool')} ${fault} (${names}): ${remedy}`;

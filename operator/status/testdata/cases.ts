@@ -297,6 +297,7 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
         {
           runtimeProblems: [
             { reason: 'CredentialMisconfigured', path: 'vmcp.outgoing_auth.one', message: 'no credential can be made' },
+            { reason: 'ToolsNotPortable', message: 'clients with models of OpenAI may be refused: 2 tools' },
           ],
         },
       ),

@@ -173,8 +173,16 @@ function podConditions({ spec: { podTemplateSpec: patch } }: VirtualMCPServer, f
   return [condition];
 }
 
-/** Builds `RuntimeProblems`, present while gateways report problems. */
+/** Reason of tools that model APIs reject. They are served, and other clients can use them: it is advice. */
+const TOOLS_NOT_PORTABLE = 'ToolsNotPortable';
+
+/** Builds `RuntimeProblems`, present while gateways report problems, and `ToolsPortable`, present while they give advice on tools. */
 function runtimeConditions(runtime: readonly ObjectProblem[], self: Self): ConditionState[] {
-  const [first] = runtime;
-  return first ? [warningCondition('RuntimeProblems', first.reason, problemsMessage(runtime, self))] : [];
+  const problems = runtime.filter(({ reason }) => reason !== TOOLS_NOT_PORTABLE);
+  const advice = runtime.filter(({ reason }) => reason === TOOLS_NOT_PORTABLE);
+  const [first] = problems;
+  return [
+    ...(first ? [warningCondition('RuntimeProblems', first.reason, problemsMessage(problems, self))] : []),
+    ...(advice.length > 0 ? [falseCondition('ToolsPortable', TOOLS_NOT_PORTABLE, problemsMessage(advice, self))] : []),
+  ];
 }

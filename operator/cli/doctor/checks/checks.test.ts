@@ -2,6 +2,8 @@ import type { GatewayConfig } from '../../../../gateway/contract/gateway-config.
 import { upstreamIssuers } from '../../probes/issuer.ts';
 import { expect, it } from 'vitest';
 import { NoReply, type Get, type Reply } from '../../probes/http-get.ts';
+import type { Running } from '../../../local/running.ts';
+import { NoStatus } from '../../status/management.ts';
 import type { Machine } from '../check.ts';
 import { CHECKS } from './index.ts';
 
@@ -44,6 +46,7 @@ const healthy: Machine = {
   isPortFree: async () => true,
   writeFault: async () => undefined,
   get: issuerAt(),
+  serversAt: async () => [],
   now: () => NOW,
 };
 
@@ -112,4 +115,22 @@ it('knows the OpenID providers of the embedded authorization server, apart from 
   const config = { embedded_auth_server_config: { upstreams } } as unknown as GatewayConfig;
   expect(upstreamIssuers(config)).toEqual([{ issuer: 'https://corp', jwksUrl: undefined }]);
   expect(upstreamIssuers({} as GatewayConfig)).toEqual([]);
+});
+
+it('names the tools that model APIs reject, as a running gateway reports them', async () => {
+  const running = { pid: 1, managementUrl: 'http://127.0.0.1:8080', servers: [] } as unknown as Running;
+  const problem = (reason: string, message: string) => ({ reason, message });
+  const server = (...problems: ReturnType<typeof problem>[]) => ({ name: 'a', sessions: 0, backends: [], problems });
+  const [openai, other] = [problem('ToolsNotPortable', 'OpenAI: 2 tools'), problem('ToolNameClash', 'one name')];
+  const found = (...servers: ReturnType<typeof server>[]) =>
+    check('tools', { running, serversAt: async () => servers });
+  expect(await found(server(other))).toMatchObject({ state: 'ok' });
+  expect(await found(server(openai, other), server(openai))).toEqual({
+    state: 'warn',
+    message: 'OpenAI: 2 tools. vmcp tools --check lists all of them',
+  });
+  const silent = async () => {
+    throw new NoStatus('nothing answers');
+  };
+  expect(await check('tools', { running, serversAt: silent })).toMatchObject({ state: 'ok' });
 });

@@ -8,6 +8,7 @@ import { npm } from './npm.ts';
 import { managementPort, mcpPort } from './ports.ts';
 import { python } from './python.ts';
 import { stateFolder } from './state-folder.ts';
+import { tools } from './tools.ts';
 
 /** Checks in the order in which they are printed. To add one, write its file and add a line here. */
 export const CHECKS: readonly Check[] = [
@@ -21,4 +22,5 @@ export const CHECKS: readonly Check[] = [
   issuers,
   clock,
   locale,
+  tools,
 ];
