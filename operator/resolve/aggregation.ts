@@ -43,6 +43,7 @@ export function resolveAggregation(
       },
     }),
     ...(spec.maxToolNameLength !== undefined && { max_tool_name_length: spec.maxToolNameLength }),
+    ...(spec.portableSchemas !== undefined && { portable_schemas: spec.portableSchemas }),
     ...(tools.length > 0 && { tools }),
   };
 }

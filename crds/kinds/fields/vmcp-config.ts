@@ -61,6 +61,10 @@ const aggregation = block('Aggregation of the tools of all backends.', {
       '`_` and 8 digits of its SHA-256. Calls and policies may still use the full name. No limit by default.',
     { ...TOOL_NAME_LENGTH, format: 'int32' },
   ),
+  portableSchemas: flag(
+    'Serve input schemas of tools in the part of JSON Schema that the APIs of all models accept: local `$ref` inlined, arrays with ' +
+      'items, one type, no other keywords. Backends get the arguments unchanged, and still check them. Off by default.',
+  ),
   tools: Type.Optional(
     Type.Array(
       Closed({

@@ -56,6 +56,7 @@ export const Aggregation = Closed({
       INSTRUCTIONS_LENGTH,
     ),
   }),
+  portable_schemas: flag('Serve input schemas in the part of JSON Schema that the APIs of all models accept.'),
   max_tool_name_length: whole('Maximum length of a tool name. Longer names end in a hash.', TOOL_NAME_LENGTH),
   tools: Type.Optional(Type.Array(WorkloadTools, { description: 'Settings for each backend.' })),
   backend_tools: Type.Optional(

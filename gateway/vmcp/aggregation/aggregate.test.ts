@@ -570,4 +570,19 @@ describe('advice on tools that model APIs reject', () => {
     expect(adviceOf([long], { max_tool_name_length: 64 })).toEqual([]);
     expect(adviceOf([long], { exclude_all_tools: true })).toEqual([]);
   });
+
+  it('ends with portable schemas, which leave the output schema and other tools as they are', () => {
+    const $defs = { b: { type: ['string', 'null'] } };
+    const inputSchema = { ...schemaWith({ type: 'array', items: { $ref: '#/$defs/b' } }), $defs };
+    const odd = { name: 'odd', outputSchema: inputSchema, inputSchema, _meta: { n: 1.0 } };
+    const offer = catalog('aws', { tools: [odd] });
+    expect(aggregate([offer], rules(), []).advice).toHaveLength(2);
+    const { view, advice } = aggregate([offer], rules({ portable_schemas: true }), []);
+    expect(advice).toEqual([]);
+    expect(parse(view.lists.tools.items[0])).toEqual({
+      ...odd,
+      name: 'aws_odd',
+      inputSchema: schemaWith({ type: 'array', items: { type: 'string', nullable: true } }),
+    });
+  });
 });

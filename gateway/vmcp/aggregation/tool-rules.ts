@@ -2,6 +2,7 @@ import { objectMembers, withMember, wholeOf } from '../../http/json-walk.ts';
 import type { Aggregation, ToolOverride } from '../../contract/aggregation/aggregation.ts';
 import { combineToolRules, ownToolRules } from '../../contract/aggregation/tool-rules.ts';
 import type { Catalog, ListItem } from './catalog.ts';
+import { portableTool } from './portability/portable-tools.ts';
 import { quote, type WarningCollector } from './warnings.ts';
 
 /** A tool after the overrides of its backend, before conflict resolution. */
@@ -71,7 +72,7 @@ export function applyToolRules(
       backend,
       original: item.key,
       name: override?.name ?? item.key,
-      json: override ? overrideItem(item.json, override) : item.json,
+      json: overrideItem(rules.portable_schemas === true ? portableTool(item.json) : item.json, override),
       hidden: hideAll || (shown !== undefined && !shown.has(item.key)),
     }))
     .sort((left, right) => (left.original < right.original ? -1 : 1));
@@ -102,7 +103,7 @@ function filtered(
   return shown;
 }
 
-function overrideItem(json: Buffer, { description, annotations }: ToolOverride): Buffer {
+function overrideItem(json: Buffer, { description, annotations }: Partial<ToolOverride> = {}): Buffer {
   let item = json;
   if (description !== undefined) item = withMember(item, wholeOf(item), 'description', JSON.stringify(description));
   if (annotations !== undefined)
