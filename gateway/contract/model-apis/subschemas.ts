@@ -1,14 +1,14 @@
 import { isObject, type JsonObject } from '../json.ts';
 
 /** Keywords of JSON Schema whose values are a schema, a list of schemas, or both. */
-export const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
+const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
   ...['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'contains'],
   ...['additionalProperties', 'unevaluatedProperties', 'propertyNames'],
   ...['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else'],
 ]);
 
 /** Keywords whose values are schemas by name. */
-export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
+const MAP_KEYWORDS: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
 ]);
 
