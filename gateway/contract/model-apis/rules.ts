@@ -202,12 +202,12 @@ export const MODEL_RULES: readonly ModelRule[] = [
 /** Setting or change that mends a fault, after a colon. */
 export const REMEDIES: Readonly<Record<ModelLimit['on'], string>> = {
   count: 'hide tools with a filter',
-  'name-length': 'set maxToolNameLength',
+  'name-length': 'set aggregation.maxToolNameLength',
   name: 'rename them with overrides',
   'description-length': 'shorten it with overrides',
   property: 'report it to the authors of the server',
-  root: 'set portableSchemas',
-  keyword: 'set portableSchemas',
-  items: 'set portableSchemas',
-  type: 'set portableSchemas',
+  root: 'set aggregation.portableSchemas',
+  keyword: 'set aggregation.portableSchemas',
+  items: 'set aggregation.portableSchemas',
+  type: 'set aggregation.portableSchemas',
 };

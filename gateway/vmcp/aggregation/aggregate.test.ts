@@ -556,9 +556,9 @@ describe('advice on tools that model APIs reject', () => {
     expect(openai).toEqual({
       reason: 'ToolsNotPortable',
       message:
-        `clients with models of OpenAI may be refused: 30 tools with a name over 64 characters (${names} and 27 more): set maxToolNameLength; ` +
+        `clients with models of OpenAI may be refused: 30 tools with a name over 64 characters (${names} and 27 more): set aggregation.maxToolNameLength; ` +
         '1 tool with a description over 1,024 characters, which some deployments reject ("aws_odd"): shorten it with overrides; ' +
-        '1 tool with an array without items ("aws_odd"): set portableSchemas',
+        '1 tool with an array without items ("aws_odd"): set aggregation.portableSchemas',
     });
     expect(gemini?.message).toMatch(/^clients with models of Gemini .*with a list of types.*"aws_odd"/u);
     expect(others).toEqual([]);

@@ -55,6 +55,12 @@ describe('a portable schema', () => {
     ['makes optional values nullable', { anyOf: [text, { type: 'null' }], default: null }, { ...text, nullable: true }],
     ['keeps alternatives', { oneOf: [text, { type: 'array' }] }, { anyOf: [text, { type: 'array', items: text }] }],
     [
+      'drops alternatives that describe no value',
+      { ...object(text), anyOf: [{ required: ['a'] }, { required: [] }] },
+      object(text),
+    ],
+    ['drops alternatives of which one is any value', { anyOf: [text, {}], title: 't' }, { title: 't' }],
+    [
       'merges allOf',
       { allOf: [{ $ref: '#/$defs/b' }, object(text)], description: 'd' },
       { type: 'object', description: 'd', properties: { a: text, c: text }, required: ['c'] },

@@ -146,15 +146,19 @@ function itemsOf({ items, prefixItems }: JsonObject, place: Place): Draft {
   return schema['type'] === undefined && schema['anyOf'] === undefined ? { ...schema, type: 'string' } : schema;
 }
 
-/** Adds the alternatives of `anyOf` and `oneOf`. A single one beside null becomes the schema itself. */
+/** Adds the alternatives of `anyOf` and `oneOf`, unless one accepts every value. A single one beside null becomes the schema itself. */
 function withChoices(draft: Draft, { anyOf, oneOf }: JsonObject, place: Place): Draft {
-  const given = [...listOf(anyOf), ...listOf(oneOf)].filter(isObject);
+  const given = [...listOf(anyOf), ...listOf(oneOf)].filter(isObject).filter((choice) => !onlyRequires(choice));
   const choices = given.filter(({ type }) => type !== 'null').map((choice) => convert(choice, place));
   if (choices.length < given.length) draft['nullable'] = true;
   const [only, ...others] = choices;
-  if (only === undefined) return draft;
-  return others.length === 0 ? { ...only, ...draft } : { ...draft, anyOf: choices };
+  if (only === undefined || choices.some((choice) => Object.keys(choice).length === 0)) return draft;
+  const isWhole = others.length === 0 && draft['properties'] === undefined;
+  return isWhole ? { ...only, ...draft } : { ...draft, anyOf: choices };
 }
+
+/** Returns true for an alternative such as `{"required": ["a"]}`, which describes no value. */
+const onlyRequires = (choice: JsonObject): boolean => Object.keys(choice).join(' ') === 'required';
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
