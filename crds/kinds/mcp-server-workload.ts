@@ -13,6 +13,12 @@ import {
   whole,
 } from '../../gateway/contract/optional.ts';
 import { NameRef, RefName } from '../../gateway/contract/references.ts';
+import {
+  INSTALL_ENV_TEXT,
+  PACKAGE_TEXT,
+  packageFields,
+  WORKING_DIR_TEXT,
+} from '../../gateway/contract/package-options.ts';
 import { exactlyOne, rule, type Rule } from '../../gateway/contract/rule.ts';
 import { hostHeader } from './fields/header-fields.ts';
 
@@ -110,8 +116,21 @@ const permissionProfile = block(
 export const workloadFields = {
   image: required(
     2048,
-    'Container image. Local mode also accepts `npx://PACKAGE[@VERSION]` and `uvx://PACKAGE[==VERSION]`.',
+    'Container image. Local mode also accepts `npx://PACKAGE[@VERSION]`, `uvx://PACKAGE[==VERSION]` and `command://PROGRAM`.',
   ),
+  package: block(PACKAGE_TEXT, {
+    ...packageFields,
+    installEnv: Type.Optional(
+      Type.Array(Closed({ name: envName, value: Type.String({ description: ENV_VALUE }) }), {
+        ...envList(INSTALL_ENV_TEXT),
+        maxItems: 64,
+      }),
+    ),
+  }),
+  workingDir: text(WORKING_DIR_TEXT, {
+    pattern: '^/',
+    maxLength: 4096,
+  }),
   transport: Type.Optional(
     Type.Enum(['stdio', 'streamable-http', 'sse'], { default: 'stdio', description: 'Transport of the server.' }),
   ),
@@ -181,7 +200,43 @@ const stdioOnly = (member: 'isolation' | 'maxProcesses'): Rule =>
 export const FROM_ENV_IN_CLUSTER =
   'env[].fromEnv works with `vmcp up` only: use a Secret and spec.secrets in a cluster';
 
+/** Reason why a cluster rejects a program of a user's machine, in the rule of the CRD and in the problem of the operator. */
+export const COMMAND_IN_CLUSTER =
+  'command:// runs a program of this machine, with `vmcp up` only: use a container image in a cluster';
+
+const isPackage = (image: string): boolean => image.startsWith('npx://') || image.startsWith('uvx://');
+
+/** Rules about the forms of `image` that local mode has. */
+const localRules: Rule[] = [
+  rule<{ readonly image: string }>('', {
+    field: 'image',
+    rule: "!self.image.startsWith('command://')",
+    message: COMMAND_IN_CLUSTER,
+    check: (self) => !self.image.startsWith('command://'),
+    only: 'cluster',
+  }),
+  rule<{ readonly image: string; readonly package?: object }>('', {
+    field: 'package',
+    rule: "!has(self.package) || self.image.startsWith('npx://') || self.image.startsWith('uvx://')",
+    message: 'set package only if image is an npx:// or uvx:// package',
+    check: (self) => self.package === undefined || isPackage(self.image),
+  }),
+  rule<{ readonly image: string; readonly package?: { readonly python?: string } }>('', {
+    field: 'package.python',
+    rule: "!has(self.package) || !has(self.package.python) || self.image.startsWith('uvx://')",
+    message: 'set package.python only if image is a uvx:// package',
+    check: (self) => self.package?.python === undefined || self.image.startsWith('uvx://'),
+  }),
+  rule<{ readonly image: string; readonly workingDir?: string }>('', {
+    field: 'workingDir',
+    rule: "!has(self.workingDir) || self.image.startsWith('command://')",
+    message: 'set workingDir only if image is a command:// program',
+    check: (self) => self.workingDir === undefined || self.image.startsWith('command://'),
+  }),
+];
+
 export const workloadRules: Rule[] = [
+  ...localRules,
   rule<{ readonly transport: string; readonly hostHeader?: string }>('', {
     field: 'hostHeader',
     rule: "!has(self.hostHeader) || self.transport != 'stdio'",

@@ -4,6 +4,8 @@ import { ContainerOptions } from './container/options.ts';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
 import { HOST_PATTERN } from './header-names.ts';
 import { LOG_LEVELS } from './logger.ts';
+import { block, text } from './optional.ts';
+import { PACKAGE_TEXT, packageOptions, WORKING_DIR_TEXT } from './package-options.ts';
 import { EmbeddedAuthServerConfig } from './run-config/auth-server.ts';
 import { openStorage } from './run-config/auth-server-storage.ts';
 import { RunConfig } from './run-config/run-config.ts';
@@ -12,12 +14,12 @@ const Strings = (description: string) => Type.Array(Type.String(), { description
 const StringMap = (description: string) => Type.Record(Type.String(), Type.String(), { description });
 const Bool = (description: string) => Type.Optional(Type.Boolean({ description }));
 
-/** Process of a backend without a URL: an `npx://`, `uvx://` or OCI image reference. */
+/** Process of a backend without a URL: a package, a program of this machine or an OCI image. */
 export const BackendProcess = Closed(
   {
     image: Type.String({
       minLength: 1,
-      description: '`npx://PACKAGE[@VERSION]`, `uvx://PACKAGE[==VERSION]` or an OCI image.',
+      description: '`npx://PACKAGE[@VERSION]`, `uvx://PACKAGE[==VERSION]`, `command://PROGRAM` or an OCI image.',
     }),
     args: Type.Optional(Strings('Arguments of the server, as written.')),
     env_vars: Type.Optional(StringMap('Environment of the server, by name.')),
@@ -26,6 +28,8 @@ export const BackendProcess = Closed(
       Type.Integer({ minimum: 1, maximum: 65535, description: 'Port that the server listens on.' }),
     ),
     container: Type.Optional(ContainerOptions),
+    package: block(PACKAGE_TEXT, packageOptions),
+    working_dir: text(WORKING_DIR_TEXT),
   },
   { description: 'A server that the gateway runs itself.' },
 );

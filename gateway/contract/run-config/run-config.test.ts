@@ -222,6 +222,11 @@ embedded_auth_server_config.upstreams[].oidc_config.userinfo_override.field_mapp
 
 /** Fields of our own. */
 const ADDITIONS = `
+package.command string
+package.with string[]
+package.python string
+package.install_env string{}
+working_dir string
 authz_config.cedar.policies string[]
 authz_config.cedar.entities_json string
 authz_config.cedar.group_claim_name string

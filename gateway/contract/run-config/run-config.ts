@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { block, blockMap, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
+import { PACKAGE_TEXT, packageOptions, WORKING_DIR_TEXT } from '../package-options.ts';
 import { ClosedPermissionProfile } from '../permission-profile.ts';
 import { AuditConfig } from './audit.ts';
 import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
@@ -21,7 +22,9 @@ const server = {
   base_name: text('Name used for state, logs and process files.'),
   container_name: text('Name of the container.'),
   group: text('Group of the workload.'),
-  image: text('Container image, `npx://` or `uvx://` package; empty for a remote server.'),
+  image: text('Container image, `npx://` or `uvx://` package, or `command://PROGRAM`; empty for a remote server.'),
+  package: block(PACKAGE_TEXT, packageOptions),
+  working_dir: text(WORKING_DIR_TEXT),
   remote_url: text('MCP endpoint of a remote server.'),
   registry_api_url: text('Registry API of the entry.'),
   registry_server_name: text('Name of the entry in the registry.'),

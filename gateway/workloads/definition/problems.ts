@@ -1,6 +1,7 @@
 import { providerNames } from '../../authserver/read-settings.ts';
 import { asksForNothing } from '../../contract/json.ts';
 import { headerNameProblems, isHeaderValue } from '../../contract/header-names.ts';
+import { packageFaults } from '../../contract/package-options.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
 import { auditProblems } from '../../contract/run-config/audit.ts';
@@ -83,20 +84,37 @@ function nameProblems({ name = '' }: RunConfig): Problem[] {
 }
 
 /** Requires exactly one of an image and a remote URL. */
-function sourceProblems({ image = '', remote_url: url = '', transport }: RunConfig): Problem[] {
+function sourceProblems(config: RunConfig): Problem[] {
+  const { image = '', remote_url: url = '', transport } = config;
   const problems: Problem[] = [];
   if (image === '' && url === '') problems.push(invalid('image', 'set image, or url for a remote server'));
   if (image !== '' && url !== '') problems.push(invalid('url', 'set image or url, not both'));
   const scheme = /^([a-z]+):\/\//u.exec(image)?.[1];
-  if (scheme !== undefined && scheme !== 'npx' && scheme !== 'uvx') {
-    const message = `vmcp does not build images from ${scheme}:// yet: use npx://, uvx:// or a container image`;
+  if (scheme !== undefined && !['npx', 'uvx', 'command'].includes(scheme)) {
+    const message = `vmcp does not build images from ${scheme}:// yet: use npx://, uvx://, command:// or a container image`;
     problems.push({ reason: 'NotSupportedYet', path: 'image', message });
   }
+  problems.push(...processOptionProblems(config, scheme));
   if (url !== '') {
     problems.push(...workloadUrlProblems(url, 'url'));
     if (transport === 'stdio')
       problems.push(invalid('transport', 'a remote server has the transport sse or streamable-http'));
   }
+  return problems;
+}
+
+/** Requires the form of image that an option belongs to. */
+function processOptionProblems({ package: choices, working_dir: folder }: RunConfig, scheme: string | undefined) {
+  const problems: Problem[] = [];
+  if (choices !== undefined && !asksForNothing(choices) && scheme !== 'npx' && scheme !== 'uvx')
+    problems.push(invalid('package', 'set package only if image is an npx:// or uvx:// package'));
+  else if (choices?.python && scheme !== 'uvx')
+    problems.push(invalid('package.python', 'set package.python only if image is a uvx:// package'));
+  for (const member of packageFaults(choices ?? {}))
+    problems.push(invalid(`package.${member}`, 'must not begin with "-" or contain control characters: correct it'));
+  if (folder && scheme !== 'command')
+    problems.push(invalid('working_dir', 'set working_dir only if image is a command:// program'));
+  else if (folder && !folder.startsWith('/')) problems.push(invalid('working_dir', 'must be an absolute path'));
   return problems;
 }
 

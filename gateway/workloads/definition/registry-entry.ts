@@ -23,6 +23,13 @@ export interface RegistryEntry {
   readonly oauth_config?: EntryLogin;
 }
 
+/** Reason why a workload takes no program from a registry. */
+export const OWN_PROGRAM =
+  'a registry cannot name a program of this machine (command://): set image and cmd_arguments yourself';
+
+/** Returns true for an entry whose publisher names a program of the user's machine. */
+export const namesProgram = ({ image = '' }: Pick<RegistryEntry, 'image'>): boolean => image.startsWith('command://');
+
 /** Settings that a workload has from its registry entry. */
 export const FromRegistry = Type.Object(
   {

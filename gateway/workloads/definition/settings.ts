@@ -81,7 +81,9 @@ const RuntimeConfig = Type.Object(
 );
 
 const settings = {
-  image: text('Container image, `npx://PACKAGE` or `uvx://PACKAGE`. Required unless `url` is given.'),
+  image: text(
+    'Container image, `npx://PACKAGE`, `uvx://PACKAGE` or `command://PROGRAM`. Required unless `url` is given.',
+  ),
   url: text('MCP endpoint of a remote server.'),
   group: text('Group of the workload, which must exist. Defaults to `default`.'),
   transport: text(

@@ -126,6 +126,8 @@ export type LaunchReason =
   | 'PackageHasNoBin'
   | 'InstallFailed'
   | 'UvxUnavailable'
+  | 'PythonNotFound'
+  | 'ProgramNotFound'
   | 'NoContainerEngine'
   | 'ImageNotFound'
   | 'ImagePullFailed'
@@ -188,16 +190,20 @@ export interface LaunchState {
 /** A workload cannot be started. The message has advice and never an environment value. */
 export class LaunchError extends Error {
   readonly reason: LaunchReason;
+  readonly #shown: string | undefined;
 
-  constructor(reason: LaunchReason, message: string, options?: ErrorOptions) {
+  /** `shown` replaces a message that quotes a tool, for `/status`: it contains no credential. */
+  constructor(reason: LaunchReason, message: string, options?: ErrorOptions & { readonly shown?: string }) {
     super(message, options);
     this.name = 'LaunchError';
     this.reason = reason;
+    this.#shown = options?.shown;
   }
 
   get problem(): LaunchProblem {
     const { reason } = this;
-    const message = QUOTES_TOOL.has(reason) ? 'the start is retried, and the log has the reason' : this.message;
+    const hidden = 'the start is retried, and the log has the reason';
+    const message = QUOTES_TOOL.has(reason) ? (this.#shown ?? hidden) : this.message;
     return { reason, message, permanent: PERMANENT.has(reason) };
   }
 }

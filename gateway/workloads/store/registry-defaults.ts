@@ -2,7 +2,14 @@ import type { Logger } from '../../contract/logger.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { confirmationRequired } from '../definition/confirmation/confirmation.ts';
 import { wideningOf } from '../definition/confirmation/entry-access.ts';
-import { takenFrom, withEntry, type FromRegistry, type RegistryEntry } from '../definition/registry-entry.ts';
+import {
+  namesProgram,
+  OWN_PROGRAM,
+  takenFrom,
+  withEntry,
+  type FromRegistry,
+  type RegistryEntry,
+} from '../definition/registry-entry.ts';
 import type { NewWorkload, WorkloadSettings } from '../definition/settings.ts';
 import type { WorkloadServices } from '../services.ts';
 
@@ -27,6 +34,7 @@ export async function withRegistryDefaults(
   const { registry: _registry, server: _server, ...settings } = request;
   const entry = await entryOf(request, findServer);
   if (!entry) return { settings };
+  if (namesProgram(entry)) throw new OperationError('invalid_workload', `registry entry ${entry.name}: ${OWN_PROGRAM}`);
   const taken = takenFrom(settings, entry);
   const widening = wideningOf(settings, taken);
   if (widening) throw confirmationRequired(widening);

@@ -25,7 +25,10 @@ export const addCommand = defineCommand(
   (command) =>
     command
       .argument('<name>', 'name of the server: lowercase letters, digits and "-"')
-      .argument('<source...>', 'npx://PACKAGE, uvx://PACKAGE, an image or a URL; then -- and arguments')
+      .argument(
+        '<source...>',
+        'npx://PACKAGE, uvx://PACKAGE, command://PROGRAM, an image or a URL; then -- and arguments',
+      )
       .addOption(dirOption('folder of the resources'))
       .option('--group <name>', 'MCPGroup of the server, when there are several')
       .addOption(collected('--env <name=value>', 'environment variable; a key goes to the Secret'))

@@ -100,7 +100,6 @@ Next:  vmcp up vmcp
     });
     expect(code).toBe(0);
     expect(stderr).toBe(`left out "off": it is disabled
-left out "local": its command "node" is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL
 warning: keyed: argument 1 (--api-key) looks like a secret and stays readable, because an argument cannot come from a Secret: use an environment variable if the server reads one
 fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
 `);

@@ -7,7 +7,11 @@ import { python } from '../doctor/checks/python.ts';
 import { ownCommandLine } from '../own-command.ts';
 
 /** Checks of the programs that start a server, by the form of its image. */
-const NEEDS: Readonly<Record<ImageScheme, Check<Programs>>> = { npx: npm, uvx: python, oci: containerEngine };
+const NEEDS: Readonly<Record<Exclude<ImageScheme, 'command'>, Check<Programs>>> = {
+  npx: npm,
+  uvx: python,
+  oci: containerEngine,
+};
 
 interface NamedServer {
   readonly name: string;
@@ -19,9 +23,17 @@ export async function unmetNeeds(servers: readonly NamedServer[], programs: Prog
   const schemes = Map.groupBy(servers, ({ spec }) => (spec.runs === 'here' ? imageScheme(spec.image) : undefined));
   const lines = [...schemes].map(async ([scheme, needy]) => {
     if (scheme === undefined) return [];
+    if (scheme === 'command') return needy.flatMap((server) => missingProgram(server, programs));
     const { state, message } = await NEEDS[scheme].run(programs);
     if (state === 'ok') return [];
     return [`${needy.map(({ name }) => name).join(', ')}: ${message} (check again: ${ownCommandLine('doctor')})`];
   });
   return (await Promise.all(lines)).flat();
+}
+
+/** Returns a line for a server whose program is not on PATH. */
+function missingProgram({ name, spec }: NamedServer, { find }: Programs): string[] {
+  const program = spec.runs === 'here' ? spec.image.replace('command://', '') : '';
+  if (program.startsWith('/') || find(program) !== undefined) return [];
+  return [`${name}: ${program} is not on PATH: install it, or write its absolute path into ${name}.yaml`];
 }

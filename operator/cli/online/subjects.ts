@@ -12,7 +12,11 @@ export interface NamedSubject {
   readonly subject: Subject;
 }
 
-const TYPES: Readonly<Record<ImageScheme, Subject['type']>> = { npx: 'npm', uvx: 'python', oci: 'image' };
+const TYPES: Readonly<Record<Exclude<ImageScheme, 'command'>, Subject['type']>> = {
+  npx: 'npm',
+  uvx: 'python',
+  oci: 'image',
+};
 
 /** Lists everything on the network that valid resources name. */
 export const namedSubjects = (snapshots: Iterable<Snapshot>, servers: readonly ResolvedServer[]): NamedSubject[] => [
@@ -23,7 +27,7 @@ export const namedSubjects = (snapshots: Iterable<Snapshot>, servers: readonly R
 const memberSubjects = ({ namespace, servers, entries }: Snapshot): NamedSubject[] => [
   ...[...servers.values()].flatMap(({ kind, metadata: { name }, spec }): NamedSubject[] => {
     const scheme = imageScheme(spec.image);
-    if (scheme === undefined) return [];
+    if (scheme === undefined || scheme === 'command') return [];
     return [
       { object: { kind, namespace, name }, path: 'spec.image', subject: { type: TYPES[scheme], value: spec.image } },
     ];

@@ -39,6 +39,8 @@ function runConfigOf(name: string, { process, url, transport }: Backend, group: 
     ...{ schema_version: SCHEMA_VERSION, name, base_name: name, transport },
     ...(group !== undefined && { group }),
     ...(process ? { image: process.image } : { remote_url: url ?? '' }),
+    ...(process?.package && { package: process.package }),
+    ...(process?.working_dir !== undefined && { working_dir: process.working_dir }),
     ...(process?.args && { cmd_args: [...process.args] }),
     ...(process?.env_vars && { env_vars: process.env_vars }),
     ...(process?.target_port !== undefined && { target_port: process.target_port }),

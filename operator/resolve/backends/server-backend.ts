@@ -149,6 +149,15 @@ function localEnvironment(
   };
 }
 
+/** Returns the choices about a package. Empty ones ask for nothing. */
+function packageOf({ package: choices }: MCPServer['spec']): Pick<BackendProcess, 'package'> {
+  if (choices === undefined) return {};
+  const { installEnv = [], ...others } = choices;
+  const install_env = Object.fromEntries(installEnv.map(({ name, value }) => [name, value]));
+  const chosen = { ...others, ...(installEnv.length > 0 && { install_env }) };
+  return Object.keys(chosen).length > 0 ? { package: chosen } : {};
+}
+
 function localBackend(server: MCPServer, scope: ObjectScope): Backend {
   const { metadata, spec } = server;
   const transport = spec.transport ?? 'stdio';
@@ -159,6 +168,8 @@ function localBackend(server: MCPServer, scope: ObjectScope): Backend {
     process: {
       image: spec.image,
       ...(spec.args && { args: spec.args }),
+      ...packageOf(spec),
+      ...(spec.workingDir !== undefined && { working_dir: spec.workingDir }),
       ...(container && { container }),
       ...localEnvironment(server, scope),
       ...(transport !== 'stdio' && spec.mcpPort !== undefined && { target_port: spec.mcpPort }),

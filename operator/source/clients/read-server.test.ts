@@ -47,17 +47,19 @@ describe('a command', () => {
   });
 
   it.each([
-    ['node /home/me/server.js', 'its command "node" is not npx, uvx or docker'],
-    ['python -m server', '"python"'],
-    ['/usr/local/bin/my-server', '"/usr/local/bin/my-server"'],
     ['C:\\tools\\server.exe', '"C:\\tools\\server.exe"'],
-    ['cmd /c node x.js', '"node"'],
-    ['bash -c npx', '"bash"'],
+    ['node.exe server.js', 'its command "node.exe" is not npx, uvx or docker'],
+    ['./server', 'its command "./server" is neither the name of a program nor an absolute path'],
+    ['~/bin/server', '"~/bin/server" is neither'],
+    ['${workspaceFolder}/server', '"${workspaceFolder}/server" is neither'],
+    ['bin/server', '"bin/server" is neither'],
     ['npx', 'npx has no package'],
     ['npx -y', 'npx has no package'],
     ['npx -y github:acme/server', '"github:acme/server" is not a package of the npm registry'],
     ['npx -y ./server', '"./server" is not a package'],
-    ['npx -p a -p b a', 'npx installs several packages'],
+    ['npx -p a', 'npx has no command of "a"'],
+    ['npx -p a -p github:a/b a', '"github:a/b" is not a package of the npm registry'],
+    ['npx -p a ../x', '"../x" is not the name of a command'],
     ['npx --registry https://r.example a', 'vmcp has no equivalent of npx --registry'],
     ['npx -c x', 'vmcp has no equivalent of npx -c'],
     ['npx -p', 'vmcp has no equivalent of npx -p'],
@@ -66,11 +68,11 @@ describe('a command', () => {
     ['uvx --from a', 'uvx has no package or no command'],
     ['uvx --from git+https://github.com/oraios/serena serena', 'is not a package of PyPI'],
     ['npx git+https://ghp_x@github.com/a/b', '"git+https://...@github.com/a/b" is not'],
-    ['node --key secret@', 'its command "node" is not'],
     ['npx mcp-remote http://127.0.0.1:4483/mcp', 'it is vmcp itself'],
     ['uvx mcp>=1.0', 'is not a package of PyPI with one version'],
-    ['uvx --with x y', 'vmcp has no equivalent of uvx --with'],
-    ['uv --directory /work run server.py', 'not projects in a folder'],
+    ['uvx --with ./x y', '"./x" is not a package of PyPI'],
+    ['uvx --with-editable x y', 'vmcp has no equivalent of uvx --with-editable'],
+    ['uvx --from a ./c', '"./c" is not the name of a command'],
     ['docker mcp gateway run', '"docker run" only'],
     ['docker run -i -v data:/b mcp/fetch', 'the mount "data:/b" does not begin with an absolute path'],
     ['docker run -i -v ${userHome}:/b mcp/fetch', 'does not begin with an absolute path'],
@@ -103,11 +105,82 @@ describe('a command', () => {
     });
   });
 
-  it('of npx with another command than the package warns', () => {
-    expect(read(command('npx -p @acme/tool other')).warnings).toEqual([
-      'vmcp runs the own command of @acme/tool, which may be another than "other"',
-    ]);
-    expect(read(command('uvx --python 3.12 --from acme-tool acme_other')).warnings).toHaveLength(2);
+  it.each([
+    ['npx -p @acme/tool other -v', { command: 'other' }],
+    ['npx -y -p @acme/tool -p helper@2 tool', { with: ['helper@2'] }],
+    ['npx --package=tool --package=@acme/b b', { command: 'b', with: ['@acme/b'] }],
+    ['uvx --python 3.12 --from acme-tool acme_other', { command: 'acme_other', python: '3.12' }],
+    ['uvx --from kubectl-mcp-server==1.0 kubectl-mcp-serve', { command: 'kubectl-mcp-serve' }],
+    [
+      'uvx --with httpx>=0.27,<1 --with=rich[jupyter,x]==1,click y',
+      { with: ['httpx>=0.27,<1', 'rich[jupyter,x]==1', 'click'] },
+    ],
+    ['uvx -p python3.13 --with pydantic@2.1 y', { with: ['pydantic==2.1'], python: 'python3.13' }],
+  ])('%s chooses %j', (text, choices) => {
+    const { server, warnings } = read(command(text));
+    expect({ choices: (server as ProcessSpec).package, warnings }).toEqual({ choices, warnings: [] });
+  });
+
+  it.each([
+    ['node /home/me/server.js --fast', 'command://node', ['/home/me/server.js', '--fast']],
+    ['/usr/local/bin/my-server', 'command:///usr/local/bin/my-server', []],
+    ['python3.12 -u /work/server.py', 'command://python3.12', ['-u', '/work/server.py']],
+    ['/work/.venv/bin/python /work/server.py', 'command:///work/.venv/bin/python', ['/work/server.py']],
+    ['uv --directory /work run server', 'command://uv', ['--directory', '/work', 'run', 'server']],
+    ['uv run --project /work serve', 'command://uv', ['run', '--project', '/work', 'serve']],
+    ['/opt/homebrew/bin/uv run --project /w s', 'command:///opt/homebrew/bin/uv', ['run', '--project', '/w', 's']],
+    ['bunx some-server', 'command://bunx', ['some-server']],
+    ['java -jar /opt/server.jar', 'command://java', ['-jar', '/opt/server.jar']],
+    ['cmd /c node /x.js', 'command://node', ['/x.js']],
+    ['bash -c npx', 'command://bash', ['-c', 'npx']],
+  ])('%s runs that program', (text, image, args) => {
+    const server = { runs: 'here', image, transport: 'stdio', args, env: [], secrets: [] };
+    expect(read(command(text))).toEqual({ server, warnings: [] });
+  });
+
+  it('of another program keeps its folder, and finds the program there', () => {
+    const args = ['-m', 'server'];
+    expect(read({ command: 'python', args, cwd: '/work' })).toEqual({
+      server: {
+        runs: 'here',
+        image: 'command://python',
+        transport: 'stdio',
+        args,
+        env: [],
+        secrets: [],
+        workingDir: '/work',
+      },
+      warnings: [],
+    });
+    expect(processOf({ command: './bin/server', cwd: '/work/' }).image).toBe('command:///work/bin/server');
+    expect(processOf({ command: '../server', cwd: '/work/a' }).image).toBe('command:///work/server');
+    expect(processOf({ command: '/My Tools/server', args: ['x'] }).image).toBe('command:///My Tools/server');
+  });
+
+  it.each(['work', '~/work', '${workspaceFolder}', '/a/${env:B}', 5])(
+    'of another program with the cwd %j is left out',
+    (cwd) => {
+      expect(reasonOf({ command: 'node', args: ['/x.js'], cwd })).toMatch(/^its cwd .*is not an absolute path/u);
+    },
+  );
+
+  it.each(['node server.js', 'node ./dist/index.mjs', 'python -m server', 'python src/server.py', 'uv run server.py'])(
+    '%s warns about the folder',
+    (text) => {
+      expect(read(command(text)).warnings).toEqual([
+        expect.stringContaining(
+          'is read in the folder where you start vmcp: write an absolute path, or set workingDir',
+        ),
+      ]);
+    },
+  );
+
+  it('of another program keeps values of env for a Secret', () => {
+    const { secrets, env } = processOf(command('node /x.js', { KEY: 'b', TOKEN: '${env:HOST}' }));
+    expect({ secrets, env }).toEqual({
+      secrets: [{ name: 'KEY', value: 'b' }],
+      env: [{ name: 'TOKEN', fromEnv: 'HOST' }],
+    });
   });
 
   it('keeps values of env for a Secret, as texts', () => {
@@ -167,6 +240,7 @@ describe('a command', () => {
 
   it('quotes no argument that it leaves out', () => {
     expect(reasonOf({ command: 'node server.js --key abc' })).not.toContain('abc');
+    expect(reasonOf({ command: '/opt/server --key abc' })).not.toContain('abc');
   });
 
   it('may be a whole line', () => {

@@ -1,9 +1,11 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
+import { imageScheme } from '../../resolve/backends/images.ts';
 import { COMMANDS } from './commands/index.ts';
 import type { Invocation } from './commands/invocation.ts';
+import { ownCommand } from './commands/own-command.ts';
 import { oneLine, quoted } from './quoted.ts';
 import { remoteServer } from './remote-server.ts';
-import type { Reading, RemoteTransport } from './server-spec.ts';
+import type { Reading, RemoteTransport, ServerSpec } from './server-spec.ts';
 import { settingOf } from './setting.ts';
 
 /** Environment variable names that a Secret's key and `spec.secrets` accept. */
@@ -30,8 +32,8 @@ export function readServer(value: unknown): Reading {
   if (!isObject(value)) return { leftOut: 'it is not an object' };
   if (value['disabled'] === true || value['enabled'] === false) return { leftOut: 'it is disabled' };
   const reading = value['command'] === undefined ? readUrl(value) : readCommand(value);
-  const isOwn = 'server' in reading && reading.server.runs === 'elsewhere' && OWN_ENDPOINT.test(reading.server.url);
-  return isOwn ? { leftOut: 'it is vmcp itself, which would call itself' } : reading;
+  const isVmcp = 'server' in reading && reading.server.runs === 'elsewhere' && OWN_ENDPOINT.test(reading.server.url);
+  return isVmcp ? { leftOut: 'it is vmcp itself, which would call itself' } : reading;
 }
 
 function readUrl(value: JsonObject): Reading {
@@ -69,14 +71,9 @@ function readCommand(value: JsonObject): Reading {
   if (!env) return { leftOut: 'its env values are not texts' };
   const wrong = [...env.keys()].find((name) => !ENV_NAME.test(name));
   if (wrong !== undefined) return { leftOut: `${quoted(wrong)} cannot name an environment variable` };
-  const read = COMMANDS.get(programOf(command));
-  if (!read) {
-    return {
-      leftOut: `its command ${quoted(command.split(' -')[0] ?? '')} is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL`,
-    };
-  }
-  const reading = read({ args, env } satisfies Invocation);
-  return withWarnings(reading, [...ignoredMembers(value), ...filterWarnings(value)]);
+  const read = COMMANDS.get(programOf(command)) ?? ownCommand;
+  const reading = read({ program: command, args, env, cwd: value['cwd'] } satisfies Invocation);
+  return withWarnings(reading, [...ignoredMembers(value, reading), ...filterWarnings(value)]);
 }
 
 const withWarnings = (reading: Reading, more: readonly string[]): Reading =>
@@ -115,10 +112,15 @@ const programOf = (command: string): string =>
     .replace(/\.(?:exe|cmd|bat)$/iu, '')
     .toLowerCase();
 
-const ignoredMembers = (value: JsonObject): string[] => [
-  ...(value['cwd'] === undefined ? [] : ['its cwd is left out: write absolute paths into its args']),
+/** Lists members without an effect. A program of this machine starts in its `cwd`. */
+const ignoredMembers = (value: JsonObject, reading: Reading): string[] => [
+  ...(value['cwd'] === undefined || ('server' in reading && isOwn(reading.server))
+    ? []
+    : ['its cwd is left out: write absolute paths into its args']),
   ...(value['envFile'] === undefined ? [] : ['its envFile is not read: add its variables to the Secret of the server']),
 ];
+
+const isOwn = (server: ServerSpec): boolean => server.runs === 'here' && imageScheme(server.image) === 'command';
 
 /** Members that choose tools, by client. */
 const TOOL_FILTERS = ['enabled_tools', 'disabled_tools', 'includeTools', 'excludeTools', 'disabledTools'] as const;

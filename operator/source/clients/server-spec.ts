@@ -21,10 +21,23 @@ export interface ProcessSpec {
   readonly env: readonly ({ readonly name: string; readonly value: string } | HostVariable)[];
   /** Environment variables whose values belong in a Secret. */
   readonly secrets: readonly Setting[];
+  /** Choices about a package. */
+  readonly package?: PackageChoices;
+  /** Folder in which a program of this machine starts. */
+  readonly workingDir?: string;
   /** Folders of this machine in a container. */
   readonly volumes?: readonly Volume[];
   /** Access of a container; that of its engine when absent. */
   readonly permissionProfile?: { readonly name: 'none' };
+}
+
+export interface PackageChoices {
+  /** Command, where it has another name than the package. */
+  readonly command?: string;
+  /** Packages that are installed with it. */
+  readonly with?: readonly string[];
+  /** Version of Python. */
+  readonly python?: string;
 }
 
 export interface Volume {

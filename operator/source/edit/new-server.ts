@@ -6,7 +6,7 @@ import type { ProcessSpec, Reading, Setting } from '../clients/server-spec.ts';
 
 /** Server as a command line describes it. */
 export interface NewServer {
-  /** `npx://PACKAGE`, `uvx://PACKAGE`, a container image or a URL. */
+  /** `npx://PACKAGE`, `uvx://PACKAGE`, `command://PROGRAM`, a container image or a URL. */
   readonly source: string;
   readonly args: readonly string[];
   /** Each `NAME=VALUE`. */
@@ -34,7 +34,7 @@ function process({ source, args, env, secrets, headers, transport = 'stdio' }: N
   if (headers.length > 0) return { leftOut: '--header is for a URL: use --env or --secret' };
   if (imageScheme(source) === undefined) {
     return {
-      leftOut: `${quoted(source)} is not a server: write npx://PACKAGE, uvx://PACKAGE, an image such as NAME:TAG, or a URL`,
+      leftOut: `${quoted(source)} is not a server: write npx://PACKAGE, uvx://PACKAGE, command://PROGRAM, an image such as NAME:TAG, or a URL`,
     };
   }
   const incomplete = env.find((text) => !text.includes('='));

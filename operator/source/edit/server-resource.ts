@@ -34,6 +34,8 @@ export function serverText(spec: ServerSpec, place: ServerPlace, ...comments: re
 
 const processFields = (spec: ProcessSpec, { secretName }: ServerPlace) => ({
   image: spec.image,
+  ...(spec.package && { package: spec.package }),
+  ...(spec.workingDir !== undefined && { workingDir: spec.workingDir }),
   transport: spec.transport,
   ...(spec.args.length > 0 && { args: spec.args }),
   ...(spec.env.length > 0 && { env: spec.env }),

@@ -3,7 +3,7 @@ import type { PermissionProfile } from '../../../contract/permission-profile.ts'
 import type { ToConfirm } from '../confirmation/confirmation.ts';
 import { isObeyed, widenedMembers } from '../confirmation/entry-access.ts';
 import { isPackage, readReference } from '../run-config-of.ts';
-import { defaultsOf, profileOf, type RegistryEntry } from '../registry-entry.ts';
+import { namesProgram, OWN_PROGRAM, defaultsOf, profileOf, type RegistryEntry } from '../registry-entry.ts';
 import type { WorkloadSettings } from '../settings.ts';
 
 export const UPGRADE_STATES = [
@@ -66,6 +66,7 @@ export function upgradeCheckOf(config: RunConfig, entry: RegistryEntry | undefin
   const current = { ...named, ...(image !== '' && { current_image: image }) };
   if (server === '') return { ...current, status: 'not-registry-sourced', reason: NOT_SOURCED };
   if (!entry) return { ...current, status: 'server-not-found', reason: NOT_FOUND };
+  if (namesProgram(entry)) return { ...current, status: 'unknown', reason: OWN_PROGRAM };
   if ((entry.image === undefined) !== (url !== '')) return { ...current, status: 'unknown', reason: OTHER_KIND };
   if (entry.image !== undefined && isPackage(entry.image) && !isPackage(image))
     return { ...current, status: 'unknown', reason: NO_CONTAINER };

@@ -37,7 +37,7 @@ export const container: Scheme = {
 
 function checkReference(image: string): void {
   if (REFERENCE.test(image)) return;
-  const message = `"${image}" is not an image: write an OCI reference, npx://PACKAGE[@VERSION] or uvx://PACKAGE[==VERSION]`;
+  const message = `"${image}" is not an image: write an OCI reference, npx://PACKAGE[@VERSION], uvx://PACKAGE[==VERSION] or command://PROGRAM`;
   throw new LaunchError('InvalidImageReference', message);
 }
 

@@ -11,6 +11,15 @@ import { startRegistry } from '../testdata/npm-registry.ts';
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
 const print = (line: string) => `console.log(${JSON.stringify(line)}, ...process.argv.slice(2))`;
 
+/** Script of an installation: keeps the variables that it sees, and fails without `PUPPETEER_SKIP_DOWNLOAD`. */
+const INSTALL = `
+const { PUPPETEER_SKIP_DOWNLOAD: skip = 'no', OWN_SWITCH: own = 'no', API_KEY: key = 'no' } = process.env;
+if (skip === 'no') {
+  console.error('ERROR: Failed to set up chrome! Set "PUPPETEER_SKIP_DOWNLOAD" env variable to skip download.');
+  process.exit(1);
+}
+require('fs').writeFileSync('installed.json', JSON.stringify([skip, own, key].join(' ')));`;
+
 let registry: Awaited<ReturnType<typeof startRegistry>>;
 let fixture: Fixture;
 let cache: string;
@@ -22,10 +31,27 @@ beforeAll(async () => {
     { name: 'library', version: '1.0.0' },
     { name: 'many', version: '1.0.0', bin: { one: 'one.js', two: 'two.js' } },
     {
+      name: 'helper',
+      version: '1.0.0',
+      bin: { help: 'help.js' },
+      files: { 'help.js': `#!/usr/bin/env node\n${print('helper')}` },
+    },
+    { name: 'for-sh', version: '1.0.0', bin: { 'for-sh': 'run.sh' }, files: { 'run.sh': '#!/bin/sh\necho "sh $1"\n' } },
+    {
+      name: 'downloads',
+      version: '1.0.0',
+      bin: { downloads: 'cli.js' },
+      files: {
+        'cli.js': `console.log(require('./installed.json'), process.env.PUPPETEER_SKIP_DOWNLOAD)`,
+        'install.js': INSTALL,
+      },
+      scripts: { install: 'node install.js' },
+    },
+    {
       name: 'main-of-many',
       version: '1.0.0',
       bin: { 'main-of-many': 'a.js', other: 'b.js' },
-      files: { 'a.js': print('a') },
+      files: { 'a.js': print('a'), 'b.js': print('b') },
     },
   ]);
 });
@@ -118,12 +144,52 @@ describe('npx:// with another package', () => {
     });
     const noNpm = openFixture({ hostEnv: { PATH: '/nonexistent' } });
     const install = (one: Fixture) => one.launcher.prepare({ image: 'npx://nobody-has-this' }, 'demo');
-    await expect(install(closed)).rejects.toMatchObject({ reason: 'InstallFailed' });
+    await expect(install(closed)).rejects.toMatchObject({
+      reason: 'InstallFailed',
+      message: expect.stringContaining('reason: connect ECONNREFUSED 127.0.0.1:9') as unknown,
+      problem: { message: expect.stringContaining('reason: connect ECONNREFUSED') as unknown },
+    });
     await expect(install(noNpm)).rejects.toMatchObject({
       reason: 'InstallFailed',
       message: expect.stringContaining('PATH') as unknown,
     });
     await Promise.all([closed.close(), noNpm.close()]);
+  });
+});
+
+describe('the choices about a package', () => {
+  it.each([
+    ['npx://main-of-many', { command: 'other' }, 'b'],
+    ['npx://main-of-many', { command: 'help', with: ['helper@1'] }, 'helper'],
+    ['npx://for-sh', {}, 'sh x'],
+  ])('%s with %j', async (image, choices, expected) => {
+    const command = await fixture.launcher.prepare({ image, args: ['x'], package: choices }, 'demo');
+    expect(await output(command)).toMatch(new RegExp(`^${expected}`, 'u'));
+  });
+
+  it.each([
+    ['the environment of the server', { env_vars: { PUPPETEER_SKIP_DOWNLOAD: 'e', API_KEY: 'k' } }, 'e no no e'],
+    ['installEnv', { package: { install_env: { PUPPETEER_SKIP_DOWNLOAD: 'i', OWN_SWITCH: 'o' } } }, 'i o no undefined'],
+  ])('gives the script of an installation the variables of %s', async (_from, settings, expected) => {
+    const command = await fixture.launcher.prepare({ image: 'npx://downloads', ...settings }, 'demo');
+    expect(await output(command)).toBe(expected);
+  });
+
+  it('names the cause of a failed script, also for the status', async () => {
+    const failed = fixture.launcher.prepare({ image: 'npx://downloads' }, 'demo');
+    const cause = expect.stringContaining('Failed to set up chrome! Set "PUPPETEER_SKIP_DOWNLOAD"') as unknown;
+    await expect(failed).rejects.toMatchObject({
+      reason: 'InstallFailed',
+      message: cause,
+      problem: { message: cause },
+    });
+  });
+
+  it('names the commands that a package has instead of the chosen one', async () => {
+    const prepared = fixture.launcher.prepare({ image: 'npx://main-of-many', package: { command: 'three' } }, 'demo');
+    const message =
+      'package main-of-many has no command three, but main-of-many, other: set package.command to one of them';
+    await expect(prepared).rejects.toMatchObject({ reason: 'PackageHasNoBin', message });
   });
 });
 

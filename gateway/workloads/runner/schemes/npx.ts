@@ -1,11 +1,13 @@
 import { satisfies } from 'semver';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
-import { inheritedEnvironment, installerEnvironment, withListenVariables } from '../environment.ts';
+import { inheritedEnvironment, withListenVariables } from '../environment.ts';
+import { installationOf, shownCause, type Installation } from './installation/installation.ts';
+import { npmCause } from './installation/npm-failure.ts';
 import { reportProgress } from './install-progress.ts';
-import { findOnPath } from './path.ts';
+import { findOnPath, isExecutable } from './path.ts';
 import { LaunchError } from '../runner.ts';
 import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
 import { isObject } from '../../../contract/json.ts';
@@ -37,8 +39,10 @@ export const npx: Scheme = {
   check: (image) => void parseNpx(image),
   async prepare(process, request, tools) {
     const spec = parseNpx(process.image);
-    const dir = findInProject(tools.projectRoot, spec) ?? (await install(spec, request.name, tools));
-    return nodeCommand(binPath(dir, spec.name), process, request, tools);
+    const installation = installationOf(process, tools.hostEnv);
+    const own = installation.suffix === '' ? findInProject(tools.projectRoot, spec) : undefined;
+    const dir = own ?? (await install(spec, installation, request.name, tools));
+    return packageCommand(binPath(dir, spec.name, process.package?.command), process, request, tools);
   },
 };
 
@@ -51,17 +55,25 @@ export function parseNpx(image: string): PackageSpec {
   return version === undefined ? { name } : { name, version };
 }
 
-function nodeCommand(bin: string, spec: BackendProcess, request: PrepareRequest, tools: Tools) {
+/** Returns the command for a file of a package: node, or the interpreter in its first line, such as bun or sh. */
+function packageCommand(bin: string, spec: BackendProcess, request: PrepareRequest, tools: Tools) {
   const listen = request.port === undefined ? undefined : { host: '127.0.0.1', port: request.port };
+  const args = spec.args ?? [];
   return {
-    file: process.execPath,
-    args: [bin, ...(spec.args ?? [])],
+    ...(isForNode(bin) ? { file: process.execPath, args: [bin, ...args] } : { file: bin, args }),
     env: {
       ...inheritedEnvironment(tools.hostEnv),
       ...withListenVariables(spec.env_vars ?? {}, listen, request.transport),
     },
     envFiles: spec.env_var_files ?? {},
   };
+}
+
+/** Returns false for an executable file whose first line names another interpreter than node. */
+function isForNode(bin: string): boolean {
+  if (!isExecutable(bin)) return true;
+  const [interpreter] = readFileSync(bin).subarray(0, 200).toString('latin1').split('\n');
+  return !/^#!/u.test(interpreter ?? '') || /\bnode(?:js)?\b/u.test(interpreter ?? '');
 }
 
 /** Searches parent folders as Node does. Skips copies of another version. */
@@ -78,14 +90,20 @@ function findInProject(root: string, { name, version }: PackageSpec): string | u
 const isVersion = (found: unknown, requested: string): boolean =>
   typeof found === 'string' && satisfies(found, requested);
 
-async function install(spec: PackageSpec, workload: string, tools: Tools): Promise<string> {
+async function install(spec: PackageSpec, installation: Installation, workload: string, tools: Tools): Promise<string> {
   const requested = `${spec.name}@${spec.version ?? 'latest'}`;
-  const dir = join(tools.stateDir, 'packages', 'npm', requested.replace('/', '+'));
-  await tools.installOnce(dir, () => npmInstall(requested, dir, workload, tools));
+  const dir = join(tools.stateDir, 'packages', 'npm', `${requested.replace('/', '+')}${installation.suffix}`);
+  await tools.installOnce(dir, () => npmInstall({ requested, dir, installation }, workload, tools));
   return join(dir, 'node_modules', spec.name);
 }
 
-async function npmInstall(requested: string, dir: string, workload: string, tools: Tools): Promise<void> {
+interface Target {
+  readonly requested: string;
+  readonly dir: string;
+  readonly installation: Installation;
+}
+
+async function npmInstall({ requested, dir, installation }: Target, workload: string, tools: Tools): Promise<void> {
   const npm = findOnPath('npm', tools.hostEnv);
   if (npm === undefined) {
     throw new LaunchError(
@@ -106,8 +124,9 @@ async function npmInstall(requested: string, dir: string, workload: string, tool
     ...RETRY,
     '--',
     requested,
+    ...installation.extra,
   ];
-  const command = { file: npm, args, env: installerEnvironment(tools.hostEnv), cwd: dir };
+  const command = { file: npm, args, env: installation.env, cwd: dir };
   const { code, stderr } = await reportProgress({ facts, dir, log: tools.log }, () =>
     tools.run(command, workload, INSTALL_TIMEOUT_MS),
   );
@@ -116,30 +135,30 @@ async function npmInstall(requested: string, dir: string, workload: string, tool
     throw new LaunchError('PackageNotFound', `npm has no package ${requested}: check its name and version`);
   }
   tools.log.warn('package not installed', { workload, package: requested, output: stderr });
-  throw new LaunchError(
-    'InstallFailed',
-    `npm install ${requested} failed (${firstError(stderr)}): see the log, then try again`,
-  );
+  const cause = npmCause(stderr);
+  throw new LaunchError('InstallFailed', `npm install ${requested} failed (${cause}): see the log, then try again`, {
+    shown: `npm install ${requested} failed (${shownCause(cause)}): the start is retried, and the log has the output`,
+  });
 }
 
-/** Returns npm's first error line without its prefix. */
-function firstError(stderr: string): string {
-  const lines = stderr.split('\n').map((line) => line.replace(/^npm (error|ERR!)\s*/, '').trim());
-  return lines.find((line) => line !== '' && !line.startsWith('code ')) ?? 'no message';
-}
-
-/** Returns the command by the rule of npx: the only one, or the one with the package's name. */
-function binPath(dir: string, name: string): string {
+/** Returns the file of a command by the rule of npx: the only one, or the one with the package's name, or the one that is chosen. */
+function binPath(dir: string, name: string, chosen: string | undefined): string {
   const bin = readManifest(dir)?.bin;
-  if (typeof bin === 'string') return join(dir, bin);
-  const commands = new Map(Object.entries(isObject(bin) ? bin : {}));
+  const own = name.replace(/^@[^/]*\//, '');
+  const commands = new Map(Object.entries(typeof bin === 'string' ? { [own]: bin } : isObject(bin) ? bin : {}));
   const targets = new Set(commands.values());
-  const own = commands.get(name.replace(/^@[^/]*\//, ''));
-  const chosen = targets.size === 1 ? [...targets][0] : own;
-  if (typeof chosen === 'string') return join(dir, chosen);
+  const target = chosen === undefined && targets.size === 1 ? [...targets][0] : commands.get(chosen ?? own);
+  if (typeof target === 'string') return join(dir, target);
+  const linked = chosen === undefined ? undefined : join(dir.slice(0, -name.length), '.bin', chosen);
+  if (linked !== undefined && existsSync(linked)) return realpathSync(linked);
+  const names = [...commands.keys()].join(', ');
   const has =
-    commands.size === 0 ? 'has no command to run' : `has several commands (${[...commands.keys()].join(', ')})`;
-  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}: use a package whose own command is an MCP server`);
+    commands.size === 0
+      ? 'has no command to run: use a package whose own command is an MCP server'
+      : chosen === undefined
+        ? `has several commands (${names}): set package.command to the one that is an MCP server`
+        : `has no command ${chosen}, but ${names}: set package.command to one of them`;
+  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}`);
 }
 
 function readManifest(dir: string): Manifest | undefined {

@@ -8,7 +8,7 @@ export function findOnPath(name: string, hostEnv: Environment): string | undefin
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -89,6 +89,113 @@ describe('uvx://', () => {
     expect(own.logged.filter(({ message }) => message === 'package not installed')).toHaveLength(dumps);
     await own.close();
     rmSync(folder, { recursive: true });
+  });
+
+  /** A uv whose Python is 3.11: the package installs only with another one. */
+  const OLD_UV = `#!/bin/sh
+echo "$*" >> "$0.log"
+env | grep '^UV_PYTHON' >> "$0.log"
+if [ "$1" = venv ]; then
+  for dir; do :; done
+  mkdir -p "$dir/bin" && echo "$3$4" > "$dir/asked"; exit 0
+fi
+dir=\${5%/bin/python}
+grep -q '>=3.12' "$dir/asked" || { echo 'cause: Because new-py==1.0 requires Python >=3.12, <4 and you require new-py' >&2; exit 1; }
+mkdir -p "$dir/lib/python3.12/site-packages/new_py-1.0.dist-info"
+printf '[console_scripts]\nnew-py = a:b\nother = a:c\n' > "$dir/lib/python3.12/site-packages/new_py-1.0.dist-info/entry_points.txt"
+touch "$dir/bin/new-py" "$dir/bin/other"
+`;
+  /** A Python whose pip refuses a package, with the bytes of pip 26. */
+  const OLD_PYTHON = `#!/bin/sh
+if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; exit 0; fi
+echo "ERROR: Package 'new-py' requires a different Python: 3.11.7 not in '>=3.12'" >&2
+exit 1
+`;
+
+  async function withPrograms<T>(
+    programs: Record<string, string>,
+    run: (opened: Fixture, folder: string) => Promise<T>,
+  ) {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-programs-'));
+    for (const [name, content] of Object.entries(programs)) writeFileSync(join(folder, name), content, { mode: 0o755 });
+    for (const name of ['mkdir', 'grep', 'touch', 'cp', 'env', 'true'])
+      symlinkSync(`/usr/bin/${name}`, join(folder, name));
+    const own = openFixture({ hostEnv: { PATH: folder, UV_PYTHON_DOWNLOADS: 'never' } });
+    try {
+      return await run(own, folder);
+    } finally {
+      await own.close();
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  it('installs a package again with the Python that it requires', async () => {
+    await withPrograms({ uv: OLD_UV }, async ({ launcher }, folder) => {
+      const { file } = await launcher.prepare({ image: 'uvx://new-py' }, 'demo');
+      expect(file).toMatch(/\/new-py\/bin\/new-py$/u);
+      const log = readFileSync(join(folder, 'uv.log'), 'utf8');
+      expect(log).toMatch(/venv --quiet -- .*\n[^]*venv --quiet --python >=3.12,<4 -- /u);
+      expect(log).toContain('UV_PYTHON_DOWNLOADS=never');
+    });
+  });
+
+  it.each([
+    ['package.python', { package: { python: '>=3.12', command: 'other', with: ['extra>=2'] } }],
+    ['UV_PYTHON', { env_vars: { UV_PYTHON: '>=3.12' }, package: { command: 'other', with: ['extra>=2'] } }],
+  ])('installs with the Python of %s, with other packages, and runs the chosen command', async (_from, settings) => {
+    await withPrograms({ uv: OLD_UV }, async ({ launcher }, folder) => {
+      const { file } = await launcher.prepare({ image: 'uvx://new-py', ...settings }, 'demo');
+      expect(file).toMatch(/\/bin\/other$/u);
+      expect(readFileSync(join(folder, 'uv.log'), 'utf8')).toMatch(
+        /^venv --quiet --python >=3\.12 [^]* -- new-py extra>=2\n/u,
+      );
+    });
+  });
+
+  it.each([
+    [
+      'a Python that it excludes',
+      { package: { python: '3.11' } },
+      { uv: OLD_UV },
+      'asks for 3.11: correct or remove it',
+    ],
+    [
+      'no other Python for pip',
+      {},
+      { python3: OLD_PYTHON },
+      'new-py needs Python >=3.12, which this machine does not have',
+    ],
+    [
+      'a Python that does not start',
+      {},
+      { python3: OLD_PYTHON, 'python3.13': '#!/bin/sh\nexit 127\n' },
+      'new-py needs Python >=3.12, which this machine does not have',
+    ],
+  ])('says which Python a package needs: %s', async (_case, settings, programs, message) => {
+    await withPrograms(programs as Record<string, string>, async ({ launcher }) => {
+      await expect(launcher.prepare({ image: 'uvx://new-py', ...settings }, 'demo')).rejects.toMatchObject({
+        reason: 'PythonNotFound',
+        problem: { permanent: false, message: expect.stringContaining(message) as unknown },
+      });
+    });
+  });
+
+  it('installs with pip and another Python of the PATH', async () => {
+    const newer = `#!/bin/sh
+if [ "$2" = venv ]; then mkdir -p "$3/bin" "$3/lib/python3.13/site-packages" && cp "$0" "$3/bin/python"; exit 0; fi
+touch "\${0%python}new-py"
+mkdir "\${0%bin/python}lib/python3.13/site-packages/new_py-1.0.dist-info"
+printf '[console_scripts]\nnew-py = a:b\n' > "\${0%bin/python}lib/python3.13/site-packages/new_py-1.0.dist-info/entry_points.txt"
+`;
+    await withPrograms({ python3: OLD_PYTHON, 'python3.13': newer }, async ({ launcher }) => {
+      expect((await launcher.prepare({ image: 'uvx://new-py' }, 'demo')).file).toMatch(/\/new-py\/bin\/new-py$/u);
+    });
+  });
+
+  it('names the commands that a package has instead of the chosen one', { timeout: 120_000 }, async () => {
+    const prepared = fixture.launcher.prepare({ image: 'uvx://two-scripts', package: { command: 'c' } }, 'demo');
+    const message = 'package two-scripts has no command c, but a, b: set package.command to one of them';
+    await expect(prepared).rejects.toMatchObject({ reason: 'PackageHasNoBin', message });
   });
 
   it('names the reason of uv, not the advice that follows it', async () => {

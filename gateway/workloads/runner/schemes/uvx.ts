@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inheritedEnvironment, installerEnvironment, withListenVariables } from '../environment.ts';
+import { inheritedEnvironment, withListenVariables } from '../environment.ts';
+import { installationOf, shownCause } from './installation/installation.ts';
 import { reportProgress } from './install-progress.ts';
 import { findOnPath } from './path.ts';
+import { findPythons, requiredPython } from './installation/python-version.ts';
 import { LaunchError } from '../runner.ts';
 import type { RunResult, Scheme, Tools } from './scheme.ts';
 
@@ -32,11 +34,15 @@ export const uvx: Scheme = {
   check: (image) => void parseUvx(image),
   async prepare(process, request, tools) {
     const spec = parseUvx(process.image);
-    const dir = join(tools.stateDir, 'packages', 'python', spec.requirement);
-    await tools.installOnce(dir, () => install(spec, dir, request.name, tools));
+    const installation = installationOf(process, tools.hostEnv);
+    const dir = join(tools.stateDir, 'packages', 'python', `${spec.requirement}${installation.suffix}`);
+    const packages = [spec.requirement, ...installation.extra] as const;
+    const python = process.package?.python;
+    const target = { packages, dir, env: installation.env, ...(python !== undefined && { python }) };
+    await tools.installOnce(dir, () => install(target, request.name, tools));
     const listen = request.port === undefined ? undefined : { host: '127.0.0.1', port: request.port };
     return {
-      file: join(dir, 'bin', await findScript(dir, spec.name)),
+      file: join(dir, 'bin', await findScript(dir, spec.name, process.package?.command)),
       args: process.args ?? [],
       env: {
         ...inheritedEnvironment(tools.hostEnv),
@@ -56,65 +62,126 @@ export function parseUvx(image: string): PythonSpec {
   return { name, requirement: `${name}${extras}${version === undefined ? '' : `==${version}`}` };
 }
 
-function install({ requirement }: PythonSpec, dir: string, workload: string, tools: Tools): Promise<void> {
-  const facts = { workload, package: requirement };
-  return reportProgress({ facts, dir, log: tools.log }, () => makeEnvironment(requirement, dir, workload, tools));
+/** Virtual environment to create. */
+interface Target {
+  readonly dir: string;
+  /** Requirements: the package, then those that are installed with it. */
+  readonly packages: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  /** Python that the user has chosen. */
+  readonly python?: string;
 }
 
-/** Creates the virtual environment and installs the package into it. */
-async function makeEnvironment(requirement: string, dir: string, workload: string, tools: Tools): Promise<void> {
-  const env = installerEnvironment(tools.hostEnv);
+/**
+ * Creates the virtual environment with the default Python. A package that needs another one says so, and gets it, unless the user has chosen
+ * one.
+ */
+function install(target: Target, workload: string, tools: Tools): Promise<void> {
+  const { dir, packages, python = target.env['UV_PYTHON'] } = target;
+  const [requirement] = packages;
+  const facts = { workload, package: requirement };
+  return reportProgress({ facts, dir, log: tools.log }, async () => {
+    const failed = await makeEnvironment({ ...target, ...(python && { python }) }, workload, tools);
+    if (failed === undefined) return;
+    const required = requiredPython(failed.stderr);
+    if (required === undefined) throw installFailure(failed, requirement, workload, tools);
+    if (python) {
+      const message = `${requirement} needs Python ${required}, and package.python or UV_PYTHON asks for ${python}: correct or remove it`;
+      throw new LaunchError('PythonNotFound', message);
+    }
+    await rm(dir, { recursive: true, force: true });
+    const again = await makeEnvironment({ ...target, python: required }, workload, tools);
+    if (again !== undefined) throw installFailure(again, requirement, workload, tools);
+  });
+}
+
+interface Failed extends RunResult {
+  /** Command that failed. */
+  readonly step: string;
+}
+
+/** Creates the virtual environment and installs the packages into it. Returns the step that failed. */
+async function makeEnvironment(target: Target, workload: string, tools: Tools): Promise<Failed | undefined> {
+  const { dir, packages, env, python: wanted } = target;
   const run = (file: string, args: string[]) => tools.run({ file, args, env }, workload, INSTALL_TIMEOUT_MS);
   const uv = findOnPath('uv', tools.hostEnv);
-  tools.log.info('installing package', { workload, package: requirement, dir, with: uv ?? 'pip' });
+  const facts = { workload, package: packages[0], dir, with: uv ?? 'pip' };
+  tools.log.info('installing package', { ...facts, ...(wanted !== undefined && { python: wanted }) });
   const python = join(dir, 'bin', 'python');
-  const expectDone = (result: RunResult, step: string) => {
-    if (result.code === 0) return;
-    const failure = installFailure(result, requirement, step);
-    if (failure.reason !== 'PackageNotFound')
-      tools.log.warn('package not installed', { workload, package: requirement, output: result.stderr });
-    throw failure;
-  };
-  if (uv === undefined) await makeVenv(dir, run, tools);
-  else expectDone(await run(uv, ['venv', '--quiet', dir]), 'uv venv');
+  if (uv === undefined) await makeVenv({ dir, wanted, requirement: packages[0] }, run, tools);
+  else {
+    const made = await run(uv, ['venv', '--quiet', ...(wanted === undefined ? [] : ['--python', wanted]), '--', dir]);
+    if (made.code !== 0 && /^error: No interpreter found/mu.test(made.stderr)) throw noPython(packages[0], wanted);
+    if (made.code !== 0) return { ...made, step: 'uv venv' };
+  }
   const installed =
     uv === undefined
-      ? await run(python, ['-m', 'pip', 'install', '--quiet', '--no-input', '--', requirement])
-      : await run(uv, ['pip', 'install', '--quiet', '--python', python, '--', requirement]);
-  expectDone(installed, uv === undefined ? 'pip install' : 'uv pip install');
+      ? await run(python, ['-m', 'pip', 'install', '--quiet', '--no-input', '--', ...packages])
+      : await run(uv, ['pip', 'install', '--quiet', '--python', python, '--', ...packages]);
+  if (installed.code === 0) return undefined;
+  return { ...installed, step: uv === undefined ? 'pip install' : 'uv pip install' };
+}
+
+interface Venv {
+  readonly dir: string;
+  readonly wanted: string | undefined;
+  readonly requirement: string;
 }
 
 async function makeVenv(
-  dir: string,
+  { dir, wanted, requirement }: Venv,
   run: (file: string, args: string[]) => Promise<RunResult>,
   tools: Tools,
 ): Promise<void> {
-  const python = findOnPath('python3', tools.hostEnv) ?? findOnPath('python', tools.hostEnv);
+  const first = findOnPath('python3', tools.hostEnv) ?? findOnPath('python', tools.hostEnv);
   const advice = 'install uv (https://docs.astral.sh/uv) or Python 3 with its venv module';
-  if (python === undefined) {
-    throw new LaunchError('UvxUnavailable', `neither uv nor python3 is on PATH: ${advice}`);
+  if (first === undefined) throw new LaunchError('UvxUnavailable', `neither uv nor python3 is on PATH: ${advice}`);
+  const pythons = wanted === undefined ? [first] : findPythons(wanted, tools.hostEnv);
+  for (const python of pythons) {
+    // A shim of pyenv is on PATH also for a version that is not active.
+    if ((await run(python, ['-m', 'venv', dir])).code === 0) return;
   }
-  const { code } = await run(python, ['-m', 'venv', dir]);
-  if (code !== 0) throw new LaunchError('UvxUnavailable', `${python} cannot create a virtual environment: ${advice}`);
+  if (wanted !== undefined) throw noPython(requirement, wanted);
+  throw new LaunchError('UvxUnavailable', `${first} cannot create a virtual environment: ${advice}`);
 }
 
-function installFailure({ stderr }: RunResult, requirement: string, step: string): LaunchError {
+const noPython = (requirement: string, wanted = ''): LaunchError =>
+  new LaunchError(
+    'PythonNotFound',
+    `${requirement} needs Python ${wanted}, which this machine does not have: install it, or uv (https://docs.astral.sh/uv), which downloads it`,
+  );
+
+function installFailure({ stderr, step }: Failed, requirement: string, workload: string, tools: Tools): LaunchError {
   if (NOT_FOUND.test(stderr) && !NOT_REACHED.test(stderr)) {
     return new LaunchError('PackageNotFound', `PyPI has no package ${requirement}: check its name and version`);
   }
+  tools.log.warn('package not installed', { workload, package: requirement, output: stderr });
   const lines = stderr.split('\n').map((line) => line.trim());
-  const reason = lines.findLast((line) => CAUSE.test(line))?.replace(CAUSE, '') ?? lines.findLast(Boolean) ?? '';
-  return new LaunchError('InstallFailed', `${step} ${requirement} failed (${reason}): see the log, then try again`);
+  const cause = lines.findLast((line) => CAUSE.test(line))?.replace(CAUSE, '') ?? lines.findLast(Boolean) ?? '';
+  const shown = `${step} ${requirement} failed (${shownCause(cause)}): the start is retried, and the log has the output`;
+  return new LaunchError('InstallFailed', `${step} ${requirement} failed (${cause}): see the log, then try again`, {
+    shown,
+  });
 }
 
-/** Returns the script by the rule of uvx, or the only script when none has the package's name. */
-async function findScript(dir: string, name: string): Promise<string> {
+/** Returns the script that is chosen, or the one by the rule of uvx, or the only script when none has the package's name. */
+async function findScript(dir: string, name: string, wanted: string | undefined): Promise<string> {
+  const exists = (script: string): boolean => existsSync(join(dir, 'bin', script));
+  if (wanted !== undefined && exists(wanted)) return wanted; // also one of a package that is installed with it
   const scripts = await consoleScripts(dir, name);
-  const chosen = scripts.find((script) => normalize(script) === normalize(name)) ?? scripts[0];
-  const single = scripts.length === 1 || (chosen !== undefined && normalize(chosen) === normalize(name));
-  if (chosen !== undefined && single && existsSync(join(dir, 'bin', chosen))) return chosen;
-  const has = scripts.length === 0 ? 'has no command to run' : `has several commands (${scripts.join(', ')})`;
-  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}: use a package whose own command is an MCP server`);
+  const names = scripts.join(', ');
+  if (wanted === undefined) {
+    const own = scripts.find((script) => normalize(script) === normalize(name));
+    const script = own ?? (scripts.length === 1 ? scripts[0] : undefined);
+    if (script !== undefined && exists(script)) return script;
+  }
+  const has =
+    scripts.length === 0
+      ? 'has no command to run: use a package whose own command is an MCP server'
+      : wanted === undefined
+        ? `has several commands (${names}): set package.command to the one that is an MCP server`
+        : `has no command ${wanted}, but ${names}: set package.command to one of them`;
+  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}`);
 }
 
 /** Reads the names in `[console_scripts]` of the distribution's entry_points.txt. */

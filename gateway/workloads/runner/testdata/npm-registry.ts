@@ -10,6 +10,7 @@ export interface Published {
   readonly name: string;
   readonly version: string;
   readonly bin?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
   /** File name to content. */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -47,13 +48,13 @@ export async function startRegistry(packages: readonly Published[], stalls: (pat
 }
 
 function packument(versions: readonly Published[], tarballs: ReadonlyMap<string, Buffer>, base: string) {
-  const entries = versions.map(({ name, version, bin }) => {
+  const entries = versions.map(({ name, version, bin, scripts }) => {
     const path = `/${name}-${version}.tgz`;
     const sha512 = createHash('sha512')
       .update(tarballs.get(path) ?? '')
       .digest('base64');
     const dist = { tarball: `${base}${encodeURI(path)}`, integrity: `sha512-${sha512}` };
-    return [version, { name, version, ...(bin && { bin }), dist }] as const;
+    return [version, { name, version, ...(bin && { bin }), ...(scripts && { scripts, hasInstallScript: true }), dist }] as const;
   });
   return {
     name: versions[0]?.name,
@@ -62,10 +63,10 @@ function packument(versions: readonly Published[], tarballs: ReadonlyMap<string,
   };
 }
 
-function pack({ name, version, bin, files = {} }: Published): Buffer {
+function pack({ name, version, bin, scripts, files = {} }: Published): Buffer {
   const dir = mkdtempSync(join(tmpdir(), 'vmcp-pack-'));
   mkdirSync(join(dir, 'package'));
-  writeFileSync(join(dir, 'package', 'package.json'), JSON.stringify({ name, version, bin }));
+  writeFileSync(join(dir, 'package', 'package.json'), JSON.stringify({ name, version, bin, scripts }));
   for (const [file, content] of Object.entries(files)) writeFileSync(join(dir, 'package', file), content);
   execFileSync('tar', ['-czf', join(dir, 'out.tgz'), '-C', dir, 'package']);
   const tarball = readFileSync(join(dir, 'out.tgz'));

@@ -276,6 +276,7 @@ async function close({ server, login }: Backing): Promise<void> {
 /** Returns the process of a workload with an image, with the values of its secrets. */
 export function processOf(config: RunConfig, values: ReadonlyMap<string, string>): BackendProcess | undefined {
   const { image, cmd_args: args, env_vars: variables, secrets = [], target_port: port } = config;
+  const { package: choices, working_dir: folder } = config;
   if (!image) return undefined;
   const fromSecrets = secrets.flatMap((text) => {
     const { name, target } = readReference(text) ?? {};
@@ -290,6 +291,8 @@ export function processOf(config: RunConfig, values: ReadonlyMap<string, string>
     ...(Object.keys(environment).length > 0 && { env_vars: environment }),
     ...(port ? { target_port: port } : {}),
     ...(container && { container }),
+    ...(choices && { package: choices }),
+    ...(folder && { working_dir: folder }),
   };
 }
 

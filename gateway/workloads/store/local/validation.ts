@@ -46,6 +46,8 @@ const FAILURES: Partial<Record<LaunchReason, string>> = {
   PackageHasNoBin: 'invalid_workload',
   EnvironmentUnsupported: 'invalid_workload',
   UvxUnavailable: 'engine_unavailable',
+  PythonNotFound: 'engine_unavailable',
+  ProgramNotFound: 'invalid_workload',
   NoContainerEngine: 'engine_unavailable',
 };
 

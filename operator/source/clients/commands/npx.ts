@@ -1,7 +1,7 @@
 import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
 import { readOptions, valuesOf } from './command-options.ts';
-import { variablesOf, stdioServer, type ReadCommand } from './invocation.ts';
+import { chosen, COMMAND_NAME, variablesOf, stdioServer, type ReadCommand } from './invocation.ts';
 import { mcpRemote } from './mcp-remote.ts';
 
 const OPTIONS = {
@@ -9,22 +9,22 @@ const OPTIONS = {
   valued: ['-p', '--package'],
 };
 
-/** `npx [-y] PACKAGE[@VERSION] [ARGS]` and `npx -p PACKAGE COMMAND [ARGS]`. */
+/** `npx [-y] PACKAGE[@VERSION] [ARGS]` and `npx -p PACKAGE [-p PACKAGE]... COMMAND [ARGS]`. */
 export const npx: ReadCommand = (invocation) => {
   const options = readOptions(invocation.args, OPTIONS);
   if (options.unknown !== undefined) return { leftOut: `vmcp has no equivalent of npx ${options.unknown}` };
-  const packages = valuesOf(options, '-p', '--package');
-  if (packages.length > 1) return { leftOut: 'npx installs several packages, and vmcp runs one' };
-  const [named] = packages;
-  const [first, ...others] = options.rest;
+  const [named, ...others] = valuesOf(options, '-p', '--package');
+  const [first, ...args] = options.rest;
   const spec = named ?? first;
   if (spec === undefined) return { leftOut: 'npx has no package' };
-  if (nameOf(spec) === 'mcp-remote') return mcpRemote({ ...invocation, args: others });
-  const image = `npx://${spec}`;
-  if (imageScheme(image) !== 'npx') return { leftOut: `${quoted(spec)} is not a package of the npm registry` };
-  const isOther = named !== undefined && first !== undefined && first !== nameOf(named).replace(/^@[^/]*\//u, '');
-  const note = `vmcp runs the own command of ${nameOf(spec)}, which may be another than ${quoted(first ?? '')}`;
-  return stdioServer(image, others, variablesOf(invocation), isOther ? [note] : []);
+  if (first === undefined) return { leftOut: `npx has no command of ${quoted(spec)}` };
+  if (nameOf(spec) === 'mcp-remote') return mcpRemote({ ...invocation, args });
+  const foreign = [spec, ...others].find((each) => imageScheme(`npx://${each}`) !== 'npx');
+  if (foreign !== undefined) return { leftOut: `${quoted(foreign)} is not a package of the npm registry` };
+  const isOther = named !== undefined && first !== nameOf(named).replace(/^@[^/]*\//u, '');
+  if (isOther && !COMMAND_NAME.test(first)) return { leftOut: `${quoted(first)} is not the name of a command` };
+  const more = chosen({ ...(isOther && { command: first }), with: others });
+  return stdioServer(`npx://${spec}`, args, variablesOf(invocation), more);
 };
 
 /** Returns the name of `NAME@VERSION`; the `@` of a scope is part of the name. */

@@ -2,14 +2,15 @@ import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
 import type { Reading } from '../server-spec.ts';
 import { readOptions, valuesOf } from './command-options.ts';
-import { variablesOf, stdioServer, type Invocation, type ReadCommand } from './invocation.ts';
+import { chosen, COMMAND_NAME, variablesOf, stdioServer, type Invocation, type ReadCommand } from './invocation.ts';
+import { ownCommand } from './own-command.ts';
 
 const OPTIONS = {
   flags: ['-q', '--quiet', '--isolated', '-n', '--no-cache', '--refresh', '--no-progress'],
-  valued: ['--from', '-p', '--python'],
+  valued: ['--from', '-p', '--python', '--with'],
 };
 
-/** `uvx PACKAGE[==VERSION] [ARGS]`, `uvx PACKAGE@VERSION` and `uvx --from PACKAGE COMMAND [ARGS]`. */
+/** `uvx PACKAGE[==VERSION] [ARGS]`, `uvx PACKAGE@VERSION` and `uvx --from PACKAGE [--with PACKAGE]... COMMAND [ARGS]`. */
 export const uvx: ReadCommand = (invocation) => {
   const options = readOptions(invocation.args, OPTIONS);
   if (options.unknown !== undefined) return { leftOut: `vmcp has no equivalent of uvx ${options.unknown}` };
@@ -19,21 +20,27 @@ export const uvx: ReadCommand = (invocation) => {
   if (spec === undefined || first === undefined) return { leftOut: 'uvx has no package or no command' };
   const image = `uvx://${requirementOf(spec)}`;
   if (imageScheme(image) !== 'uvx') return { leftOut: `${quoted(spec)} is not a package of PyPI with one version` };
-  const notes = [
-    ...(valuesOf(options, '-p', '--python').length > 0 ? ['vmcp chooses the version of Python itself'] : []),
-    ...(from !== undefined && normal(commandOf(first)) !== normal(commandOf(from))
-      ? [`vmcp runs the own command of ${commandOf(from)}, which may be another than ${quoted(first)}`]
-      : []),
-  ];
-  return stdioServer(image, args, variablesOf(invocation), notes);
+  const isOther = from !== undefined && normal(commandOf(first)) !== normal(commandOf(from));
+  if (isOther && !COMMAND_NAME.test(first)) return { leftOut: `${quoted(first)} is not the name of a command` };
+  const others = valuesOf(options, '--with')
+    .flatMap((text) => text.split(NEXT_REQUIREMENT))
+    .map(requirementOf);
+  const foreign = others.find((text) => !REQUIREMENT.test(text));
+  if (foreign !== undefined) return { leftOut: `${quoted(foreign)} is not a package of PyPI` };
+  const python = valuesOf(options, '-p', '--python').at(-1);
+  const more = chosen({ ...(isOther && { command: first }), with: others, ...(python !== undefined && { python }) });
+  return stdioServer(image, args, variablesOf(invocation), more);
 };
 
-/** `uv tool run`, the long form of `uvx`. */
+/** `uv tool run`, the long form of `uvx`; everything else of uv, such as `uv --directory FOLDER run`, is a program of its own. */
 export function uv(invocation: Invocation): Reading {
   const [first, second, ...args] = invocation.args;
-  if (first === 'tool' && second === 'run') return uvx({ ...invocation, args });
-  return { leftOut: 'vmcp runs packages of PyPI (uvx), not projects in a folder (uv)' };
+  return first === 'tool' && second === 'run' ? uvx({ ...invocation, args }) : ownCommand(invocation);
 }
+
+/** Comma between two requirements; those within extras and versions are followed by something else, or precede a bracket. */
+const NEXT_REQUIREMENT = /,\s*(?=[A-Za-z0-9][^\]]*(?:\[|$))/u;
+const REQUIREMENT = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]+\])?(?:\s*[<>=!~][A-Za-z0-9.!+_*<>=~, -]*)?$/u;
 
 /** Returns `NAME==VERSION` for `NAME@VERSION`, and `NAME` for `NAME@latest`. */
 const requirementOf = (spec: string): string => spec.replace(/@latest$/u, '').replace(/@(?=[^@/]*$)/u, '==');

@@ -1,0 +1,58 @@
+import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { inheritedEnvironment, withListenVariables } from '../environment.ts';
+import { LaunchError } from '../runner.ts';
+import { findOnPath, isExecutable } from './path.ts';
+import type { Scheme } from './scheme.ts';
+
+const PREFIX = 'command://';
+/** Name of a program on PATH, or an absolute path. */
+const PROGRAM = /^(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*|\/[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f/])$/u;
+
+/**
+ * `command://PROGRAM`: a program of this machine, by its name on PATH or its absolute path. It starts as a package does: the arguments as
+ * they are, without a shell, and only the declared environment.
+ */
+export const command: Scheme = {
+  prefix: PREFIX,
+  check: (image) => void parseCommand(image),
+  prepare: async (process, request, tools) => {
+    const program = parseCommand(process.image);
+    const { working_dir: cwd } = process;
+    if (cwd !== undefined) checkFolder(cwd);
+    const listen = request.port === undefined ? undefined : { host: '127.0.0.1', port: request.port };
+    return Promise.resolve({
+      file: isAbsolute(program) ? executable(program) : onPath(program, findOnPath(program, tools.hostEnv)),
+      args: process.args ?? [],
+      env: {
+        ...inheritedEnvironment(tools.hostEnv),
+        ...withListenVariables(process.env_vars ?? {}, listen, request.transport),
+      },
+      envFiles: process.env_var_files ?? {},
+      ...(cwd !== undefined && { cwd }),
+    });
+  },
+};
+
+/** Returns the program of a reference. @throws LaunchError `InvalidImageReference` */
+function parseCommand(image: string): string {
+  const program = image.slice(PREFIX.length);
+  if (PROGRAM.test(program)) return program;
+  const message = `"${image}" names no program: write command://NAME for a program on PATH, or command:// with an absolute path, and its arguments in args`;
+  throw new LaunchError('InvalidImageReference', message);
+}
+
+function executable(path: string): string {
+  if (isExecutable(path)) return path;
+  throw new LaunchError('ProgramNotFound', `${path} is not an executable file: correct the path, or build the program`);
+}
+
+function onPath(name: string, found: string | undefined): string {
+  if (found !== undefined) return found;
+  throw new LaunchError('ProgramNotFound', `${name} is not on PATH: install it, or write its absolute path`);
+}
+
+function checkFolder(path: string): void {
+  if (isAbsolute(path) && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new LaunchError('ProgramNotFound', `the working folder ${path} does not exist: create it or correct the path`);
+}

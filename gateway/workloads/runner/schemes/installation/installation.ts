@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { BackendProcess } from '../../../../contract/gateway-config.ts';
+import { installerEnvironment, readEnvironmentFiles, type Environment } from '../../environment.ts';
+import { redactText } from '../../../../telemetry/redact.ts';
+
+/**
+ * Variables that only installers and their scripts read, as users of `npx` and `uvx` write them into the environment of a server. Those that
+ * name a place to download from are left out: a registry entry could set them.
+ */
+const DECLARED =
+  /^(?:UV_PYTHON(?:_PREFERENCE|_DOWNLOADS)?|(?:[A-Z0-9]+_)+SKIP_(?:[A-Z0-9]+_)*(?:DOWNLOADS?|INSTALL|POSTINSTALL))$/u;
+/** The same in the environment of vmcp, with the places that the user has chosen. */
+const OF_HOST =
+  /^(?:UV_PYTHON|PUPPETEER_|PLAYWRIGHT_|CYPRESS_|ELECTRON_|CHROMEDRIVER_)|_SKIP_(?:[A-Z0-9]+_)*(?:DOWNLOADS?|INSTALL|POSTINSTALL)$/u;
+
+/** Installation of one package: its folder is named by everything that changes its content. */
+export interface Installation {
+  /** Environment of npm, pip and uv. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Additional packages. */
+  readonly extra: readonly string[];
+  /** End of the folder's name; empty for a package without choices. */
+  readonly suffix: string;
+}
+
+/** Reads the choices about an installation. @throws LaunchError `EnvironmentFileUnreadable` */
+export function installationOf(process: BackendProcess, hostEnv: Environment): Installation {
+  const { package: choices = {}, env_vars = {}, env_var_files = {} } = process;
+  const chosen = {
+    ...picked(env_vars, DECLARED),
+    ...readEnvironmentFiles(picked(env_var_files, DECLARED)),
+    ...choices.install_env,
+  };
+  const { python, with: extra = [] } = choices;
+  const isPlain = Object.keys(chosen).length === 0 && extra.length === 0 && python === undefined;
+  return {
+    env: { ...installerEnvironment(hostEnv), ...picked(hostEnv, OF_HOST), ...chosen },
+    extra,
+    suffix: isPlain ? '' : `+${digestOf([Object.entries(chosen).toSorted(), extra, python ?? ''])}`,
+  };
+}
+
+function picked(values: Environment, names: RegExp): Record<string, string> {
+  const found = Object.entries(values).filter(([name]) => names.test(name));
+  return Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+const digestOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
+
+const MAX_CAUSE_LENGTH = 300;
+
+/** Returns a line of an installer for users: without the credentials, paths and parameters of URLs, and without other secrets. */
+export const shownCause = (line: string): string =>
+  redactText(line.replace(/(\bhttps?:\/\/)(?:[^/\s@]*@)?([^/\s,;)`'"]*)[^\s,;)`'"]*/giu, '$1$2')).slice(
+    0,
+    MAX_CAUSE_LENGTH,
+  );
