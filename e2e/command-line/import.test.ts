@@ -1,13 +1,13 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
-import { openSession, textOf } from '../harness/clients/raw.ts';
+import { openSession, raw, textOf } from '../harness/clients/raw.ts';
 import { PYTHON_PACKAGE, pythonIndex } from '../harness/packages.ts';
 import { eventually } from '../harness/poll.ts';
 import { hasPython } from '../harness/python.ts';
 import { testScope } from '../harness/scope.ts';
-import { startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
+import { root, startVmcp, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
 const npx = (name: string, ...args: string[]) => ({
   command: 'npx',
@@ -66,6 +66,47 @@ it.runIf(hasPython)(
   },
   2 * INSTALL_MS,
 );
+
+it('vmcp import and vmcp up run the programs that a client starts, with only their own variables', async () => {
+  const scope = testScope();
+  const folder = await temporaryFolder(scope);
+  const everything = join(root, 'node_modules', '@modelcontextprotocol', 'server-everything');
+  const bin = join(folder, 'my bin');
+  const env = { KEY: 'key-of-the-test' };
+  await mkdir(bin);
+  await writeFile(join(bin, 'own-server'), `#!/bin/sh\nexec node "${everything}/dist/index.js" "$@"\n`, {
+    mode: 0o755,
+  });
+  const servers = {
+    file: { command: 'node', args: [join(everything, 'dist', 'index.js'), 'stdio'], env },
+    folder: { command: 'node', args: ['dist/index.js', 'stdio'], cwd: everything, env },
+    binary: { command: join(bin, 'own-server'), args: ['stdio'], env },
+    onpath: { command: 'own-server', args: ['stdio'], env },
+    missing: { command: 'nowhere-on-path', args: ['stdio'], env },
+  };
+  await writeFiles(folder, { 'mcp.json': JSON.stringify({ mcpServers: servers }) });
+  const shell = { PATH: `${bin}:${process.env['PATH'] ?? ''}`, HOST_SECRET: 'secret-of-the-shell' };
+  const imported = await vmcpResult(scope, ['import', 'mcp.json'], { cwd: folder, env: shell });
+  expect(imported).toMatchObject({
+    code: 0,
+    stderr:
+      'warning: missing: nowhere-on-path is not on PATH: install it, or write its absolute path into missing.yaml\n',
+  });
+  const vmcp = await startVmcp(scope, { paths: [join(folder, 'vmcp')], env: shell });
+
+  const session = await openSession(vmcp.url);
+  for (const server of ['file', 'folder', 'binary', 'onpath']) {
+    const reply = await eventually(`${server} answers`, async () => {
+      const { result, ...rest } = await session.call(`${server}_get-env`, {});
+      return result !== undefined && { result, ...rest };
+    });
+    const seen = JSON.parse(textOf(reply)) as Record<string, string>;
+    expect(seen).toMatchObject({ KEY: 'key-of-the-test', MCP_TRANSPORT: 'stdio' });
+    expect(JSON.stringify(seen)).not.toContain('secret-of-the-shell');
+  }
+  const { body } = await raw(`${vmcp.management}/status`);
+  expect(body).toContain('nowhere-on-path is not on PATH: install it, or write its absolute path');
+}, 30_000);
 
 it('vmcp init, add and remove edit a folder', async () => {
   const scope = testScope();

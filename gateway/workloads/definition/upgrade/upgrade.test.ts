@@ -70,6 +70,7 @@ describe('upgradeCheckOf', () => {
     ['server-not-found', config(), undefined],
     ['unknown', config(), entry({ url: 'https://a.example/mcp', image: undefined as never })],
     ['unknown', config(), entry({ image: 'npx://time' })],
+    ['unknown', config({ image: 'npx://time' }), entry({ image: 'command://sh' })],
   ])('has the status %s and a reason', (status, given, found) => {
     const { reason = '', ...check } = upgradeCheckOf(given, found);
     expect([check.status, reason.length > 20, check.candidate_image]).toEqual([status, true, undefined]);
