@@ -1,4 +1,5 @@
 import { principalOfPair, Secret, type Identity } from '../../contract/identity.ts';
+import { checkPurpose } from './purpose.ts';
 import { TokenRefused } from '../refusal.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
@@ -27,6 +28,7 @@ const MAX_SUBJECT_BYTES = 255;
  */
 export function identify(claims: JsonObject, token: string, rules: ClaimRules, now: number): Identity {
   if (claims['iss'] !== rules.issuer) throw new TokenRefused('issuer');
+  checkPurpose(claims);
   checkAudience(claims, rules);
   const expiresAt = checkTimes(claims, rules.clockSkewMs, now);
   checkBinding(claims);
@@ -47,13 +49,10 @@ export function identify(claims: JsonObject, token: string, rules: ClaimRules, n
   };
 }
 
-function checkAudience(claims: JsonObject, { audience, clientId, audienceMayBeMissing }: ClaimRules): void {
-  if (audienceMayBeMissing === true && claims['aud'] === undefined) return;
-  const audiences: unknown[] = Array.isArray(claims['aud']) ? claims['aud'] : [claims['aud']];
+function checkAudience({ aud }: JsonObject, { audience, audienceMayBeMissing }: ClaimRules): void {
+  const audiences: unknown[] = Array.isArray(aud) ? aud : aud === undefined ? [] : [aud];
+  if (audienceMayBeMissing === true && audiences.length === 0) return;
   if (!audiences.includes(audience)) throw new TokenRefused('audience');
-  const forLogin = claims['nonce'] !== undefined || claims['at_hash'] !== undefined;
-  if (forLogin && clientId !== undefined && clientId !== audience && audiences.includes(clientId))
-    throw new TokenRefused('id_token');
 }
 
 /** Returns a NumericDate in ms; undefined when absent. @see RFC 7519 §2 */

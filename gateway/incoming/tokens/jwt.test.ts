@@ -53,6 +53,10 @@ const hmac = (alg: string, secret: string): string =>
   );
 const unsigned = (alg: string): string => compactJws({ alg, kid: key('RS256').kid }, claims(), () => Buffer.alloc(0));
 const byStranger = (header: Claims): string => issuer.token({}, { key: stranger, header });
+/** A token with the header of providers that do not write `at+jwt`. */
+const jwt = (more: Claims, header: Claims = { typ: 'JWT' }): string => issuer.token(more, { header });
+/** Claims of an access token of Dex, which are those of an ID token from a refresh. */
+const OF_DEX = { client_id: undefined, azp: 'console', nonce: 'n', at_hash: 'h', email: 'ann@a.example' };
 const edited = (token: string, edit: (parts: string[]) => string[]): string => edit(token.split('.')).join('.');
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -68,6 +72,14 @@ describe('a valid JWT', () => {
     ['a subject of 255 bytes', () => issuer.token({ sub: 'x'.repeat(255) })],
     ['a foreign jku and a valid signature', () => issuer.token({}, { header: { jku: 'http://evil.example/' } })],
     ['a nonce when the audience is not the client id', () => issuer.token({ nonce: 'n' })],
+    ['an access token of Dex', () => jwt({ ...OF_DEX, aud: [AUDIENCE, 'console'] }, { typ: undefined })],
+    ['an access token of Dex for its client', () => jwt(OF_DEX, { typ: undefined })],
+    ['an access token of Keycloak', () => jwt({ typ: 'Bearer', azp: 'console', acr: '1', sid: 's', scope: 'openid' })],
+    ['an access token of Keycloak 23', () => jwt({ typ: 'Bearer', aud: ['console', AUDIENCE], nonce: 'n' })],
+    ['an access token of Spring', () => jwt({ scope: ['openid'], nbf: now() }, { typ: undefined })],
+    ['an access token of Cognito', () => jwt({ token_use: 'access', scope: 'openid' }, { typ: undefined })],
+    ['a nonce beside a scope', () => jwt({ nonce: 'n', scope: 'openid' })],
+    ['at+jwt with a nonce and at_hash', () => issuer.token({ aud: ['console', AUDIENCE], nonce: 'n', at_hash: 'h' })],
     ['a fractional exp', () => issuer.token({ exp: now() + 600.5 })],
     ['a cnf claim without a key', () => issuer.token({ cnf: {} })],
     [
@@ -160,10 +172,24 @@ describe('an invalid JWT', () => {
       ['empty', () => issuer.token({}, { header: { crit: [] } })],
       ['null', () => issuer.token({}, { header: { crit: null } })],
     ],
-    token_type: ['logout+jwt', 'LOGOUT+JWT', 'application/dpop+jwt', 'secevent+jwt', 'oauth-id-jag+jwt'].map((typ) => [
-      typ,
-      () => issuer.token({}, { header: { typ } }),
-    ]),
+    token_type: [
+      ...[
+        'logout+jwt',
+        'LOGOUT+JWT',
+        'application/dpop+jwt',
+        'secevent+jwt',
+        'oauth-id-jag+jwt',
+        'rt+jwt',
+        'Refresh',
+      ].map((typ): [string, () => string] => [typ, () => issuer.token({}, { header: { typ } })]),
+      ...[
+        { typ: 'Refresh' },
+        { typ: 'Offline' },
+        { typ: 'Logout' },
+        { token_use: 'refresh' },
+        { token_type: 'refresh' },
+      ].map((more): [string, () => string] => [JSON.stringify(more), () => issuer.token(more)]),
+    ],
     issuer: [
       ['with a slash', () => issuer.token({ iss: `${issuer.url}/` })],
       ['in another case', () => issuer.token({ iss: issuer.url.replace('http', 'HTTP') })],
@@ -184,8 +210,17 @@ describe('an invalid JWT', () => {
       ['ID token of the client', () => issuer.token({ aud: 'console', nonce: 'n' })],
     ],
     id_token: [
-      ['nonce', () => issuer.token({ aud: ['console', AUDIENCE], nonce: 'n' })],
-      ['at_hash', () => issuer.token({ aud: ['console', AUDIENCE], at_hash: 'h' })],
+      ['nonce', () => jwt({ aud: ['console', AUDIENCE], nonce: 'n' })],
+      ['at_hash', () => jwt({ aud: ['console', AUDIENCE], at_hash: 'h' })],
+      ['nonce at the client whose id is the audience', () => jwt({ nonce: 'n', azp: AUDIENCE, sid: 's' })],
+      ['at_hash without a client', () => jwt({ at_hash: 'h', client_id: undefined })],
+      ['nonce without a typ', () => jwt({ nonce: 'n' }, { typ: undefined })],
+      ['c_hash without a typ', () => jwt({ nonce: 'n', at_hash: 'h', c_hash: 'c' }, { typ: undefined })],
+      ['s_hash', () => jwt({ s_hash: 's' })],
+      ['typ ID', () => jwt({ typ: 'ID' })],
+      ['typ ID under at+jwt', () => issuer.token({ typ: 'ID' })],
+      ['token_use id', () => jwt({ token_use: 'id' })],
+      ['token_use id_token', () => jwt({ token_use: 'id_token' })],
     ],
     expired: [
       ['without exp', () => issuer.token({ exp: undefined })],
@@ -330,7 +365,7 @@ describe('the configuration', () => {
     expect(await verdictOn(lax.validator, issuer.token({ exp: now() - 280 }))).toBe('sub: ann');
   });
 
-  it('allows an ID token when the audience is the client id', async () => {
+  it('accepts at+jwt with a nonce when the audience is the client id', async () => {
     const own = validatorFor(testScope(), issuer.url, { oidc: { clientID: AUDIENCE } });
     expect(await verdictOn(own.validator, issuer.token({ nonce: 'n' }))).toBe('sub: ann');
   });

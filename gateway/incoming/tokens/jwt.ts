@@ -3,6 +3,7 @@ import { compactVerify, errors, type CryptoKey } from 'jose';
 import type { Identity } from '../../contract/identity.ts';
 import { identify, type ClaimRules } from './claims.ts';
 import { decodeObject, type JwtParts } from './classify.ts';
+import { checkType, refuseIdToken } from './purpose.ts';
 import type { KeySet, KeySource } from '../keys/key-set.ts';
 import { TokenRefused, type RefusalReason } from '../refusal.ts';
 import type { JsonObject } from '../../contract/json.ts';
@@ -10,15 +11,12 @@ import type { JsonObject } from '../../contract/json.ts';
 /** Accepted signature algorithms: asymmetric only. @see RFC 8725 §3.1 */
 export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-/** Types of JWTs that are not meant for a resource server. */
-const FOREIGN_TYPES = ['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'oauth-id-jag+jwt'];
-
 const MAX_KID_LENGTH = 1024;
 
 export interface HeaderRules {
   /** False: a token may omit `kid` when exactly one key matches. */
   readonly requireKid: boolean;
-  /** The only accepted `typ`; undefined accepts all except types for other purposes. */
+  /** The only accepted `typ`; undefined accepts JWTs without a purpose, too. */
   readonly type?: string | undefined;
 }
 
@@ -45,6 +43,7 @@ export function verifyJwt(
   const claims = decodeObject(payload);
   if (claims === undefined) throw new TokenRefused('malformed');
   const identity = identify(claims, token, rules, now);
+  refuseIdToken(claims, header['typ']);
   return verifySignature(token, header, keys, req).then((keySet) => ({ identity, keySet }));
 }
 
@@ -55,13 +54,6 @@ function checkHeader(header: JwtParts['header'], { requireKid, type }: HeaderRul
   if (kid === undefined ? requireKid : typeof kid !== 'string' || kid.length > MAX_KID_LENGTH)
     throw new TokenRefused('kid');
   checkType(header['typ'], type);
-}
-
-function checkType(typ: unknown, required: string | undefined): void {
-  if (typ !== undefined && typeof typ !== 'string') throw new TokenRefused('malformed');
-  const type = typ?.toLowerCase().replace(/^application\//, ''); // RFC 7515 §4.1.9
-  if (required === undefined ? FOREIGN_TYPES.includes(type ?? '') : type !== required)
-    throw new TokenRefused('token_type');
 }
 
 /** Returns the set that contains the key. Rejects with `TokenRefused`, or like `keys`. */
