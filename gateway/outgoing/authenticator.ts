@@ -45,9 +45,11 @@ export type CredentialFault =
   | 'unavailable' // the token endpoint is down
   | 'store_unavailable'; // the token store is down: 503
 
-/** No credential could be obtained. `message` is for the log; it never contains a token or text of an endpoint. */
+/** No credential could be obtained. `message` never contains a token or text of an endpoint. */
 export class CredentialError extends Error {
   readonly fault: CredentialFault;
+  /** Reason of the endpoint and advice, for the log and `/status` only. Private, so that nothing prints it with the error. */
+  #detail: string | undefined;
   /** Upstream provider at which the user must log in again, or has no access. */
   readonly provider: string | undefined;
   constructor(fault: CredentialFault, message: string, provider?: string) {
@@ -55,6 +57,16 @@ export class CredentialError extends Error {
     this.name = 'CredentialError';
     this.fault = fault;
     this.provider = provider;
+  }
+
+  /** The message for operators: with the cleaned description of the endpoint. */
+  get detail(): string {
+    return this.#detail ?? this.message;
+  }
+
+  explain(detail: string): this {
+    this.#detail = detail;
+    return this;
   }
 }
 

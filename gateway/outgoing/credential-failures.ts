@@ -13,6 +13,24 @@ export interface CredentialProblem {
   readonly message: string;
 }
 
+const MESSAGE = 'no credential for a backend';
+
+/** Counts the failures of one log line. */
+class Line {
+  #at = -Infinity;
+  #unlogged = 0;
+
+  /** Returns the number of failures to log now; 0 within 5 s of the last line. */
+  count(now: number): number {
+    this.#unlogged += 1;
+    if (now - this.#at < LOG_EVERY_MS) return 0;
+    const failures = this.#unlogged;
+    this.#at = now;
+    this.#unlogged = 0;
+    return failures;
+  }
+}
+
 /** Faults that the operator can correct. The others concern one user. */
 const REASONS: Readonly<Partial<Record<CredentialFault, CredentialProblem['reason']>>> = {
   misconfigured: 'CredentialMisconfigured',
@@ -21,21 +39,20 @@ const REASONS: Readonly<Partial<Record<CredentialFault, CredentialProblem['reaso
 
 interface Options {
   readonly backend: string;
-  readonly log: Pick<Logger, 'warn' | 'debug'>;
+  readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
   /** ms since the epoch. */
   readonly now: () => number;
 }
 
 /**
  * Failures to obtain a credential for one backend: the one place that logs them, once in 5 s, and keeps the problem for `/status`. A
- * failure can be that of a list in the background, which no client sees.
+ * failure can be that of a list in the background, which no client sees. A refusal that concerns one user is at level info.
  */
 export class CredentialFailures {
   readonly #options: Options;
   #problem: CredentialProblem | undefined;
   #failedAt = 0;
-  #loggedAt = -Infinity;
-  #unlogged = 0;
+  readonly #lines = { warn: new Line(), info: new Line() };
 
   constructor(options: Options) {
     this.#options = options;
@@ -51,8 +68,9 @@ export class CredentialFailures {
   failed(error: unknown): void {
     if (!(error instanceof CredentialError)) return;
     const reason = REASONS[error.fault];
-    if (reason) this.#record({ reason, message: error.message }, error.fault);
-    else this.#options.log.debug('no credential for a backend', this.#facts(error.fault, error.message));
+    if (reason) this.#record({ reason, message: error.detail }, error.fault);
+    else if (error.detail === error.message) this.#options.log.debug(MESSAGE, this.#facts(error.fault, error.message));
+    else this.#log('info', error.fault, error.detail);
   }
 
   /** Records that a credential was obtained from its source. */
@@ -81,17 +99,14 @@ export class CredentialFailures {
   }
 
   #record(problem: CredentialProblem, fault: CredentialFault): void {
-    const now = this.#options.now();
     this.#problem = problem;
-    this.#failedAt = now;
-    this.#unlogged += 1;
-    if (now - this.#loggedAt < LOG_EVERY_MS) return;
-    this.#loggedAt = now;
-    this.#options.log.warn('no credential for a backend', {
-      ...this.#facts(fault, problem.message),
-      failures: this.#unlogged,
-    });
-    this.#unlogged = 0;
+    this.#failedAt = this.#options.now();
+    this.#log('warn', fault, problem.message);
+  }
+
+  #log(level: 'warn' | 'info', fault: CredentialFault, detail: string): void {
+    const failures = this.#lines[level].count(this.#options.now());
+    if (failures > 0) this.#options.log[level](MESSAGE, { ...this.#facts(fault, detail), failures });
   }
 
   #facts(reason: CredentialFault, detail: string): Readonly<Record<string, unknown>> {

@@ -1,3 +1,5 @@
+import { cleaned, errorCode } from '../../contract/text/provider-text.ts';
+
 export type UpstreamFault =
   | 'denied' // the user or the provider denied the request
   | 'mixed_up' // the callback belongs to another provider
@@ -45,18 +47,3 @@ export class UpstreamError extends Error {
     this.providerDescription = providerDescription === undefined ? undefined : cleaned(providerDescription);
   }
 }
-
-/** Returns an error code (RFC 6749 §4.1.2.1) without characters that must not be logged. */
-export const errorCode = (text: unknown): string | undefined =>
-  typeof text === 'string' && /^[\x21\x23-\x5B\x5D-\x7E]{1,64}$/u.test(text) ? text : undefined;
-
-const MAX_DESCRIPTION = 200;
-
-/** Long words are removed, since some providers repeat the rejected code or token. */
-const LIKE_A_TOKEN = /[\w.~+/=-]{20,}/gu;
-
-const cleaned = (text: string): string =>
-  text
-    .replaceAll(LIKE_A_TOKEN, '[cut]')
-    .slice(0, MAX_DESCRIPTION)
-    .replaceAll(/[^\x20-\x7E]/gu, '?');

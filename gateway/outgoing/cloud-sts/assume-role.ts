@@ -1,5 +1,6 @@
 import { CredentialError, type CredentialFault, type FormReply, type StrategyDeps } from '../authenticator.ts';
 import { postWithRetry } from '../post-with-retry.ts';
+import { cleaned } from '../../contract/text/provider-text.ts';
 import { DURATION, stsEndpoint, type CloudStsConfig } from './config.ts';
 import { leafTexts } from './xml-reply.ts';
 
@@ -21,6 +22,8 @@ interface RoleRequest {
   /** Upstream provider of the token; undefined for the token of the client. */
   readonly provider: string | undefined;
 }
+
+type Asked = Pick<RoleRequest, 'provider' | 'token'>;
 
 const ACTION = `AssumeRoleWithWebIdentity`;
 
@@ -55,7 +58,8 @@ export async function assumeRole(
     allowPrivateIPs: settings.allow_private_ips === true,
     insecureAllowHTTP: settings.insecure_allow_http === true,
   };
-  return readReply(await postWithRetry(post, deps, 'the Security Token Service'), deps.now(), provider);
+  const reply = await postWithRetry(post, deps, 'the Security Token Service');
+  return readReply(reply, deps.now(), { provider, token });
 }
 
 const RESULT = `${ACTION}Response/${ACTION}Result/Credentials`;
@@ -64,9 +68,9 @@ const RESULT = `${ACTION}Response/${ACTION}Result/Credentials`;
 const isVisible = (text: string | undefined): text is string => text !== undefined && /^[\x21-\x7E]+$/u.test(text);
 
 /** Returns the credentials of a reply. Throws `CredentialError` for any other reply. */
-function readReply(reply: FormReply, now: number, provider: string | undefined): SessionCredentials {
+function readReply(reply: FormReply, now: number, asked: Asked): SessionCredentials {
   const texts = leafTexts(reply.body);
-  if (reply.status !== 200) throw refusal(reply.status, texts?.get('ErrorResponse/Error/Code'), provider);
+  if (reply.status !== 200) throw refusal(reply.status, texts, asked);
   const text = (path: string): string | undefined => texts?.get(RESULT + path);
   const accessKeyId = text('/AccessKeyId');
   const secretAccessKey = text('/SecretAccessKey');
@@ -97,12 +101,20 @@ const ADVICE: Partial<Record<CredentialFault, string>> = {
   misconfigured: 'check the role, its trust policy and the OIDC provider of the AWS account',
 };
 
-function refusal(status: number, code: string | undefined, provider: string | undefined): CredentialError {
+function refusal(
+  status: number,
+  texts: ReadonlyMap<string, string> | undefined,
+  { provider, token }: Asked,
+): CredentialError {
+  const code = texts?.get('ErrorResponse/Error/Code');
   const known = code !== undefined && /^[A-Za-z.]{1,64}$/u.test(code) ? code : undefined;
   const isOutage = status >= 500 || status === 429;
   const named = known !== undefined && Object.hasOwn(FAULTS, known) ? FAULTS[known] : undefined;
   const fault = isOutage ? 'unavailable' : (named ?? 'misconfigured');
   const advice = ADVICE[fault] === undefined ? '' : `: ${ADVICE[fault]}`;
-  const message = `the Security Token Service answered ${String(status)} ${known ?? 'without an error code'}${advice}`;
-  return new CredentialError(fault, message, fault === 'reauthenticate' ? provider : undefined);
+  const answer = `the Security Token Service answered ${String(status)} ${known ?? 'without an error code'}`;
+  const description = texts?.get('ErrorResponse/Error/Message') ?? '';
+  const said = description === '' ? '' : `: "${cleaned(description, [token])}"`;
+  const error = new CredentialError(fault, answer + advice, fault === 'reauthenticate' ? provider : undefined);
+  return error.explain(answer + said + advice);
 }

@@ -23,6 +23,12 @@ export class TokenExchangeRefusals {
     this.#now = now;
   }
 
+  /** Returns true when a login could not help when the endpoint last rejected this token. A later rejection is no other. */
+  isHopeless({ principal, tsid, token }: Identity): boolean {
+    const own = this.#ofCallers.get(token.reveal(), this.#now());
+    return own?.error.fault === 'misconfigured' && own.principal === principal && own.tsid === tsid;
+  }
+
   /** Throws the rejection that still applies to this user. `secret` is the current client secret. */
   check({ principal, tsid, token }: Identity, secret: string | undefined): void {
     const now = this.#now();

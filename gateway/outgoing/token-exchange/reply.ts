@@ -1,6 +1,7 @@
 import { CredentialError, type CredentialFault, type FormReply } from '../authenticator.ts';
 import { urnOf, type TokenType } from './config.ts';
 import { isObject } from '../../contract/json.ts';
+import { cleaned, errorCode } from '../../contract/text/provider-text.ts';
 
 /** Token in the reply of a token endpoint. */
 export interface GrantedToken {
@@ -19,6 +20,10 @@ export interface ExchangeAsked {
    * granted before, or the subject has expired.
    */
   readonly onlySubjectCanBeWrong: boolean;
+  /** True when the next login would get the same rejection: a new subject was rejected although it was never exchanged before. */
+  readonly loginCannotHelp: boolean;
+  /** Values of the request that nobody may read in the log. */
+  readonly secrets: readonly string[];
 }
 
 /** The token endpoint rejected the exchange with an OAuth error. An immediate retry would fail again. */
@@ -39,7 +44,7 @@ const USABLE: Readonly<Record<TokenType, readonly TokenType[]>> = {
   id_token: ['id_token'],
 };
 
-/** Error codes of RFC 6749 §5.2, RFC 8693 §2.2.2 and of known servers. Only the code is ever logged. */
+/** Error codes of RFC 6749 §5.2, RFC 8693 §2.2.2 and of known servers. */
 const FAULT_OF_ERROR: Readonly<Record<string, CredentialFault>> = {
   invalid_grant: 'reauthenticate',
   invalid_token: 'reauthenticate',
@@ -97,6 +102,16 @@ function seconds(value: unknown): number | undefined {
   return typeof number === 'number' && number >= 0 ? number : undefined;
 }
 
+/** Descriptions of a rejected target under the code `invalid_client`, such as "Audience not found" of Keycloak. */
+const ABOUT_TARGET = /audience|resource|target/iu;
+
+const ADVICE = {
+  client: 'check clientId and the client secret, and allow this client the token exchange at the provider',
+  target: 'check audience, resource, scopes and the token types',
+  subject:
+    'a new login would get the same answer: let the provider issue tokens that this client may exchange, and check audience, resource and scopes',
+} as const;
+
 const wrong = (what: string) => new CredentialError('misconfigured', `the token endpoint ${what}`);
 
 function refusal(
@@ -104,15 +119,38 @@ function refusal(
   json: Readonly<Record<string, unknown>> | undefined,
   asked: ExchangeAsked,
 ): CredentialError {
-  const error = json?.['error'];
   const answer = `the token endpoint answered ${String(status)}`;
-  if (status >= 500 || status === 429 || status === 408) return new CredentialError('unavailable', answer);
-  const fault = typeof error === 'string' && status >= 400 ? faultOf(error, asked) : undefined;
-  if (typeof error !== 'string' || fault === undefined) return new CredentialError('misconfigured', answer);
+  const { error, error_description: description } = json ?? {};
+  const said =
+    typeof description === 'string' && description !== '' ? `: "${cleaned(description, asked.secrets)}"` : '';
+  const reason = `${answer} ${shownCode(error, asked)}`.trimEnd() + said;
+  if (status >= 500 || status === 429 || status === 408)
+    return new CredentialError('unavailable', answer).explain(reason);
+  const code = typeof error === 'string' && status >= 400 ? codeOf(error, said) : undefined;
+  const fault = code === undefined ? undefined : faultOf(code, asked);
+  if (typeof error !== 'string' || code === undefined || fault === undefined)
+    return new CredentialError('misconfigured', answer).explain(reason);
   const message = `${answer} ${error}`;
-  if (fault === 'unavailable') return new CredentialError(fault, message);
+  if (fault === 'unavailable') return new CredentialError(fault, message).explain(reason);
   const provider = fault === 'reauthenticate' ? asked.provider : undefined;
-  return new ExchangeRefused(fault, message, provider, REFUSES_EVERYONE.has(error) ? 'everyone' : 'caller');
+  const refuses = REFUSES_EVERYONE.has(code) ? 'everyone' : 'caller';
+  const advice = fault === 'misconfigured' ? `: ${adviceFor(code)}` : '';
+  return new ExchangeRefused(fault, message, provider, refuses).explain(reason + advice);
+}
+
+/** Returns a code as it may be logged: an unknown one may be anything. */
+function shownCode(error: unknown, { secrets }: ExchangeAsked): string {
+  const code = errorCode(error) ?? '';
+  return code === 'invalid_request' || Object.hasOwn(FAULT_OF_ERROR, code) ? code : cleaned(code, secrets);
+}
+
+/** Returns the code that the description means. */
+const codeOf = (error: string, said: string): string =>
+  error === 'invalid_client' && ABOUT_TARGET.test(said) ? 'invalid_target' : error;
+
+function adviceFor(code: string): string {
+  if (REFUSES_EVERYONE.has(code)) return ADVICE.client;
+  return FAULT_OF_ERROR[code] === 'reauthenticate' ? ADVICE.subject : ADVICE.target;
 }
 
 /**
@@ -120,7 +158,12 @@ function refusal(
  * request; Keycloak sends it for an expired subject and for a forbidden audience alike. A new login helps only
  * in the first case, and would be requested endlessly in the second.
  */
-function faultOf(error: string, { onlySubjectCanBeWrong }: ExchangeAsked): CredentialFault | undefined {
+function faultOf(error: string, asked: ExchangeAsked): CredentialFault | undefined {
+  const fault = subjectFaultOf(error, asked);
+  return fault === 'reauthenticate' && asked.loginCannotHelp ? 'misconfigured' : fault;
+}
+
+function subjectFaultOf(error: string, { onlySubjectCanBeWrong }: ExchangeAsked): CredentialFault | undefined {
   if (error === 'invalid_request') return onlySubjectCanBeWrong ? 'reauthenticate' : 'misconfigured';
   return Object.hasOwn(FAULT_OF_ERROR, error) ? FAULT_OF_ERROR[error] : undefined;
 }

@@ -21,6 +21,8 @@ import {
 import { TokenExchangeRefusals } from './refusals.ts';
 import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
 import { asksForNothingSpecial, exchangeRequest } from './request.ts';
+import { claimsOf, isNew, issuedAt } from './subject-age.ts';
+import { ExchangedAudiences } from './exchanged-audiences.ts';
 import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
 
 const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';
@@ -120,8 +122,9 @@ function exchanger(settings: TokenExchangeConfig, deps: StrategyDeps): Authentic
   const header = placedIn({ header_strategy, custom_name });
   const cache = new TokenExchangeCache(deps.now);
   const refusals = new TokenExchangeRefusals(deps.now);
+  const audiences = new ExchangedAudiences(settings, deps);
   const exchange = (caller: Identity, earlier: EarlierExchange | undefined) =>
-    exchangeFor(caller, earlier, { settings, header, deps, refusals });
+    exchangeFor(caller, earlier, { settings, header, deps, refusals, audiences });
   return {
     perUser: true,
     ...(provider !== undefined && { provider }),
@@ -140,26 +143,31 @@ interface Exchanger {
   readonly header: string;
   readonly deps: StrategyDeps;
   readonly refusals: TokenExchangeRefusals;
+  readonly audiences: ExchangedAudiences;
 }
 
 async function exchangeFor(
   caller: Identity,
   earlier: EarlierExchange | undefined,
-  { settings, header, deps, refusals }: Exchanger,
+  { settings, header, deps, refusals, audiences }: Exchanger,
 ): Promise<ExchangedToken> {
   const secret = clientSecret(settings, deps);
   refusals.check(caller, secret);
   const subject = await subjectOf(caller, earlier?.refused, settings, deps);
   const reply = await postWithRetry(exchangeRequest(subject.token, secret, settings), deps);
   const isExpired = subject.expiresAt !== undefined && subject.expiresAt <= deps.now();
+  const hasEnded = isExpired || earlier !== undefined;
   const asked: ExchangeAsked = {
     tokenType: requestedTokenType(settings),
     provider: settings.subject_provider_name,
-    onlySubjectCanBeWrong: isExpired || earlier !== undefined || asksForNothingSpecial(settings),
+    onlySubjectCanBeWrong: hasEnded || asksForNothingSpecial(settings),
+    loginCannotHelp: !hasEnded && (refusals.isHopeless(caller) || isNew(subject.issuedAt, deps.now())),
+    secrets: [subject.token, secret ?? ''],
   };
   try {
     const { accessToken, expiresInSeconds } = readTokenReply(reply, asked);
     const headers = bearerHeaders(header, accessToken);
+    if (headers) audiences.compare(accessToken);
     if (headers) return { headers, expiresInSeconds, subjectExpiresAt: subject.expiresAt, stored: subject.stored };
   } catch (error) {
     if (error instanceof ExchangeRefused) refusals.add(error, caller, secret);
@@ -179,6 +187,8 @@ interface Subject {
   readonly token: string;
   /** ms since the epoch. */
   readonly expiresAt: number | undefined;
+  /** ms since the epoch; undefined when unknown. */
+  readonly issuedAt: number | undefined;
   /** Stored access token that is the subject, or that came with it. */
   readonly stored: Secret | undefined;
 }
@@ -191,14 +201,22 @@ async function subjectOf(
   deps: StrategyDeps,
 ): Promise<Subject> {
   const { subject_provider_name: provider } = settings;
-  if (provider === undefined) return { token: caller.token.reveal(), expiresAt: caller.expiresAt, stored: undefined };
+  if (provider === undefined) {
+    const { token, expiresAt, claims } = caller;
+    return { token: token.reveal(), expiresAt, issuedAt: issuedAt(claims), stored: undefined };
+  }
   const wantsIdToken = subjectTokenType(settings) === 'id_token';
   const need = { ...(wantsIdToken && { idToken: true }), ...(refused && { refused }) };
   const { accessToken: stored, ...rest } = await upstreamTokenOf(caller, provider, deps, need);
-  if (!wantsIdToken) return { token: stored.reveal(), expiresAt: rest.expiresAt, stored };
+  if (!wantsIdToken) return { ...presented(stored), expiresAt: rest.expiresAt, stored };
   const { idToken, idTokenExpiresAt } = rest;
   if (idToken && !(idTokenExpiresAt !== undefined && idTokenExpiresAt <= deps.now())) {
-    return { token: idToken.reveal(), expiresAt: idTokenExpiresAt, stored };
+    return { ...presented(idToken), expiresAt: idTokenExpiresAt, stored };
   }
   throw new CredentialError('reauthenticate', `provider "${provider}" left no ID token that is still valid`, provider);
 }
+
+const presented = (secret: Secret): Pick<Subject, 'token' | 'issuedAt'> => {
+  const token = secret.reveal();
+  return { token, issuedAt: issuedAt(claimsOf(token)) };
+};

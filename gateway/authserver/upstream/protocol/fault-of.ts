@@ -1,5 +1,6 @@
 import { OutboundError, type OutboundFault } from '../../../outbound/outbound-error.ts';
-import { errorCode, UpstreamError, type UpstreamFault } from '../upstream-error.ts';
+import { errorCode } from '../../../contract/text/provider-text.ts';
+import { UpstreamError, type UpstreamFault } from '../upstream-error.ts';
 
 /** Facts about a failed operation, besides the error. */
 export interface FailedOperation {

@@ -1,4 +1,4 @@
-import { errorCode } from '../upstream-error.ts';
+import { errorCode } from '../../../contract/text/provider-text.ts';
 import { valueAt } from './dot-path.ts';
 import { isObject } from '../../../contract/json.ts';
 
