@@ -31,9 +31,10 @@ export async function unmetNeeds(servers: readonly NamedServer[], programs: Prog
   return (await Promise.all(lines)).flat();
 }
 
-/** Returns a line for a server whose program is not on PATH. */
+/** Returns a line for a server whose program is not on PATH. A server with a PATH of its own finds its program there. */
 function missingProgram({ name, spec }: NamedServer, { find }: Programs): string[] {
-  const program = spec.runs === 'here' ? spec.image.replace('command://', '') : '';
+  if (spec.runs !== 'here' || [...spec.env, ...spec.secrets].some((variable) => variable.name === 'PATH')) return [];
+  const program = spec.image.replace('command://', '');
   if (program.startsWith('/') || find(program) !== undefined) return [];
   return [`${name}: ${program} is not on PATH: install it, or write its absolute path into ${name}.yaml`];
 }

@@ -54,6 +54,22 @@ describe('command://', () => {
     ]);
   });
 
+  it.each(['env_vars', 'env_var_files'])('finds it on the PATH in %s, and not on that of vmcp', async (member) => {
+    const other = join(fixture.stateDir, 'other');
+    const file = join(fixture.stateDir, 'path');
+    mkdirSync(other);
+    writeFileSync(join(other, 'my-server'), SCRIPT, { mode: 0o755 });
+    writeFileSync(file, `${other}\n`);
+    const found = await prepare({
+      image: 'command://my-server',
+      [member]: { PATH: member === 'env_vars' ? other : file },
+    });
+    expect(found.file).toBe(join(other, 'my-server'));
+    await expect(prepare({ image: 'command://sh', env_vars: { PATH: other } })).rejects.toMatchObject({
+      reason: 'ProgramNotFound',
+    });
+  });
+
   it('starts it in its working folder', async () => {
     expect((await lines({ image: 'command://my-server', working_dir: bin }))[1]).toBe(realpathSync(bin));
   });

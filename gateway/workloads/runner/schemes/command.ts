@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { inheritedEnvironment, withListenVariables } from '../environment.ts';
+import type { BackendProcess } from '../../../contract/gateway-config.ts';
+import { inheritedEnvironment, readEnvironmentFiles, withListenVariables } from '../environment.ts';
 import { LaunchError } from '../runner.ts';
 import { findOnPath, isExecutable } from './path.ts';
 import type { Scheme } from './scheme.ts';
@@ -22,7 +23,9 @@ export const command: Scheme = {
     if (cwd !== undefined) checkFolder(cwd);
     const listen = request.port === undefined ? undefined : { host: '127.0.0.1', port: request.port };
     return Promise.resolve({
-      file: isAbsolute(program) ? executable(program) : onPath(program, findOnPath(program, tools.hostEnv)),
+      file: isAbsolute(program)
+        ? executable(program)
+        : onPath(program, findOnPath(program, { PATH: pathOf(process) ?? tools.hostEnv['PATH'] })),
       args: process.args ?? [],
       env: {
         ...inheritedEnvironment(tools.hostEnv),
@@ -33,6 +36,11 @@ export const command: Scheme = {
     });
   },
 };
+
+/** Returns the `PATH` that the server declares: clients look up its program there. @throws LaunchError `EnvironmentFileUnreadable` */
+function pathOf({ env_vars: values = {}, env_var_files: { PATH: file } = {} }: BackendProcess): string | undefined {
+  return values['PATH'] ?? (file === undefined ? undefined : readEnvironmentFiles({ PATH: file })['PATH']);
+}
 
 /** Returns the program of a reference. @throws LaunchError `InvalidImageReference` */
 function parseCommand(image: string): string {

@@ -175,6 +175,14 @@ describe('the choices about a package', () => {
     expect(await output(command)).toBe(expected);
   });
 
+  it('gives it also those in files, as imported servers have them', async () => {
+    const file = join(fixture.stateDir, 'skip');
+    writeFileSync(file, 'f\n');
+    const env_var_files = { PUPPETEER_SKIP_DOWNLOAD: file, API_KEY: file };
+    const command = await fixture.launcher.prepare({ image: 'npx://downloads', env_var_files }, 'demo');
+    expect(await output(command)).toBe('f no no f');
+  });
+
   it('names the cause of a failed script, also for the status', async () => {
     const failed = fixture.launcher.prepare({ image: 'npx://downloads' }, 'demo');
     const cause = expect.stringContaining('Failed to set up chrome! Set "PUPPETEER_SKIP_DOWNLOAD"') as unknown;

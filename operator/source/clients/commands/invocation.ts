@@ -12,6 +12,9 @@ export interface Invocation {
   readonly cwd?: unknown;
 }
 
+/** Advice for an invocation that has no equivalent: the program itself can run it. */
+export const asItIs = (program: string): string => `: to run it as it is, set image to command://${program}`;
+
 /** Name of a command of a package. */
 export const COMMAND_NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/u;
 

@@ -2,7 +2,15 @@ import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
 import type { Reading } from '../server-spec.ts';
 import { readOptions, valuesOf } from './command-options.ts';
-import { chosen, COMMAND_NAME, variablesOf, stdioServer, type Invocation, type ReadCommand } from './invocation.ts';
+import {
+  asItIs,
+  chosen,
+  COMMAND_NAME,
+  variablesOf,
+  stdioServer,
+  type Invocation,
+  type ReadCommand,
+} from './invocation.ts';
 import { ownCommand } from './own-command.ts';
 
 const OPTIONS = {
@@ -13,20 +21,22 @@ const OPTIONS = {
 /** `uvx PACKAGE[==VERSION] [ARGS]`, `uvx PACKAGE@VERSION` and `uvx --from PACKAGE [--with PACKAGE]... COMMAND [ARGS]`. */
 export const uvx: ReadCommand = (invocation) => {
   const options = readOptions(invocation.args, OPTIONS);
-  if (options.unknown !== undefined) return { leftOut: `vmcp has no equivalent of uvx ${options.unknown}` };
+  if (options.unknown !== undefined)
+    return { leftOut: `vmcp has no equivalent of uvx ${options.unknown}${asItIs('uvx')}` };
   const [from] = valuesOf(options, '--from');
   const [first, ...args] = options.rest;
   const spec = from ?? first;
   if (spec === undefined || first === undefined) return { leftOut: 'uvx has no package or no command' };
   const image = `uvx://${requirementOf(spec)}`;
-  if (imageScheme(image) !== 'uvx') return { leftOut: `${quoted(spec)} is not a package of PyPI with one version` };
+  if (imageScheme(image) !== 'uvx')
+    return { leftOut: `${quoted(spec)} is not a package of PyPI with one version${asItIs('uvx')}` };
   const isOther = from !== undefined && normal(commandOf(first)) !== normal(commandOf(from));
   if (isOther && !COMMAND_NAME.test(first)) return { leftOut: `${quoted(first)} is not the name of a command` };
   const others = valuesOf(options, '--with')
     .flatMap((text) => text.split(NEXT_REQUIREMENT))
     .map(requirementOf);
   const foreign = others.find((text) => !REQUIREMENT.test(text));
-  if (foreign !== undefined) return { leftOut: `${quoted(foreign)} is not a package of PyPI` };
+  if (foreign !== undefined) return { leftOut: `${quoted(foreign)} is not a package of PyPI${asItIs('uvx')}` };
   const python = valuesOf(options, '-p', '--python').at(-1);
   const more = chosen({ ...(isOther && { command: first }), with: others, ...(python !== undefined && { python }) });
   return stdioServer(image, args, variablesOf(invocation), more);
