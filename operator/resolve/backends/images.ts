@@ -7,7 +7,7 @@ const NPM_NAME = String.raw`(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*`;
 const NPX = new RegExp(`^npx://${NPM_NAME}(@[A-Za-z0-9^~*.<>=+_-]+)?$`, 'u');
 const UVX = /^uvx:\/\/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9.!+_-]+)?$/u;
 /** Name of a program on PATH, or an absolute path of a file. */
-const COMMAND = /^command:\/\/(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*|\/[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f/])$/u;
+const COMMAND = /^command:\/\/(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*|\/[^\p{Cc}]*[^\p{Cc}/])$/u;
 /** `[registry[:port]/]path[:tag][@digest]` as in the OCI distribution specification. */
 const OCI =
   /^([A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:\w[\w.-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$/u;

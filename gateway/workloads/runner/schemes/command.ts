@@ -8,7 +8,7 @@ import type { Scheme } from './scheme.ts';
 
 const PREFIX = 'command://';
 /** Name of a program on PATH, or an absolute path. */
-const PROGRAM = /^(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*|\/[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f/])$/u;
+const PROGRAM = /^(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*|\/[^\p{Cc}]*[^\p{Cc}/])$/u;
 
 /**
  * `command://PROGRAM`: a program of this machine, by its name on PATH or its absolute path. It starts as a package does: the arguments as

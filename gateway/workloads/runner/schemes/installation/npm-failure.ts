@@ -17,7 +17,7 @@ export function npmCause(stderr: string): string {
     const cause = causeIn(lines) ?? lines[0]?.trim();
     return cause === undefined ? 'its install script failed' : `its install script failed: ${cause}`;
   }
-  const required = lines.map((line) => /^notsup Required: *(.*)$/u.exec(line)?.[1]).find(Boolean);
+  const required = lines.map((line) => /^notsup Required:\s*(\S.*)$/u.exec(line)?.[1]).find(Boolean);
   if (required !== undefined) return `it needs ${required}`;
   const code = written.find((line) => line.startsWith('code '))?.slice('code '.length);
   return lines[0]?.replace(TAG, '').trim() ?? code ?? 'no message';
