@@ -100,6 +100,7 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-auth-server-oauth2-provider', `${GIT}.tokenEndpoint`, HTTP],
   ['vmcp-auth-server-oauth2-provider', `${GIT}.revocationEndpoint`, HTTP],
   ['vmcp-auth-server-oauth2-provider', `${GIT}.additionalAuthorizationParams`, { redirect_uri: 'a' }],
+  ['auth-token-exchange', 'tokenExchange.additionalParams', { audience: 'a' }],
   ['vmcp-auth-server-oauth2-provider', `${GIT}.additionalTokenParams`, { refresh_token: 'a' }],
   ['vmcp-auth-server-oidc-provider', `${CORP}.additionalTokenParams`, { client_secret: 'a' }],
   ['vmcp-auth-server-dcr-provider', `${GIT}.clientSecretRef`, KEY],

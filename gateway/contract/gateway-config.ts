@@ -122,6 +122,12 @@ export const Operational = Closed({
 
 const Introspection = Closed(
   {
+    tokens: Type.Optional(
+      Type.Enum(['opaque', 'all'], {
+        default: 'opaque',
+        description: 'Tokens that are introspected: those that are no signed JWT, or all.',
+      }),
+    ),
     cache_ttl: Type.Optional(
       Duration('Time for which a response that accepts a token is cached, from 0s to 5m.', { default: '60s' }),
     ),
@@ -130,7 +136,7 @@ const Introspection = Closed(
       Type.String({ minLength: 1, default: 'sub', description: 'Member of the response that identifies the user.' }),
     ),
   },
-  { description: 'inline: how answers about opaque tokens are judged.' },
+  { description: 'inline: how tokens are introspected.' },
 );
 
 export const Incoming = Closed({

@@ -1,10 +1,17 @@
-import type { Static, TObject } from 'typebox';
+import { Type, type Static, type TObject } from 'typebox';
 import { between } from '../../contract/duration-rules.ts';
 import type { Incoming } from '../../contract/gateway-config.ts';
 import { block, duration, flag, text } from '../../contract/optional.ts';
 import { needs } from '../../contract/rule.ts';
 
 const members = {
+  tokens: Type.Optional(
+    Type.Enum(['opaque', 'all'], {
+      default: 'opaque',
+      description:
+        'Tokens that are introspected. `opaque`: those that are no signed JWT, encrypted ones too. `all`: also signed JWTs, whose claims are then those of the response, such as lightweight access tokens of Keycloak.',
+    }),
+  ),
   cacheTtl: duration(
     'Lifetime of a cached response that accepts a token, 0s to 5m. A revoked token stays valid for this long.',
     { default: '60s' },
@@ -23,7 +30,7 @@ const members = {
 };
 
 /** Settings for introspection replies. */
-export const introspectionField = () => block('Rules for introspection responses about opaque tokens.', members);
+export const introspectionField = () => block('Rules for the introspection of tokens.', members);
 
 /** Rules of the block that holds the field. */
 export const introspectionRules = [
@@ -32,10 +39,12 @@ export const introspectionRules = [
 ];
 
 export const resolveIntrospection = ({
+  tokens,
   cacheTtl,
   allowMissingAudience,
   subjectClaim,
 }: Static<TObject<typeof members>>): NonNullable<Incoming['introspection']> => ({
+  ...(tokens === 'all' && { tokens }),
   ...(cacheTtl !== undefined && { cache_ttl: cacheTtl }),
   ...(allowMissingAudience === true && { allow_missing_audience: true }),
   ...(subjectClaim !== undefined && { subject_claim: subjectClaim }),

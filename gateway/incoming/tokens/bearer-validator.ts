@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import type { ClaimRules } from './claims.ts';
-import { classify } from './classify.ts';
+import { classify, isEncrypted } from './classify.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import type { Introspection } from './introspection.ts';
 import { verifyJwt, type HeaderRules, type VerifiedJwt } from './jwt.ts';
@@ -17,6 +17,8 @@ export interface BearerValidatorParts {
   readonly rules: () => TokenRules | Promise<TokenRules>;
   /** Absent: opaque tokens are rejected. */
   readonly introspection?: Introspection | undefined;
+  /** True: JWTs are introspected, too. */
+  readonly introspectsAll?: boolean | undefined;
   readonly now: () => number;
   readonly issuer: () => string | undefined;
   readonly warmUp: () => void;
@@ -36,7 +38,7 @@ interface Proof {
 /** Returns the end of the signature as cache key: it is unique, and hashing a whole token takes microseconds. */
 const keyOf = (token: string): string => token.slice(-43);
 
-/** Validates JWTs with keys and opaque tokens by introspection. The form of the token alone decides; there is no fallback. */
+/** Validates JWTs with keys and other tokens by introspection. The form of the token and the settings decide; there is no fallback. */
 export class BearerValidator implements IssuerValidator {
   readonly #parts: BearerValidatorParts;
   readonly #verified = new ExpiringCache<Identity>();
@@ -81,12 +83,11 @@ export class BearerValidator implements IssuerValidator {
   }
 
   #validateAnew(token: string, now: number, req: IncomingMessage | undefined): Identity | Promise<Identity> {
+    const { introspection, introspectsAll, keys, rules } = this.#parts;
+    if (introspection && isEncrypted(token)) return introspection.inspect(token); // only its issuer can read it
     const jwt = classify(token);
-    const { introspection, keys, rules } = this.#parts;
-    if (jwt === undefined) {
-      if (!introspection) throw new TokenRefused('opaque');
-      return introspection.inspect(token);
-    }
+    if (introspection && (jwt === undefined || introspectsAll === true)) return introspection.inspect(token);
+    if (jwt === undefined) throw new TokenRefused('opaque');
     const verified = (known: TokenRules): Promise<Identity> =>
       this.#remembered(token, verifyJwt(token, jwt, keys, known, now, req), known);
     const known = rules();

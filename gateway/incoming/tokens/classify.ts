@@ -20,8 +20,7 @@ export function decodeObject(part: string): JsonObject | undefined {
 }
 
 /**
- * Returns the parts of a JWT, and undefined for an opaque token. The result is final: a JWT is never introspected and an
- * opaque token is never verified. Throws `TokenRefused` for an encrypted token, and for a token that begins with the
+ * Returns the parts of a signed JWT, and undefined for an opaque token, which is never verified. Throws `TokenRefused` for an encrypted token, and for a token that begins with the
  * header of a JWT and is not one, such as a JWT with `=` or `.` at its end: each spelling would cost an introspection.
  */
 export function classify(token: string): JwtParts | undefined {
@@ -32,6 +31,14 @@ export function classify(token: string): JwtParts | undefined {
   const [, payload = ''] = parts;
   if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) throw new TokenRefused('malformed');
   return { header, payload };
+}
+
+/** Returns true for a whole JWE in its compact form, and for any other five parts without the header of a JWT. @see RFC 7516 §7.1 */
+export function isEncrypted(token: string): boolean {
+  const parts = token.split('.', 6);
+  if (parts.length !== 5 || !parts.every((part) => BASE64URL.test(part))) return false;
+  const header = joseHeader(token);
+  return header === undefined || typeof header['enc'] === 'string';
 }
 
 /** Returns the first non-empty part if it decodes to a header. Most opaque tokens have no dot and fail the first check. */

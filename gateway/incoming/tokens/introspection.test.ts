@@ -339,6 +339,35 @@ describe('configured introspection', () => {
 });
 
 describe('the format of a token', () => {
+  const members = (more: object = {}) => ({ sub: 'ann', aud: AUDIENCE, exp: now() + 600, ...more });
+  const JWE = 'eyJhbGciOiJSU0EtT0FFUCIsImVuYyI6IkEyNTZHQ00ifQ';
+
+  it.each([`${JWE}.a.b.c.d`, `${JWE}..b.c.d`, 'a.b.c.d.e'])('of five parts is opaque: %s', async (token) => {
+    const { validator } = begin();
+    issuer.behave = { introspection: () => ({ json: { active: true, ...members() } }) };
+    expect(await verdictOn(validator, token)).toBe('sub: ann');
+  });
+
+  it.each([`${JWE}.a.b.c.d=`, `${JWE}.a.b.c.d.`, `${JWE}.a.b.c`])(
+    'of a damaged JWE causes no request: %s',
+    async (token) => {
+      const { validator } = begin();
+      const before = issuer.seen.length;
+      expect(await verdictOn(validator, token)).toMatch(/^(malformed|encrypted)$/u);
+      expect(issuer.seen.length).toBe(before);
+    },
+  );
+
+  it('does not matter when all tokens are introspected', async () => {
+    const { validator } = begin({ incoming: { introspection: { tokens: 'all' } } });
+    const lightweight = issuer.token({ aud: undefined, sub: undefined }, { header: { typ: 'JWT' } });
+    issuer.behave = { introspection: () => ({ json: { active: true, ...members({ typ: 'Bearer' }) } }) };
+    expect(await verdictOn(validator, lightweight)).toBe('sub: ann');
+    issuer.behave = { introspection: () => ({ json: { active: false } }) };
+    expect(await verdictOn(validator, issuer.token())).toBe('inactive');
+    expect(await verdictOn(validator, `${issuer.token()}=`)).toBe('malformed');
+  });
+
   it('a JWT is never introspected', async () => {
     const { validator } = begin();
     const forged = issuer.token().replace(/.{6}$/, 'AAAAAA');

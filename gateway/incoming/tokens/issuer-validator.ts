@@ -28,6 +28,7 @@ export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDep
     keys,
     rules: () => rules,
     introspection: introspectionOf(config, deps, { rules, guards, discovery }),
+    introspectsAll: config.vmcp.incoming.introspection?.tokens === 'all',
     now: deps.now,
     issuer: () => issuer,
     warmUp: () => {

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../../contract/fields.ts';
-import { flag, text, texts } from '../../contract/optional.ts';
+import { flag, text, textMap, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
+import { reservedProblems } from '../../contract/reserved-params.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
 import { placementProblems } from '../credential-header.ts';
 
@@ -15,6 +16,7 @@ export const tokenExchangeConfig = Closed({
   audience: text('`audience` of the request; left out when empty.'),
   resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', { minLength: 1 }),
   scopes: texts('`scope` parameter of the request.'),
+  additional_params: textMap('Additional parameters of the request, such as `connector_id` of Dex.'),
   subject_provider_name: text('Upstream provider whose stored token is the subject. Defaults to the client’s token.'),
   subject_token_type: text('`subject_token_type` parameter of the request, as a short name or a URN.'),
   requested_token_type: text('`requested_token_type` of the request, short or as URN; access_token when absent.'),
@@ -31,6 +33,24 @@ export const tokenExchangeConfig = Closed({
   allow_private_ips: flag('Allow the endpoint to resolve to a private address.'),
   insecure_allow_http: flag('Allow http URLs for the endpoint.'),
 });
+
+/** Parameters of the request that have fields of their own, or that identify the client or an actor. */
+export const RESERVED: readonly string[] = [
+  'actor_token',
+  'actor_token_type',
+  'assertion',
+  'audience',
+  'client_assertion',
+  'client_assertion_type',
+  'client_id',
+  'client_secret',
+  'grant_type',
+  'requested_token_type',
+  'resource',
+  'scope',
+  'subject_token',
+  'subject_token_type',
+];
 
 export type TokenExchangeConfig = Static<typeof tokenExchangeConfig>;
 
@@ -64,6 +84,7 @@ export function tokenExchangeProblems(config: TokenExchangeConfig): Problem[] {
     ...(method !== undefined && client_secret_file === undefined
       ? [{ reason: 'MissingField', path: 'client_secret_file', message: `${method} needs client_secret_file: set it` }]
       : []),
+    ...reservedProblems('additional_params', RESERVED, config.additional_params),
     ...typeProblems(config, 'subject_token_type'),
     ...typeProblems(config, 'requested_token_type'),
     ...placementProblems(placement, 'external_token_header_name'),

@@ -12,7 +12,7 @@ function targetOf({ audience = '', resource, scopes = [] }: TokenExchangeConfig)
 
 /** Returns true when the configuration adds nothing that an endpoint could reject. */
 export const asksForNothingSpecial = (settings: TokenExchangeConfig): boolean =>
-  Object.keys(targetOf(settings)).length === 0 &&
+  Object.keys({ ...targetOf(settings), ...settings.additional_params }).length === 0 &&
   requestedTokenType(settings) === 'access_token' &&
   subjectTokenType(settings) === 'access_token';
 
@@ -27,6 +27,7 @@ export function exchangeRequest(
   return {
     url: settings.token_url,
     form: {
+      ...settings.additional_params,
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       subject_token: subjectToken,
       subject_token_type: urnOf(subjectTokenType(settings)),

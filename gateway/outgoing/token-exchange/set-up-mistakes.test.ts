@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAuthenticator } from '../index.ts';
+import { createAuthenticator, readOutgoingEntry } from '../index.ts';
 import { callerOf } from '../testdata/callers.ts';
 import { credentialError, strategyWorld } from '../testdata/strategy-deps.ts';
 import { GOOD_REPLY, json, numbered, tokenEndpoint } from '../testdata/token-endpoint.ts';
@@ -107,4 +107,29 @@ describe('the audience of an exchanged token', () => {
   ])('is not logged when the token has %s', async (_, config, token) => {
     expect(await warningsOf(config, token)).toEqual([]);
   });
+});
+
+describe('additional parameters', () => {
+  it('are sent beside the standard ones', async () => {
+    const { authenticator, alice, endpoint } = await exchanging(undefined, {
+      additional_params: { connector_id: 'corp' },
+    });
+    await authenticator.headers(alice);
+    const form = endpoint.seen[0]?.form;
+    expect([form?.get('connector_id'), form?.get('subject_token')]).toEqual(['corp', 'alice-token']);
+  });
+
+  it.each(['grant_type', 'subject_token', 'audience', 'scope', 'client_secret', 'client_assertion', 'actor_token'])(
+    'may not set %s',
+    (name) => {
+      const entry = {
+        type: 'token_exchange',
+        token_url: 'https://a.example/token',
+        additional_params: { [name]: 'x' },
+      };
+      expect(readOutgoingEntry(entry)).toEqual({
+        problems: [expect.objectContaining({ path: `additional_params.${name}`, reason: 'InvalidValue' })],
+      });
+    },
+  );
 });

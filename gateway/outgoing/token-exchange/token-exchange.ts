@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { Closed, DnsLabel, HttpUrl } from '../../contract/fields.ts';
 import { headerNameProblems } from '../../contract/header-names.ts';
 import type { Identity, Secret } from '../../contract/identity.ts';
-import { ATOMIC, flag, text, texts } from '../../contract/optional.ts';
+import { ATOMIC, flag, text, textMap, texts } from '../../contract/optional.ts';
+import { reservedRule } from '../../contract/reserved-params.ts';
 import { secretKeyRef } from '../../contract/references.ts';
 import { HEADER_NAME_PATTERN, needs, OWN_CREDENTIAL, safeOptionalHeader, safeUrl } from '../../contract/rule.ts';
 import { CredentialError, type Authenticator, type StrategyDeps } from '../authenticator.ts';
@@ -12,6 +13,7 @@ import { defineStrategy } from '../strategy.ts';
 import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './cache.ts';
 import {
   AUTH_METHODS,
+  RESERVED,
   requestedTokenType,
   subjectTokenType,
   tokenExchangeConfig,
@@ -41,6 +43,9 @@ const spec = Closed(
       maxLength: 2048,
     }),
     scopes: texts('`scope` parameter of the request.', { maxItems: 64, ...ATOMIC }),
+    additionalParams: textMap('Additional parameters of the request, such as `connector_id` of Dex.', {
+      maxProperties: 16,
+    }),
     subjectProviderName: Type.Optional(
       DnsLabel(
         'Upstream provider whose stored token is exchanged. When absent, the JWT that the gateway issued is exchanged.',
@@ -86,6 +91,7 @@ export const tokenExchange = defineStrategy({
     needs('', 'clientSecretRef', 'clientId'),
     needs('', 'tokenEndpointAuthMethod', 'clientSecretRef'),
     safeOptionalHeader('', 'externalTokenHeaderName', OWN_CREDENTIAL),
+    reservedRule('additionalParams', RESERVED),
   ],
   config: tokenExchangeConfig,
   resolve(given, scope) {
@@ -104,6 +110,7 @@ export const tokenExchange = defineStrategy({
       ...(given.audience !== undefined && { audience: given.audience }),
       ...(given.resource !== undefined && { resource: given.resource }),
       ...(given.scopes && { scopes: given.scopes }),
+      ...(given.additionalParams && { additional_params: { ...given.additionalParams } }),
       ...(provider !== undefined && { subject_provider_name: provider }),
       ...(given.subjectTokenType !== undefined && { subject_token_type: given.subjectTokenType }),
       ...(requested !== undefined && { requested_token_type: requested }),

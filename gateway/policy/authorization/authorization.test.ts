@@ -585,3 +585,19 @@ describe('with a greatest length of tool names', () => {
     expect(decide([PERMIT_ALL, `forbid(principal, action, resource == Tool::"${FULL}2");`])).toBe(true);
   });
 });
+
+describe('a user without the claim of groups', () => {
+  const without = identityOf({ email: 'alice@example.com' });
+  const forbid = 'forbid(principal, action, resource) when { context.claim_groups.contains("blocked") };';
+
+  it.each([
+    ['claim_groups', 'principal.claim_groups.isEmpty()'],
+    ['claimset_groups', '!context.claimset_groups.contains("admins")'],
+  ])('has an empty list in %s', (_, condition) => {
+    expect(allows(policyOf([permit(condition)]), BUY, without)).toBe(true);
+  });
+
+  it('is not denied by a policy that forbids a group', () => {
+    expect(allows(policyOf(['permit(principal, action, resource);', forbid]), BUY, without)).toBe(true);
+  });
+});

@@ -34,6 +34,15 @@ function claimAt(claims: Claims, name: string): unknown {
   }, claims);
 }
 
+/** Returns the claims with an empty list for each claim of groups that is absent: providers leave it out for a user without groups. */
+export function withGroupClaims(
+  claims: Claims,
+  { group_claim_name: group = 'groups', role_claim_name: role }: GroupClaims,
+): Claims {
+  const absent = [group, role].filter((name) => name !== undefined && claimAt(claims, name) === undefined);
+  return absent.length === 0 ? claims : { ...claims, ...Object.fromEntries(absent.map((name) => [name, []])) };
+}
+
 /** Returns the attribute names of all claims, for policies that use `context` as a whole. */
 export const claimAttributes = (claims: Claims): string[] =>
   Object.keys(claims).flatMap((name) =>

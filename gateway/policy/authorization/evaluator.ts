@@ -3,7 +3,7 @@ import type { Identity } from '../../contract/identity.ts';
 import { parseObject } from '../../contract/json.ts';
 import type { ListedItem } from '../policy.ts';
 import type { CedarInstance } from './cedar.ts';
-import { claimAttributes, claimValues, groupsOf } from './claims.ts';
+import { claimAttributes, claimValues, groupsOf, withGroupClaims } from './claims.ts';
 import { DEFAULT_GROUP_TYPE, type AuthorizationConfig } from './config.ts';
 import { keyOf, merged, reachable, refsIn, type Entity, type StaticEntities } from './entities.ts';
 import type { ParsedPolicy } from './policy-text.ts';
@@ -77,9 +77,10 @@ export class Evaluator {
     return this.reads.user || this.#setting.entities.size > 0;
   }
 
-  principalOf({ subject, claims }: Pick<Identity, 'subject' | 'claims'>): PrincipalForm {
+  principalOf({ subject, claims: given }: Pick<Identity, 'subject' | 'claims'>): PrincipalForm {
     const { context, attributes, hierarchy } = this.reads;
     const { groups, entities } = this.#setting;
+    const claims = withGroupClaims(given, groups);
     const type = groups.group_entity_type ?? DEFAULT_GROUP_TYPE;
     const own = {
       uid: { type: USER, id: subject },

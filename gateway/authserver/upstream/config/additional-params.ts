@@ -1,5 +1,6 @@
 import type { Problem } from '../../../contract/problem.ts';
-import { rule, type Rule } from '../../../contract/rule.ts';
+import { reservedProblems, reservedRule } from '../../../contract/reserved-params.ts';
+import type { Rule } from '../../../contract/rule.ts';
 
 /** Reserved parameters of authorization requests: the gateway sets them, or depends on their defaults. */
 const AUTHORIZATION: readonly string[] = [
@@ -36,16 +37,6 @@ const TOKEN: readonly string[] = [
   'scope',
 ];
 
-const MAX_PARAMETERS = 16;
-const MAX_LENGTH = 2048;
-
-const reservedRule = (member: string, reserved: readonly string[]): Rule =>
-  rule<Record<string, string>>(member, {
-    rule: `!self.exists(p, p in [${reserved.map((name) => `'${name}'`).join(', ')}])`,
-    message: `the gateway sets these itself: remove ${reserved.join(', ')}`,
-    check: (self) => !Object.keys(self).some((name) => reserved.includes(name)),
-  });
-
 /** Rules for additional parameters in a resource. */
 export const parameterRules: readonly Rule[] = [
   reservedRule('additionalAuthorizationParams', AUTHORIZATION),
@@ -61,25 +52,9 @@ interface Additional {
 
 /** Lists the problems of additional parameters in a configuration. */
 export const parameterProblems = (config: Additional): Problem[] => [
-  ...problemsOf('additional_authorization_params', AUTHORIZATION, config.additional_authorization_params),
-  ...problemsOf('additional_token_params', TOKEN, config.additional_token_params),
+  ...reservedProblems('additional_authorization_params', AUTHORIZATION, config.additional_authorization_params),
+  ...reservedProblems('additional_token_params', TOKEN, config.additional_token_params),
 ];
-
-function problemsOf(at: string, reserved: readonly string[], parameters: Parameters = {}): Problem[] {
-  const problem = (path: string, message: string): Problem => ({ reason: 'InvalidValue', path, message });
-  const names = Object.keys(parameters);
-  return [
-    ...(names.length > MAX_PARAMETERS ? [problem(at, `set at most ${String(MAX_PARAMETERS)} parameters`)] : []),
-    ...names
-      .filter((name) => reserved.includes(name))
-      .map((name) => problem(`${at}.${name}`, 'the gateway sets this parameter itself: remove it')),
-    ...names
-      .filter((name) => name === '' || name.length + (parameters[name] ?? '').length > MAX_LENGTH)
-      .map((name) =>
-        problem(`${at}.${name}`, `a parameter must have a name, and at most ${String(MAX_LENGTH)} characters`),
-      ),
-  ];
-}
 
 /** Returns a reserved parameter in the query of an authorization endpoint, which the provider would receive twice. */
 export const reservedInQuery = (endpoint: string): string | undefined =>
