@@ -123,6 +123,7 @@ const NO_CREDENTIALS = 'a bearer token is required: log in at the authorization 
 const MALFORMED = 'the request must have one Authorization header of the form: Bearer TOKEN';
 /** Message of the log. */
 const TOKEN_REFUSED = 'bearer token refused';
+const AUDIENCES_QUIET_MS = 5_000;
 const BAD_TOKEN = 'the token is not valid here: log in again';
 const MISSING_SCOPE = 'the token lacks a scope that is required here: log in again and ask for every scope named';
 
@@ -133,6 +134,7 @@ class ProtectedBoundary implements Boundary {
   readonly #metadataUrl: string;
   readonly #otherMetadataUrl: string | undefined;
   readonly #dependencies: DependencyLog;
+  #audiencesShownAt = -Infinity;
 
   constructor(protection: Protection, options: BoundaryOptions) {
     this.#protection = protection;
@@ -226,6 +228,7 @@ class ProtectedBoundary implements Boundary {
   #refuse(res: Response, error: unknown): void {
     const { log } = this.#options;
     if (error instanceof TokenRefused) {
+      if (error.audiences) this.#showAudiences(error.audiences);
       this.#refuseToken(res, error.reason);
     } else if (error instanceof DependencyDown) {
       this.#outcome('unavailable');
@@ -238,6 +241,15 @@ class ProtectedBoundary implements Boundary {
       markLogged(res);
       if (canAnswer(res)) sendJson(res, 500, { error: 'server_error', error_description: 'internal error' });
     }
+  }
+
+  /** Logs once in 5 s at debug which audience a rejected token has. */
+  #showAudiences(audiences: readonly unknown[]): void {
+    const { log, now } = this.#options;
+    if (now() - this.#audiencesShownAt < AUDIENCES_QUIET_MS) return;
+    this.#audiencesShownAt = now();
+    const aud = audiences.slice(0, 5).map((each) => (typeof each === 'string' ? each.slice(0, 200) : typeof each));
+    log.debug('bearer token has another audience', { aud });
   }
 
   #refuseToken(res: Response, reason: string): void {

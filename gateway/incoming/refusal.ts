@@ -24,10 +24,13 @@ export type RefusalReason =
 /** The token is rejected: 401. */
 export class TokenRefused extends Error {
   readonly reason: RefusalReason;
-  constructor(reason: RefusalReason) {
+  /** `aud` of a token for another audience, for the log at debug. Not verified. */
+  readonly audiences: readonly unknown[] | undefined;
+  constructor(reason: RefusalReason, audiences?: readonly unknown[]) {
     super(`the token was refused: ${reason}`);
     this.name = 'TokenRefused';
     this.reason = reason;
+    this.audiences = audiences;
   }
 }
 

@@ -45,7 +45,12 @@ import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
 const url = (description: string) => HttpUrl(description, { maxLength: 2048 });
 const path = (description: string) => text(description, { minLength: 1, maxLength: 256 });
 const requiredPath = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
-const dcrUrl = (description: string) => text(description, { pattern: '^https://[^\\s?#]+[^/\\s?#]$', maxLength: 2048 });
+/** http is for providers on this machine, in local mode. */
+const dcrUrl = (description: string) =>
+  text(description, {
+    pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])[^\\s?#]*[^/\\s?#]$',
+    maxLength: 2048,
+  });
 
 const spec = Closed(
   {

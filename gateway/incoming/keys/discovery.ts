@@ -94,7 +94,7 @@ function read({ document }: JsonDocument, url: string, issuer: string): IssuerMe
   if (!isObject(document))
     throw new FetchFailure('NotMetadata', `${url} is not a metadata document`, { dependency: 'discovery' });
   if (document['issuer'] !== issuer) {
-    const message = `${url} is the document of another issuer than ${issuer}`;
+    const message = `${url} is the document of another issuer than ${issuer}${named(document['issuer'])}`;
     throw new FetchFailure('IssuerMismatch', message, { dependency: 'discovery' });
   }
   const methods = document['introspection_endpoint_auth_methods_supported'];
@@ -104,6 +104,10 @@ function read({ document }: JsonDocument, url: string, issuer: string): IssuerMe
     introspectionAuthMethods: Array.isArray(methods) ? methods.filter((one) => typeof one === 'string') : undefined,
   };
 }
+
+/** Returns the issuer that a document names, for an administrator: it often differs by a slash only. */
+const named = (issuer: unknown): string =>
+  typeof issuer === 'string' && /^[\x21-\x7E]{1,200}$/u.test(issuer) ? `: it names ${issuer}` : '';
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 

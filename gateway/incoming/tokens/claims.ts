@@ -52,7 +52,7 @@ export function identify(claims: JsonObject, token: string, rules: ClaimRules, n
 function checkAudience({ aud }: JsonObject, { audience, audienceMayBeMissing }: ClaimRules): void {
   const audiences: unknown[] = Array.isArray(aud) ? aud : aud === undefined ? [] : [aud];
   if (audienceMayBeMissing === true && audiences.length === 0) return;
-  if (!audiences.includes(audience)) throw new TokenRefused('audience');
+  if (!audiences.includes(audience)) throw new TokenRefused('audience', audiences);
 }
 
 /** Returns a NumericDate in ms; undefined when absent. @see RFC 7519 §2 */

@@ -8,9 +8,9 @@ const ISSUER = 'https://idp.example.com';
 const REGISTERED = { client_id: 'one', redirect_uris: ['http://127.0.0.1/callback'], issuer: ISSUER };
 
 /** Opens the login at one server, and records the pages that a user sees. */
-async function open(stateDir: string) {
+async function open(stateDir: string, clientId?: string) {
   const shown: URL[] = [];
-  const place = { stateDir, isInteractive: true, show: (url: URL) => void shown.push(url) };
+  const place = { stateDir, clientId, isInteractive: true, show: (url: URL) => void shown.push(url) };
   const login = await BrowserLogin.open('https://tools.example.com/mcp', place);
   onTestFinished(() => {
     login.close();
@@ -89,4 +89,20 @@ it('forgets what the server reports as invalid', async () => {
   await login.invalidateCredentials('tokens');
   expect(login.tokens()).toBeUndefined();
   expect((await open(state)).login.tokens()).toBeUndefined();
+});
+
+it('uses the client of the command line without a registration, and no tokens of another client', async () => {
+  const state = await stateFolder();
+  const registered = await open(state);
+  await registered.login.clientInformation();
+  await registered.login.saveClientInformation(REGISTERED);
+  await registered.login.saveTokens({ access_token: 'a', token_type: 'bearer' });
+  registered.login.close();
+
+  const named = await open(state, 'vmcp-cli');
+  expect(named.login.tokens()).toBeUndefined();
+  expect(await named.login.clientInformation()).toEqual({ client_id: 'vmcp-cli' });
+  await named.login.saveTokens({ access_token: 'b', token_type: 'bearer' });
+  named.login.close();
+  expect((await open(state, 'vmcp-cli')).login.tokens()).toMatchObject({ access_token: 'b' });
 });

@@ -17,6 +17,8 @@ export class LoginFailed extends Error {}
 /** Terminal and browser of the user, and the folder of stored logins. */
 export interface LoginPlace {
   readonly stateDir: string;
+  /** Client that an administrator has registered; the login registers one when absent. */
+  readonly clientId?: string | undefined;
   /** False without a terminal and without $BROWSER: the user cannot log in. */
   readonly isInteractive: boolean;
   /** Shows the URL of the login to the user, and opens it. */
@@ -47,7 +49,9 @@ export class BrowserLogin implements OAuthClientProvider {
   }
 
   static async open(url: string, place: LoginPlace): Promise<BrowserLogin> {
-    return new BrowserLogin(url, place, await readLogin(place.stateDir, url));
+    const login = await readLogin(place.stateDir, url);
+    const isOfOther = place.clientId !== undefined && login.client?.client_id !== place.clientId;
+    return new BrowserLogin(url, place, isOfOther ? {} : login);
   }
 
   get redirectUrl(): string {
@@ -80,7 +84,10 @@ export class BrowserLogin implements OAuthClientProvider {
       [port ?? 0, 0], // the client is registered for the earlier port
       'Close this page and return to the terminal.',
     );
-    return this.#listener.port === port ? this.#login.client : undefined;
+    const { clientId } = this.#place;
+    if (clientId !== undefined)
+      this.#login = { ...this.#login, client: { client_id: clientId }, port: this.#listener.port };
+    return this.#listener.port === this.#login.port ? this.#login.client : undefined;
   }
 
   async saveClientInformation(client: OAuthClientInformationMixed): Promise<void> {

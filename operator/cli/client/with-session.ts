@@ -10,6 +10,7 @@ import { openSession, type McpSession } from './mcp-session.ts';
 export interface SessionFlags extends EndpointFlags {
   readonly state?: string;
   readonly token?: string;
+  readonly clientId?: string;
 }
 
 /** Opens a session and returns the exit code of `use`; after one sentence 1 when there is no session, or 2 when the options choose none. */
@@ -27,7 +28,7 @@ export async function withSession(
   const { mcpUrl, managementUrl } = endpoint;
   let session: McpSession | undefined;
   try {
-    session = await openSession(mcpUrl, flags.token ?? process.env['VMCP_TOKEN'], loginPlace(stateDir));
+    session = await openSession(mcpUrl, flags.token ?? process.env['VMCP_TOKEN'], loginPlace(stateDir, flags.clientId));
     return await use(session, managementUrl);
   } catch (error) {
     process.stderr.write(`${failureSentence(error, mcpUrl)}\n`);
@@ -37,8 +38,9 @@ export async function withSession(
   }
 }
 
-const loginPlace = (stateDir: string): LoginPlace => ({
+const loginPlace = (stateDir: string, clientId: string | undefined): LoginPlace => ({
   stateDir,
+  clientId,
   isInteractive: process.stderr.isTTY || process.env['BROWSER'] !== undefined,
   show: (url) => {
     process.stderr.write(`log in at ${url.href}\n`);

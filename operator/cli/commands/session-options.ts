@@ -7,4 +7,5 @@ export const sessionOptions = (command: Command): Command =>
     .option('--url <url>', 'MCP URL (default: that of vmcp up)', httpUrl)
     .option('--name <name>', 'VirtualMCPServer of vmcp up, when there are several')
     .option('--token <token>', 'bearer token instead of a login (default: $VMCP_TOKEN)')
+    .option('--client-id <id>', 'client of the login, where the authorization server registers none by itself')
     .addOption(stateOption());

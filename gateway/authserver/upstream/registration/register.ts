@@ -46,10 +46,12 @@ export async function register(request: RegistrationRequest): Promise<ClientReco
   }
   const method = profile.methods.find((one) => (supported ?? DEFAULT_METHODS).includes(one));
   if (method === undefined) throw new UpstreamError('misconfigured', `${metadata.issuer} supports no usable client authentication`); // oxfmt-ignore
-  const wanted = clientMetadata(redirectUri, method, scopes, profile);
   const { initialAccessToken: token } = profile;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const reply = await send(outbound, { url, method: 'POST', headers }, wanted, 'the registration');
+  const reply = await withFewerScopes(scopes, (each) => {
+    const wanted = clientMetadata(redirectUri, method, each, profile);
+    return send(outbound, { url, method: 'POST', headers }, wanted, 'the registration');
+  });
   return recordOf(reply, { issuer: metadata.issuer, redirect_uri: redirectUri, auth_method: method });
 }
 
@@ -65,6 +67,28 @@ export async function renew(
   const headers = { authorization: `Bearer ${token}` };
   const reply = await send(outbound, { url, method: 'PUT', headers }, body, 'the renewal of the client secret');
   return { registration_uri: url, registration_token: token, ...recordOf(reply, { ...old }) };
+}
+
+/**
+ * Registers with all scopes, without `openid`, and without any while the provider rejects the request: Keycloak does not let clients
+ * register for `openid`, and Spring Authorization Server for no scope. Rejects with the first rejection.
+ */
+async function withFewerScopes<T>(
+  scopes: readonly string[],
+  attempt: (scopes: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const others = scopes.filter((scope) => scope !== 'openid');
+  const attempts = [scopes, others, []].filter((each, at, all) => at === 0 || each.length < (all[at - 1]?.length ?? 0));
+  let first: unknown;
+  for (const each of attempts) {
+    try {
+      return await attempt(each);
+    } catch (error) {
+      first ??= error;
+      if (!(error instanceof UpstreamError) || error.fault !== 'rejected' || error.status === 401) break;
+    }
+  }
+  throw first;
 }
 
 const clientMetadata = (
@@ -99,7 +123,7 @@ async function send(
   if ((status === 200 || status === 201) && document) return document;
   if (status >= 500 || status === 429) throw faultOf(undefined, { what, status });
   const { error } = document ?? {};
-  const facts = typeof error === 'string' ? { providerError: error } : {};
+  const facts = { status, ...(typeof error === 'string' && { providerError: error }) };
   throw new UpstreamError('rejected', `${what} was rejected with status ${String(status)}`, facts);
 }
 
