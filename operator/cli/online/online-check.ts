@@ -16,7 +16,7 @@ export interface Online {
 
 /** Something on the network that a resource names. */
 export interface Subject {
-  readonly type: 'npm' | 'python' | 'image' | 'url' | 'issuer';
+  readonly type: 'npm' | 'python' | 'image' | 'url' | 'issuer' | 'endpoint';
   /** Image reference, URL, or issuer. */
   readonly value: string;
   /** For `issuer`. */

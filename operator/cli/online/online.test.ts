@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
+import { credentialEndpoints } from '../probes/issuer.ts';
 import { NoReply, type Get, type GetOptions } from '../probes/http-get.ts';
 import { ONLINE_CHECKS } from './checks/index.ts';
 import { parseReference } from './checks/image.ts';
@@ -126,6 +128,37 @@ describe('an image', () => {
     [`ghcr.io/a/b:1@sha256:${'0'.repeat(64)}`, 'ghcr.io', 'a/b', `sha256:${'0'.repeat(64)}`],
   ])('%s is parsed', (value, host, repository, version) => {
     expect(parseReference(value)).toEqual({ host, repository, version });
+  });
+});
+
+describe('an endpoint', () => {
+  const { get } = network({
+    'https://idp.example/token': { status: 405 },
+    'https://idp.example/missing': { status: 404 },
+  });
+
+  it.each([
+    ['https://idp.example/token', undefined],
+    ['https://idp.example/missing', { severity: 'warning', reason: 'NotChecked' }],
+    ['https://gone.example/token', { severity: 'problem', reason: 'UnreachableOnline' }],
+  ])('%s is checked', async (value, finding) => {
+    const found = await check('endpoint', value, get);
+    if (finding) expect(found).toMatchObject(finding);
+    else expect(found).toBeUndefined();
+  });
+
+  it('is each token and userinfo endpoint of a configuration, once', () => {
+    const exchange = { type: 'token_exchange', token_url: 'https://idp.example/token' };
+    const oauth2_config = {
+      token_endpoint: 'https://git.example/t',
+      userinfo: { endpoint_url: 'https://git.example/u' },
+    };
+    const config = {
+      embedded_auth_server_config: { upstreams: [{ name: 'git', type: 'oauth2', oauth2_config }] },
+      vmcp: { outgoing_auth: { a: exchange, b: exchange, c: { type: 'unauthenticated' } } },
+    } as unknown as GatewayConfig;
+    const expected = ['https://git.example/t', 'https://git.example/u', 'https://idp.example/token'];
+    expect(credentialEndpoints(config)).toEqual(expected);
   });
 });
 

@@ -2,7 +2,8 @@ import { imageScheme, type ImageScheme } from '../../resolve/backends/images.ts'
 import type { ObjectRef } from '../../resolve/problems.ts';
 import type { ResolvedServer } from '../../resolve/resolve-all.ts';
 import type { Snapshot } from '../../resolve/snapshot.ts';
-import { externalIssuer } from '../probes/issuer.ts';
+import { credentialEndpoints, externalIssuer, upstreamIssuers } from '../probes/issuer.ts';
+import type { ExternalIssuer } from '../probes/issuer.ts';
 import type { Subject } from './online-check.ts';
 
 /** A subject with the field that names it. */
@@ -39,9 +40,16 @@ const memberSubjects = ({ namespace, servers, entries }: Snapshot): NamedSubject
   })),
 ];
 
+const subjectOf = (issuer: ExternalIssuer): Subject => ({ type: 'issuer', value: issuer.issuer, issuer });
+
 function issuerSubjects({ config, namespace, name }: ResolvedServer): NamedSubject[] {
-  const issuer = config && externalIssuer(config);
-  if (!issuer) return [];
+  if (!config) return [];
   const object = { kind: 'VirtualMCPServer', namespace, name };
-  return [{ object, path: 'spec.incomingAuth', subject: { type: 'issuer', value: issuer.issuer, issuer } }];
+  const at = (path: string, subject: Subject): NamedSubject => ({ object, path, subject });
+  const incoming = externalIssuer(config);
+  return [
+    ...(incoming ? [at('spec.incomingAuth', subjectOf(incoming))] : []),
+    ...upstreamIssuers(config).map((issuer) => at('spec.authServerConfig.upstreamProviders', subjectOf(issuer))),
+    ...credentialEndpoints(config).map((value) => at('spec', { type: 'endpoint', value })),
+  ];
 }

@@ -31,6 +31,21 @@ export const upstreamIssuers = ({ embedded_auth_server_config: server }: Gateway
       : [{ issuer: oidc.issuer_url, jwksUrl: undefined }],
   );
 
+/** Returns the token and userinfo endpoints that a gateway sends requests to, except those that need certificates of their own. */
+export function credentialEndpoints({
+  embedded_auth_server_config: server,
+  vmcp: { outgoing_auth: outgoing = {} },
+}: Pick<GatewayConfig, 'embedded_auth_server_config' | 'vmcp'>): string[] {
+  const ofProviders = (server?.upstreams ?? []).flatMap(({ oauth2_config: oauth2, oidc_config: oidc }) =>
+    (oauth2 ?? oidc)?.ca_file === undefined
+      ? [oauth2?.token_endpoint, oauth2?.userinfo?.endpoint_url, oidc?.userinfo_override?.endpoint_url]
+      : [],
+  );
+  const ofExchanges = Object.values(outgoing).map((entry) => (entry as { readonly token_url?: unknown }).token_url);
+  const urls = [...ofProviders, ...ofExchanges].filter((url) => typeof url === 'string');
+  return [...new Set(urls)];
+}
+
 /** Reads the metadata and the keys of an issuer. Returns the reason why tokens could not be validated. */
 export async function issuerFault({ issuer, jwksUrl }: ExternalIssuer, get: Get): Promise<string | undefined> {
   const getJson = jsonOver(get);

@@ -1,4 +1,5 @@
 import type { OnlineCheck, Subject } from '../online-check.ts';
+import { endpoint } from './endpoint.ts';
 import { image } from './image.ts';
 import { issuer } from './issuer.ts';
 import { npmPackage } from './npm-package.ts';
@@ -12,4 +13,5 @@ export const ONLINE_CHECKS: Readonly<Record<Subject['type'], OnlineCheck>> = {
   image,
   url: remoteUrl,
   issuer,
+  endpoint,
 };
