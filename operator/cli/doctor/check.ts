@@ -34,6 +34,8 @@ export interface Machine extends Programs {
   readonly running: Running | undefined;
   /** Issuers in the files of the command line, without repetitions. */
   readonly issuers: readonly ExternalIssuer[];
+  /** Token and userinfo endpoints in those files, without repetitions. */
+  readonly endpoints?: readonly string[];
   readonly isPortFree: (port: number) => Promise<boolean>;
   /** Returns the error code when this user cannot write into the folder or create it. */
   readonly writeFault: (dir: string) => Promise<string | undefined>;

@@ -6,7 +6,7 @@ import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';
 import { httpGet } from '../probes/http-get.ts';
-import { externalIssuer, upstreamIssuers, type ExternalIssuer } from '../probes/issuer.ts';
+import { credentialEndpoints, externalIssuer, upstreamIssuers, type ExternalIssuer } from '../probes/issuer.ts';
 import { readManagement } from '../status/management.ts';
 import { renderTable } from '../table.ts';
 import { examine } from '../validate/examine.ts';
@@ -28,7 +28,8 @@ export async function doctor(paths: readonly string[], flags: DoctorFlags): Prom
   const issuers = servers.flatMap(({ config }) =>
     config ? [externalIssuer(config) ?? [], upstreamIssuers(config)].flat() : [],
   );
-  const machine = thisMachine(stateDir, distinct(issuers));
+  const endpoints = new Set(servers.flatMap(({ config }) => (config ? credentialEndpoints(config) : [])));
+  const machine = { ...thisMachine(stateDir, distinct(issuers)), endpoints: [...endpoints] };
   const findings = await Promise.all(
     CHECKS.map(async (check) => ({ name: check.name, ...(await check.run(machine)) })),
   );

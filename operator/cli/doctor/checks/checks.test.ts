@@ -78,6 +78,12 @@ it.each<[string, Partial<Machine>, 'warn' | 'fail', RegExp]>([
   ['port 8080', { isPortFree: async () => false }, 'warn', /--management-port/u],
   ['state folder', { writeFault: async () => 'EACCES' }, 'fail', /\/state cannot be written \(EACCES\): .*--state/u],
   ['issuers', { get: unreachable }, 'fail', /idp.example.com cannot be reached \(ENOTFOUND\)/u],
+  [
+    'issuers',
+    { issuers: [], endpoints: ['https://idp.example.com/t'], get: unreachable },
+    'fail',
+    /idp.example.com\/t: .*ENOTFOUND/u,
+  ],
   ['issuers', { get: async () => reply(undefined) }, 'fail', /answered 404/u],
   ['issuers', { get: async () => reply({ issuer: 'https://other' }) }, 'fail', /another issuer/u],
   ['clock', { get: issuerAt(new Date(NOW - 120_000)) }, 'fail', /^120 s from .*: set the clock/u],
