@@ -28,6 +28,7 @@ const identityOf = (token: string, ...scopes: string[]): Identity => ({
 function judge(token: string): Identity | Promise<Identity> {
   if (token === 'slow') return new Promise((resolve) => setTimeout(() => resolve(identityOf(token, 'use')), 20));
   if (token === 'bad-later') return Promise.reject(new TokenRefused('signature'));
+  if (token === 'elsewhere') throw new TokenRefused('audience', ['account', 7]);
   if (token === 'down') throw new DependencyDown('keys', 'the key set cannot be fetched', 7);
   if (token === 'down-later') return Promise.reject(new DependencyDown('introspection', 'no answer'));
   if (token.startsWith('bug')) throw new Error(`unexpected input "${token}"`);
@@ -421,4 +422,14 @@ describe('an anonymous boundary', () => {
 it('returns the status of the validator', async () => {
   const { boundary } = await start();
   expect(boundary.status()).toEqual({ ready: false, reason: 'KeysUnavailable', message: 'no keys yet' });
+});
+
+it('the first bearer token for another audience shows its aud in the log at debug', async () => {
+  const { bearer, lines } = await start();
+  await bearer('elsewhere');
+  await bearer('elsewhere');
+  const shown = lines.filter(({ message }) => message === 'bearer token has another audience');
+  expect(shown).toEqual([
+    { level: 'debug', message: expect.any(String) as unknown, facts: { aud: ['account', 'number'] } },
+  ]);
 });
