@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { exportRunConfig } from '../../contract/run-config/document.ts';
 import { DURATION_PATTERN } from '../../contract/fields.ts';
 import { isObject } from '../../contract/json.ts';
-import { PermissionProfile } from '../../contract/permission-profile.ts';
+import { PermissionProfile } from '../../contract/container/permission-profile.ts';
 import { RunConfig } from '../../contract/run-config/run-config.ts';
 import { withoutSecretValues } from '../../workloads/definition/middleware-secrets.ts';
 

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { ContainerIsolation, ContainerOptions } from '../../contract/container/options.ts';
-import type { PermissionProfile } from '../../contract/permission-profile.ts';
+import type { PermissionProfile } from '../../contract/container/permission-profile.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { mountsOf } from './mounts.ts';

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value';
 import { Type, type Static, type TSchema } from 'typebox';
-import type { PermissionProfile } from '../../contract/permission-profile.ts';
+import type { PermissionProfile } from '../../contract/container/permission-profile.ts';
 import { EntryLogin, WorkloadSettings } from './settings.ts';
 
 /** Server of a registry, as far as it gives defaults to a workload. Either `image` or `url` is set. */

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { text, texts, whole } from '../../../contract/optional.ts';
 import { EntryMetadata, EnvVar, Header, OAuthConfig, Provenance } from './entry-parts.ts';
-import { PermissionProfile } from '../../../contract/permission-profile.ts';
+import { PermissionProfile } from '../../../contract/container/permission-profile.ts';
 
 const common = {
   name: text('Name in reverse-DNS form.'),

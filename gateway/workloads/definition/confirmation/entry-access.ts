@@ -1,4 +1,4 @@
-import type { PermissionProfile } from '../../../contract/permission-profile.ts';
+import type { PermissionProfile } from '../../../contract/container/permission-profile.ts';
 import { classifyHost } from '../../../outbound/address-class.ts';
 import { isPackage } from '../run-config-of.ts';
 import type { WorkloadSettings } from '../settings.ts';

@@ -1,5 +1,5 @@
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import type { PermissionProfile } from '../../../contract/permission-profile.ts';
+import type { PermissionProfile } from '../../../contract/container/permission-profile.ts';
 import type { ToConfirm } from '../confirmation/confirmation.ts';
 import { isObeyed, widenedMembers } from '../confirmation/entry-access.ts';
 import { isPackage, readReference } from '../run-config-of.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { parse } from 'yaml';
-import { ClosedPermissionProfile } from '../../../contract/permission-profile.ts';
+import { ClosedPermissionProfile } from '../../../contract/container/permission-profile.ts';
 import type { Problem } from '../../../contract/problem.ts';
 import { readDocument } from '../../../contract/run-config/document.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';

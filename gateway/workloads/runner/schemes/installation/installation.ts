@@ -7,11 +7,14 @@ import { redactText } from '../../../../telemetry/redact.ts';
  * Variables that only installers and their scripts read, as users of `npx` and `uvx` write them into the environment of a server. Those that
  * name a place to download from are left out: a registry entry could set them.
  */
-const DECLARED =
-  /^(?:UV_PYTHON(?:_PREFERENCE|_DOWNLOADS)?|(?:[A-Z0-9]+_)+SKIP_(?:[A-Z0-9]+_)*(?:DOWNLOADS?|INSTALL|POSTINSTALL))$/u;
+const isDeclared = (name: string): boolean =>
+  /^UV_PYTHON(?:_PREFERENCE|_DOWNLOADS)?$/u.test(name) || (/^[A-Z0-9_]+$/u.test(name) && skipsStep(name));
 /** The same in the environment of vmcp, with the places that the user has chosen. */
-const OF_HOST =
-  /^(?:UV_PYTHON|PUPPETEER_|PLAYWRIGHT_|CYPRESS_|ELECTRON_|CHROMEDRIVER_)|_SKIP_(?:[A-Z0-9]+_)*(?:DOWNLOADS?|INSTALL|POSTINSTALL)$/u;
+const isOfHost = (name: string): boolean =>
+  /^(?:UV_PYTHON|PUPPETEER_|PLAYWRIGHT_|CYPRESS_|ELECTRON_|CHROMEDRIVER_)/u.test(name) || skipsStep(name);
+/** Returns true for `NAME_SKIP_..._DOWNLOAD` and the like. */
+const skipsStep = (name: string): boolean =>
+  name.includes('_SKIP_') && /_(?:DOWNLOADS?|INSTALL|POSTINSTALL)$/u.test(name);
 
 /** Installation of one package: its folder is named by everything that changes its content. */
 export interface Installation {
@@ -27,21 +30,21 @@ export interface Installation {
 export function installationOf(process: BackendProcess, hostEnv: Environment): Installation {
   const { package: choices = {}, env_vars = {}, env_var_files = {} } = process;
   const chosen = {
-    ...picked(env_vars, DECLARED),
-    ...readEnvironmentFiles(picked(env_var_files, DECLARED)),
+    ...picked(env_vars, isDeclared),
+    ...readEnvironmentFiles(picked(env_var_files, isDeclared)),
     ...choices.install_env,
   };
   const { python, with: extra = [] } = choices;
   const isPlain = Object.keys(chosen).length === 0 && extra.length === 0 && python === undefined;
   return {
-    env: { ...installerEnvironment(hostEnv), ...picked(hostEnv, OF_HOST), ...chosen },
+    env: { ...installerEnvironment(hostEnv), ...picked(hostEnv, isOfHost), ...chosen },
     extra,
     suffix: isPlain ? '' : `+${digestOf([Object.entries(chosen).toSorted(), extra, python ?? ''])}`,
   };
 }
 
-function picked(values: Environment, names: RegExp): Record<string, string> {
-  const found = Object.entries(values).filter(([name]) => names.test(name));
+function picked(values: Environment, isPicked: (name: string) => boolean): Record<string, string> {
+  const found = Object.entries(values).filter(([name]) => isPicked(name));
   return Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 

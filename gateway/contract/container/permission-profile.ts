@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { Closed } from './fields.ts';
-import { flag, text, texts } from './optional.ts';
+import { Closed } from '../fields.ts';
+import { flag, text, texts } from '../optional.ts';
 
 type MakeObject = <P extends Record<string, TSchema>>(
   properties: P,
