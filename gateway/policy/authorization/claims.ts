@@ -39,8 +39,10 @@ export function withGroupClaims(
   claims: Claims,
   { group_claim_name: group = 'groups', role_claim_name: role }: GroupClaims,
 ): Claims {
-  const absent = [group, role].filter((name) => name !== undefined && claimAt(claims, name) === undefined);
-  return absent.length === 0 ? claims : { ...claims, ...Object.fromEntries(absent.map((name) => [name, []])) };
+  const isAbsent = (name: string | undefined): name is string =>
+    name !== undefined && claimAt(claims, name) === undefined;
+  const absent: Record<string, unknown> = Object.fromEntries([group, role].filter(isAbsent).map((name) => [name, []]));
+  return { ...claims, ...absent };
 }
 
 /** Returns the attribute names of all claims, for policies that use `context` as a whole. */
