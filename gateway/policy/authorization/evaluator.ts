@@ -85,7 +85,7 @@ export class Evaluator {
     const own = {
       uid: { type: USER, id: subject },
       attrs: claimValues(claims, attributes),
-      parents: hierarchy ? groupsOf(claims, groups).map((id) => ({ type, id })) : [],
+      parents: hierarchy ? groupsOf(given, groups).map((id) => ({ type, id })) : [],
     };
     return { entity: merged(own, entities), claims: claimValues(claims, context ?? claimAttributes(claims)) };
   }
