@@ -14,6 +14,8 @@ const ARGUMENT_BYTES = 8 * 1024 * 1024 - 1_024;
 const REPLY = Buffer.alloc(31 * 1024 * 1024, 'x');
 /** Time between the last byte of a request and the end of its connection. */
 const HANG_UP_AFTER_MS = 200;
+/** Length of the longest answer to a refused call. */
+const MOST_REFUSAL_BYTES = 1_024;
 /** Time until a client that does not read a reply calls again on another connection. */
 const UNREAD_MS = 10_000;
 const TOOLS = ['hang', 'long', 'long_event'];
@@ -87,9 +89,10 @@ async function send(session: RawSession, url: string, body: string | Buffer, unr
     count('cut');
   });
   sent.once('response', (response) => {
-    count(String(response.statusCode));
+    const isLong = Number(response.headers['content-length'] ?? Infinity) > MOST_REFUSAL_BYTES;
+    count(response.statusCode === 200 && !isLong ? 'refused' : String(response.statusCode));
     response.on('error', () => undefined);
-    if (unread && response.statusCode === 200) response.pause();
+    if (unread && isLong) response.pause();
     else response.resume();
   });
   sent.end(body, () => {

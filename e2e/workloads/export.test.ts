@@ -56,6 +56,10 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'audit_config.logFile': '/var/log/vmcp/audit.log',
   audit_config_path: '/etc/vmcp/audit.json',
   cluster_pod_template_patch: '{"spec":{}}',
+  'package.command': 'tool',
+  'package.with': ['other==1.0'],
+  'package.python': '3.12',
+  working_dir: '/work',
   'authz_config.type': 'cedarv1',
   'authz_config.version': '1.0',
   'authz_config.cedar.policies': ['permit(principal, action, resource);'],
@@ -89,6 +93,12 @@ const REMOTE: Readonly<Record<string, unknown>> = {
 const FILES = ['audit_config_path', 'authz_config_path'];
 const ONLY_REMOTE = new Set(['remote_url', 'header_forward', 'remote_auth_config', 'cloud_sts_config', ...FILES]);
 const ONLY_IMAGE = new Set(['image', 'volumes', 'publish', 'container_labels', 'audit_config', 'authz_config']);
+/** Members of packages and programs, which run without a container. */
+const WITHOUT_CONTAINER = ['package', 'working_dir'];
+/** Members that every export has. */
+const DEFAULTS = { image: '', host: '127.0.0.1', permission_profile: null, proxy_mode: 'streamable-http' };
+/** The members that they share with all others. */
+const SHARED = ['schema_version', 'runtime_config', 'transport', 'group', 'env_vars', 'cmd_args'];
 
 /** Credentials of a remote server, which has one of them. */
 const TOKENS = new Set(['token_exchange_config', 'upstream_swap_config']);
@@ -123,20 +133,27 @@ it('exports what it imported, for every field of the run configuration', { timeo
   const { send } = await startServe(testScope(), await temporaryFolder(testScope()));
   const schema = RunConfig as Shape;
   const place = async (name: string) => ({ name, base_name: name, port: await freePort() });
-  const image = { ...without(members(schema, '', VALUES), ONLY_REMOTE), ...(await place('image')) };
+  const all = members(schema, '', VALUES);
+  const image = { ...without(all, new Set([...ONLY_REMOTE, ...WITHOUT_CONTAINER])), ...(await place('image')) };
   const remote = {
-    ...without(members(schema, '', { ...VALUES, ...REMOTE }), ONLY_IMAGE),
+    ...without(members(schema, '', { ...VALUES, ...REMOTE }), new Set([...ONLY_IMAGE, ...WITHOUT_CONTAINER])),
     ...(await place('remote')),
   };
+  const shared = Object.fromEntries(SHARED.map((name) => [name, all[name]]));
+  const packaged = { ...shared, image: 'uvx://tool==1.0', package: all['package'], ...(await place('packaged')) };
+  const program = { ...shared, image: 'command://tool', working_dir: '/work', ...(await place('program')) };
   const { cloud_sts_config: _, ...exchanging } = remote as Document;
   const signing = { ...without(remote, TOKENS), ...(await place('signing')) };
-  expect(Object.keys({ ...image, ...remote }).toSorted()).toEqual(Object.keys(RunConfig.properties).toSorted());
-  for (const document of [image, exchanging, signing] as (Document & { name: string })[]) {
+  const documents = [image, exchanging, signing, packaged, program] as (Document & { name: string })[];
+  expect(Object.keys(Object.assign({}, ...documents) as Document).toSorted()).toEqual(
+    Object.keys(RunConfig.properties).toSorted(),
+  );
+  for (const document of documents) {
     const { name } = document;
     const imported = await send('POST', '/workloads/import', document);
     expect(imported.text).toContain(`"name":"${name}"`);
     const exported = (await send('GET', `/workloads/${name}/export`)).json as Document;
-    expect(exported).toEqual({ image: '', ...document });
+    expect(exported).toEqual({ ...DEFAULTS, ...document });
     await expect
       .poll(async () => (await send('GET', `/workloads/${name}/status`)).json)
       .toMatchObject({
