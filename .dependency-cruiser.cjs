@@ -7,7 +7,7 @@ const READER = '^gateway/read-gateway-config\\.ts$';
 /** Classes of addresses: pure, used to check URLs of resources and to connect. */
 const ADDRESSES = '^gateway/outbound/address-class\\.ts$';
 /** Proxies and CAs of the environment: the command line sets them for the process, and the operator hands them on. */
-const PROXIES = '^gateway/outbound/(use-proxies|certificates|proxy/(proxies|proxy-fault))\\.ts$';
+const PROXIES = '^gateway/outbound/(use-proxies|certificates|proxy/(proxies|proxy-error))\\.ts$';
 /** Connection to an API server, used by the operator and by gateways in pods. */
 const KUBE = '^gateway/kube/';
 /** Table of MCP clients and edits of their configuration files: pure, used by the command line and by gateways. */

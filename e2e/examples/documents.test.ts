@@ -10,13 +10,13 @@ const SOURCES = [
   'gateway/*.ts',
   'gateway/{authserver,cluster,contract,incoming,outbound,outgoing,policy,vmcp,workloads}/**/*.ts',
 ];
-/** CamelCase words that are not reasons: kinds, names of errors and algorithms, values of Kubernetes fields. */
+/** CamelCase words that are not reasons: kinds, names of errors, algorithms and vendors, values of Kubernetes fields. */
 const OTHER_WORD = new RegExp(
   `^(${[
     'MCP\\w+|VirtualMCPServer|\\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable',
     'ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer|ConfigMap|StatefulSet',
     'ServiceAccount|PodTemplateSpec|EnvVar|LifecycleHandler|ScheduleAnyway|RuntimeDefault|RollingUpdate|IfNotPresent',
-    'PodScheduled|RoleBinding|HostVariable|BadRequest|AlreadyExists|RefusedDestination',
+    'PodScheduled|RoleBinding|HostVariable|BadRequest|AlreadyExists|RefusedDestination|OpenAI',
   ].join('|')})$`,
   'u',
 );

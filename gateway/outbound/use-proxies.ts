@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
  * Makes all later requests of this process use the proxies of the environment: those of the outbound guard, and those of `fetch`.
- * @throws ProxyUrlInvalid
+ * @throws ProxyUrlError
  */
 export function useProxies(env: Readonly<Record<string, string | undefined>>): void {
   const proxies = readProxies(env);

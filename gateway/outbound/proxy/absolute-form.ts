@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { authorityOf } from './open-through.ts';
-import { refusingProxy } from './proxy-fault.ts';
+import { refusingProxy } from './proxy-error.ts';
 import { hasHttpProxy, proxyFor, type Proxy } from './proxies.ts';
 
 /**
@@ -32,7 +32,7 @@ const withCredential = (headers: unknown, authorization: string): string[] | Rec
 
 type ResponseHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** Reply that comes from the target or, if the proxy refuses, from the proxy: that one is an error. */
+/** Reply to a request through a proxy. A reply of the proxy itself becomes an error. */
 class ProxiedReply implements Dispatcher.DispatchHandler {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #proxy: Proxy;

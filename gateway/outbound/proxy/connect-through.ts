@@ -3,7 +3,7 @@ import type { buildConnector } from 'undici';
 import { OutboundError } from '../outbound-error.ts';
 import { isForbiddenListener } from '../own-listeners.ts';
 import { authorityOf, openThrough } from './open-through.ts';
-import { ProxyFault } from './proxy-fault.ts';
+import { ProxyError } from './proxy-error.ts';
 import type { Proxy } from './proxies.ts';
 import { resolvable } from './resolvable.ts';
 
@@ -15,7 +15,7 @@ export interface ThroughProxy {
   readonly timeoutMs: number;
   /** Fails with `OutboundError` for an address that is not allowed. */
   readonly lookup: LookupFunction;
-  /** True for a target that the configuration names, false for one of a document. */
+  /** True for a target that the configuration names, false for a target that a document names. */
   readonly isConfigured: boolean;
 }
 
@@ -80,7 +80,7 @@ function secured(
         ? (['timeout', 'brings no'] as const)
         : (['unreachable', 'ends the'] as const);
       reject(
-        new ProxyFault(kind, `the proxy ${place} ${what} connection to ${authorityOf(target)} before TLS has begun`),
+        new ProxyError(kind, `the proxy ${place} ${what} connection to ${authorityOf(target)} before TLS has begun`),
       );
     }
   });

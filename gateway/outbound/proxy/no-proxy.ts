@@ -56,7 +56,7 @@ function splitPort(entry: string): { readonly host: string; readonly port?: numb
   return port === undefined ? { host } : { host, port: Number(port) };
 }
 
-/** Returns the address in a text; undefined for a name. An IPv4-mapped address becomes the IPv4 one. */
+/** Returns the address in a text; undefined for a name. An IPv4-mapped address becomes an IPv4 address. */
 function addressOf(text: string): Address | undefined {
   return /^[\d.]+$|:/u.test(text) && ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
 }

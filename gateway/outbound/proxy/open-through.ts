@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import { isForbiddenListener } from '../own-listeners.ts';
-import { ProxyFault, refusingProxy, unreachableProxy } from './proxy-fault.ts';
+import { ProxyError, refusingProxy, unreachableProxy } from './proxy-error.ts';
 import type { Proxy, Target } from './proxies.ts';
 
 /** Returns `host:port` of a target, as CONNECT names it. RFC 9110 §9.3.6 */
@@ -12,15 +12,15 @@ export function authorityOf({ protocol, hostname, port }: Target): string {
 
 /**
  * Opens a connection to a target through a proxy: for https a tunnel, in which TLS is still to begin, for http a connection to the
- * proxy itself, which takes requests in absolute form. The signal ends the attempt. @throws ProxyFault
+ * proxy itself, which takes requests in absolute form. The signal ends the attempt. @throws ProxyError
  */
 export async function openThrough(proxy: Proxy, target: Target, signal: AbortSignal): Promise<Socket> {
   const authority = authorityOf(target);
   try {
     return await (target.protocol === 'http:' ? connection : tunnel)(proxy, authority, signal);
   } catch (error) {
-    if (!signal.aborted || error instanceof ProxyFault) throw unreachableProxy(proxy, error);
-    throw new ProxyFault('timeout', `the proxy ${proxy.place} opens no connection to ${authority} in time`);
+    if (!signal.aborted || error instanceof ProxyError) throw unreachableProxy(proxy, error);
+    throw new ProxyError('timeout', `the proxy ${proxy.place} opens no connection to ${authority} in time`);
   }
 }
 
@@ -77,7 +77,7 @@ function connectTo(proxy: Proxy, signal: AbortSignal, callback: buildConnector.C
     else if (!isForbiddenListener(socket, false)) finish(null, socket);
     else {
       socket.destroy();
-      finish(new ProxyFault('refused', `the proxy ${place} is vmcp itself: correct ${variable}`), null);
+      finish(new ProxyError('refused', `the proxy ${place} is vmcp itself: correct ${variable}`), null);
     }
   });
 }

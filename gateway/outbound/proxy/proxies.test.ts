@@ -75,7 +75,7 @@ describe('the variables', () => {
   ])('name %s and quote nothing of its value when that is %s', (name, value) => {
     expect(() => readProxies({ [name]: value })).toThrow(
       expect.objectContaining({
-        name: 'ProxyUrlInvalid',
+        name: 'ProxyUrlError',
         message: expect.stringMatching(
           new RegExp(`^${name} is not the URL of an HTTP proxy: write http://HOST:PORT`, 'u'),
         ),

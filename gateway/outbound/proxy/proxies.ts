@@ -38,13 +38,13 @@ export interface Proxies {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A variable names no proxy. The message names the variable, and quotes nothing of its value. */
-export class ProxyUrlInvalid extends Error {
-  override readonly name = 'ProxyUrlInvalid';
+export class ProxyUrlError extends Error {
+  override readonly name = 'ProxyUrlError';
 }
 
 /**
  * Reads the variables of forward proxies. The lower-case spelling comes first, and an empty variable counts as absent, as in
- * curl. In a pod the API server is excluded. @throws ProxyUrlInvalid
+ * curl. In a pod the API server is excluded. @throws ProxyUrlError
  */
 export function readProxies(env: Environment): Proxies | undefined {
   const [http, https] = [readProxy('HTTP_PROXY', env), readProxy('HTTPS_PROXY', env)];
@@ -71,7 +71,7 @@ function readProxy(name: string, env: Environment): Proxy | undefined {
   if ((protocol !== 'http:' && protocol !== 'https:') || url === null || url.port === '0') {
     const form = 'http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ in front of HOST if it asks for them';
     const advice = `write ${form} (special characters percent-encoded)`;
-    throw new ProxyUrlInvalid(`${variable} is not the URL of an HTTP proxy: ${advice}`);
+    throw new ProxyUrlError(`${variable} is not the URL of an HTTP proxy: ${advice}`);
   }
   const port = Number(url.port) || defaultPort(protocol);
   const [user, password] = [decoded(url.username), decoded(url.password)];

@@ -2,7 +2,7 @@ import { isIP, type LookupFunction } from 'node:net';
 
 /** Time for the answer of the system's resolver. In a network without DNS it takes many seconds to fail. */
 const LOOKUP_MS = 1_000;
-/** Time in which a name is not looked up again after that: each look-up occupies one of the few threads of Node.js. */
+/** Pause before such a name is looked up again: each look-up occupies one of the few threads of Node.js. */
 const PAUSE_MS = 300_000;
 const MAX_PAUSED = 1_000;
 

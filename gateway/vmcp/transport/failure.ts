@@ -1,4 +1,4 @@
-import { ProxyFault } from '../../outbound/proxy/proxy-fault.ts';
+import { ProxyError } from '../../outbound/proxy/proxy-error.ts';
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
 import { BackendError, type BackendFailure } from './channel.ts';
@@ -23,7 +23,7 @@ export function failureOfError(thrown: unknown): BackendFailure {
     return { kind: 'credential_unavailable', detail, retryAfterSeconds: CREDENTIAL_RETRY_SECONDS };
   }
   if (error instanceof KeyValueStoreUnavailable) return { kind: 'store_unavailable', detail: error.message };
-  if (error instanceof ProxyFault) {
+  if (error instanceof ProxyError) {
     const { kind, message } = error;
     return { kind: kind === 'timeout' ? 'timeout' : 'unavailable', detail: message, cause: message };
   }

@@ -3,7 +3,7 @@ import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamable
 import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { printable } from '../../../gateway/contract/text/printable.ts';
-import { ProxyFault } from '../../../gateway/outbound/proxy/proxy-fault.ts';
+import { ProxyError } from '../../../gateway/outbound/proxy/proxy-error.ts';
 import { LoginFailed } from './browser-login.ts';
 
 const REQUEST_TIMEOUT: number = ErrorCode.RequestTimeout;
@@ -15,7 +15,7 @@ export function failureSentence(error: unknown, url: string): string {
   if (error instanceof OAuthError) return `the authorization server refused the login: ${printable(error.message)}`;
   if (error instanceof McpError) return mcpSentence(error);
   if (error instanceof StreamableHTTPError) return httpSentence(error.code ?? 0, url);
-  if (error instanceof TypeError && error.cause instanceof ProxyFault)
+  if (error instanceof TypeError && error.cause instanceof ProxyError)
     return `${url} is not reached: ${error.cause.message}`;
   const code = networkCode(error);
   if (code !== undefined)

@@ -13,18 +13,18 @@ export interface CommandFacts {
   readonly network?: boolean;
 }
 
-/** Variables that name a proxy. Without one a command does not load the HTTP client. */
+/** Variables that name a proxy. Without such a variable a command does not load the HTTP client. */
 const PROXY_VARIABLE = /^https?_proxy$/iu;
 
 /** Makes the requests of a command use the proxies of the environment. @throws CommanderError for one that is no URL of a proxy */
 async function applyProxies(command: Command): Promise<void> {
   if (!Object.keys(process.env).some((name) => PROXY_VARIABLE.test(name))) return;
   const { useProxies } = await import('../../../gateway/outbound/use-proxies.ts');
-  const { ProxyUrlInvalid } = await import('../../../gateway/outbound/proxy/proxies.ts');
+  const { ProxyUrlError } = await import('../../../gateway/outbound/proxy/proxies.ts');
   try {
     useProxies(process.env);
   } catch (error) {
-    if (!(error instanceof ProxyUrlInvalid)) throw error;
+    if (!(error instanceof ProxyUrlError)) throw error;
     command.showHelpAfterError(false).error(error.message);
   }
 }

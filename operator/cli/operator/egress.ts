@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readProxies, ProxyUrlInvalid, type Proxy } from '../../../gateway/outbound/proxy/proxies.ts';
+import { readProxies, ProxyUrlError, type Proxy } from '../../../gateway/outbound/proxy/proxies.ts';
 import { certificatesOf } from '../../../gateway/outbound/certificates.ts';
 import type { Egress } from '../../render/index.ts';
 
@@ -30,7 +30,7 @@ function readVariables(env: Environment, secret: string | undefined, problems: s
     for (const proxy of [http, https]) problems.push(...credentialProblems(proxy));
     return { ...(http && { HTTP_PROXY: http.href }), ...(https && { HTTPS_PROXY: https.href }), ...noProxy };
   } catch (error) {
-    if (!(error instanceof ProxyUrlInvalid)) throw error;
+    if (!(error instanceof ProxyUrlError)) throw error;
     problems.push(error.message);
     return {};
   }

@@ -1,5 +1,5 @@
 import { fetch } from 'undici';
-import { ProxyFault } from '../../../gateway/outbound/proxy/proxy-fault.ts';
+import { ProxyError } from '../../../gateway/outbound/proxy/proxy-error.ts';
 
 export interface Reply {
   readonly status: number;
@@ -28,7 +28,7 @@ export const httpGet: Get = async (url, { method = 'GET', headers = {} } = {}) =
     return { status: response.status, header: (name) => response.headers.get(name) ?? undefined, body };
   } catch (error) {
     const { cause } = error as Error;
-    if (cause instanceof ProxyFault) throw new NoReply(cause.message);
+    if (cause instanceof ProxyError) throw new NoReply(cause.message);
     throw new NoReply(`${URL.parse(url)?.host ?? url} cannot be reached (${reasonOf(error)})`);
   }
 };
