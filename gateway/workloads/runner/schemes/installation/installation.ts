@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { BackendProcess } from '../../../../contract/gateway-config.ts';
 import { installerEnvironment, readEnvironmentFiles, type Environment } from '../../environment.ts';
-import { redactText } from '../../../../telemetry/redact.ts';
 
 /**
  * Variables that only installers and their scripts read, as users of `npx` and `uvx` write them into the environment of a server. Those that
@@ -16,7 +15,7 @@ const isOfHost = (name: string): boolean =>
 const skipsStep = (name: string): boolean =>
   name.includes('_SKIP_') && /_(?:DOWNLOADS?|INSTALL|POSTINSTALL)$/u.test(name);
 
-/** Installation of one package: its folder is named by everything that changes its content. */
+/** Installation of a package. The name of its folder depends on everything that changes its content. */
 export interface Installation {
   /** Environment of npm, pip and uv. */
   readonly env: Readonly<Record<string, string>>;
@@ -50,12 +49,3 @@ function picked(values: Environment, isPicked: (name: string) => boolean): Recor
 
 const digestOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
-
-const MAX_CAUSE_LENGTH = 300;
-
-/** Returns a line of an installer for users: without the credentials, paths and parameters of URLs, and without other secrets. */
-export const shownCause = (line: string): string =>
-  redactText(line.replace(/(\bhttps?:\/\/)(?:[^/\s@]*@)?([^/\s,;)`'"]*)[^\s,;)`'"]*/giu, '$1$2')).slice(
-    0,
-    MAX_CAUSE_LENGTH,
-  );

@@ -3,7 +3,7 @@ import { causeIn } from '../../process/stderr-cause.ts';
 /** Lines of npm that name no cause: its codes, the places where it happened, and advice. */
 const NO_CAUSE =
   /^(?:$|code |syscall |errno |path |command |dest |signal |engine |A complete log|Log files|If you are behind|This is a problem related|In most cases|Not compatible with your version|Actual: )/u;
-/** Words that npm writes before lines of one kind, such as `network request to ... failed`. */
+/** Words that npm writes before lines of a kind, such as `network request to ... failed`. */
 const TAG = /^(?:network|notsup|nospc|enoent|(\d{3}) (?=\1)|[A-Za-z]*Error:)\s*(?=\S)/u;
 
 /** Returns the line of npm's output that names the cause of a failed installation. */

@@ -56,7 +56,7 @@ function accepts(clauses: string, version: Version): boolean {
 const lowest = (clauses: string): Version =>
   (/(?:>=?|[=~]=)\s*([\d.]+)/u.exec(clauses)?.[1] ?? '0').split('.').map(Number);
 
-/** Compares versions; members that one of them lacks count as 0. */
+/** Compares versions; missing members count as 0. */
 function compare(a: Version, b: Version): number {
   const length = Math.max(a.length, b.length);
   for (let at = 0; at < length; at += 1) {
