@@ -18,3 +18,14 @@ export const afterTimeout: After = (delayMs, run) => {
     clearTimeout(timer);
   };
 };
+
+/** Resolves with the end of `running`, after `timeoutMs` at the latest. Rejects if `running` rejects before. */
+export async function endOf(running: Promise<unknown>, timeoutMs: number): Promise<void> {
+  const limit = Promise.withResolvers<undefined>();
+  const timer = setTimeout(limit.resolve, timeoutMs, undefined);
+  try {
+    await Promise.race([running, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

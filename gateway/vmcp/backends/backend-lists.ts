@@ -22,14 +22,14 @@ const LONGEST_RETRY_MS = 60_000;
 /** Failures that concern the channel, so that another request on it says nothing more. */
 const OF_CHANNEL: ReadonlySet<FailureKind> = new Set(['session_lost', 'unauthenticated', 'cancelled']);
 
-/** Lists of one backend for all principals, as they were read last. */
+/** Lists of a backend for all principals, as they were read last. */
 export class BackendLists {
   catalog: Catalog | undefined;
   /** The channel that `catalog` was read from. */
   channel: Channel | undefined;
   /** True when a list has changed or could not be read: the next probe reads all lists. */
   stale = false;
-  /** Start of the last reading that the age of the lists caused, or end of the last one, ms since the epoch. */
+  /** Start of the last reading that the age of the lists caused, or end of the last reading, ms since the epoch. */
   readAt = 0;
   /** Duration of the last reading, ms. */
   tookMs = 0;
@@ -51,7 +51,7 @@ export class BackendLists {
     return this.#unread.get('tools');
   }
 
-  /** Time until the lists are worth another reading because one is missing or has no tools; undefined otherwise. */
+  /** Time until a list that is missing, or has no tools, is read again; undefined if there is no such list. */
   get retryMs(): number | undefined {
     return this.#attempts === 0 ? undefined : Math.min(FIRST_RETRY_MS * 2 ** (this.#attempts - 1), LONGEST_RETRY_MS);
   }

@@ -140,7 +140,7 @@ async function inTurns<Result>(reading: Generator<undefined, Result>): Promise<R
 const isNoList = (kind: PagedKind, { status, code }: BackendFailure): boolean =>
   code === CODE.methodNotFound || (status === 405 && kind !== 'tools');
 
-/** Pages of a list. `failure` is present when the backend refused one after the first. */
+/** Pages of a list. `failure` is present when the backend refused a later page. */
 interface Pages {
   readonly pages: readonly Buffer[];
   readonly failure?: BackendFailure;
@@ -177,7 +177,7 @@ async function readPages(channel: Channel, kind: PagedKind, timeoutMs: number, o
   return { pages };
 }
 
-/** Returns the result of one list request. Rejects with `BackendError`, also for a JSON-RPC error. */
+/** Returns the result of a list request. Rejects with `BackendError`, also for a JSON-RPC error. */
 async function askPage(
   channel: Channel,
   method: string,

@@ -1,3 +1,4 @@
+import { endOf } from '../clock.ts';
 import type { BackendLists } from './backend-lists.ts';
 
 /** Age from which the lists are read again for a request of a list. */
@@ -5,13 +6,13 @@ const FRESH_MS = 10_000;
 /** Age from which the request waits for that. */
 const OLD_MS = 60_000;
 /** Age from which the lists are read again for a name that they do not have. */
-const UNKNOWN_MS = 1_000;
+export const UNKNOWN_MS = 1_000;
 /** Age from which the lists are read again for clients that wait for announcements. Twice this time is less than `OLD_MS`. */
 const HEARD_MS = 25_000;
 /** Shortest time between two looks at the ages. */
 const LOOK_EVERY_MS = 1_000;
-/** Longest wait of a request. */
-const PATIENCE_MS = 1_000;
+/** Longest wait of a request for lists that are read again. */
+export const PATIENCE_MS = 1_000;
 /** Time for which a session counts as new: it gets the lists as they are now. */
 const NEW_SESSION_MS = 5_000;
 
@@ -62,7 +63,7 @@ export class ListRenewal {
     return this.#old ?? (now - session.startedAt < NEW_SESSION_MS ? this.#end() : undefined);
   }
 
-  /** Returns the end of a reading that may find a name; undefined when no list of a possible backend is worth one. */
+  /** Returns the end of a reading that may find a name; undefined when no list of a possible backend is read. */
   unknown(isPossible: (backend: string) => boolean): Promise<void> | undefined {
     this.#start(UNKNOWN_MS, this.#options.now(), isPossible);
     return this.#end(isPossible);
@@ -96,10 +97,6 @@ export class ListRenewal {
     if (this.#running.size === 0) return undefined;
     const ends = [...this.#running].flatMap(([name, end]) => (isPossible?.(name) === false ? [] : [end]));
     if (ends.length === 0) return undefined;
-    const limit = Promise.withResolvers<undefined>();
-    const timer = setTimeout(limit.resolve, PATIENCE_MS, undefined);
-    return Promise.race([Promise.all(ends), limit.promise]).then(() => {
-      clearTimeout(timer);
-    });
+    return endOf(Promise.all(ends), PATIENCE_MS);
   }
 }

@@ -8,7 +8,7 @@ import { collectWarnings, quote } from '../aggregation/warnings.ts';
 /** Most repairs that are logged and shown: a backend may serve any number of items. */
 const MOST = 100;
 
-/** Repairs of the replies of one backend. Each kind of repair is logged once for each item. */
+/** Repairs of the replies of a backend. Each kind of repair is logged once for each item. */
 export class RepairedReplies {
   readonly #backend: string;
   readonly #log: Logger;

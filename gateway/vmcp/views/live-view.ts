@@ -21,7 +21,7 @@ export interface LiveViewOptions {
   readonly log: Logger;
   /** Called when clients see another view than before. */
   readonly onChange: () => void;
-  /** Returns the problems that another view logs, and this one shares. */
+  /** Returns the problems that this view shares with another view, which logs them. */
   readonly known?: () => readonly AggregationProblem[];
 }
 

@@ -7,7 +7,8 @@ import type { View } from '../aggregation/view.ts';
 import { announces } from '../backends/backend-lists.ts';
 import { discoverFor, type Discovery } from '../backends/discover.ts';
 import type { Fleet } from '../backends/fleet.ts';
-import { LONGEST_TIMER_MS } from '../clock.ts';
+import { PATIENCE_MS, UNKNOWN_MS } from '../backends/list-renewal.ts';
+import { endOf, LONGEST_TIMER_MS } from '../clock.ts';
 import { isListening, type Session } from '../session.ts';
 import type { BackendFailure, FailureKind } from '../transport/channel.ts';
 import type { ReadableView } from './readable-view.ts';
@@ -34,8 +35,6 @@ export interface UnreadBackend {
   readonly failure: BackendFailure;
 }
 
-/** Longest wait of a request for lists that are read again, ms. */
-const PATIENCE_MS = 1_000;
 const LOG_EVERY_MS = 5_000;
 /** Failures that are logged where the credential is missing, or that concern the login of the user. */
 const OF_CREDENTIAL: ReadonlySet<FailureKind> = new Set([
@@ -46,21 +45,11 @@ const OF_CREDENTIAL: ReadonlySet<FailureKind> = new Set([
   'store_unavailable',
   'cancelled',
 ]);
-/** Age from which lists are read again for a name that they do not have, ms. */
-const UNKNOWN_MS = 1_000;
 
 /** Returns true when a backend announces changes of its lists to this session. */
 function isAnnounced(session: Session, backend: string): boolean {
   const channel = session.channels.get(backend)?.channel;
   return channel?.alive === true && announces(channel);
-}
-
-/** Resolves with the end of `running`, after `timeoutMs` at the latest. */
-async function withinTime(running: Promise<unknown>, timeoutMs: number): Promise<void> {
-  const limit = Promise.withResolvers<undefined>();
-  const timer = setTimeout(limit.resolve, timeoutMs, undefined);
-  await Promise.race([running, limit.promise]);
-  clearTimeout(timer);
 }
 
 /** Time after which principals without a session are removed. */
@@ -119,7 +108,7 @@ export class Views {
       return isOld && reading ? [reading] : [];
     });
     if (old.length === 0) return shared;
-    return Promise.all([shared, withinTime(Promise.all(old), PATIENCE_MS)]);
+    return Promise.all([shared, endOf(Promise.all(old), PATIENCE_MS)]);
   }
 
   /** Reads a per-user backend when its lists are outdated. Returns the end of the discovery, which never rejects. */
@@ -154,7 +143,7 @@ export class Views {
       isPossible(backend) && !isAnnounced(session, backend) ? (this.read(session, backend, UNKNOWN_MS) ?? []) : [],
     );
     if (own.length === 0) return shared;
-    return Promise.all([shared, withinTime(Promise.all(own), PATIENCE_MS)]);
+    return Promise.all([shared, endOf(Promise.all(own), PATIENCE_MS)]);
   }
 
   /** Resolves when `find` finds an item, or when no backend has it: the lists are then read again first. */
@@ -326,7 +315,7 @@ class PrincipalView implements ReadableView {
   async whenSettled(): Promise<void> {
     const { shared, fleet, patienceMs } = this.#views;
     const readings = fleet.personal.map((backend) => this.#views.read(this.#session, backend));
-    await withinTime(Promise.all([shared.whenSettled(), ...readings]), patienceMs);
+    await endOf(Promise.all([shared.whenSettled(), ...readings]), patienceMs);
   }
 
   nextChange(): Promise<void> {
