@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { subschemas } from './subschemas.ts';
 import { MODEL_RULES, REMEDIES, type ModelLimit, type ModelRule } from './rules.ts';
 
-/** Tools that one rule of an API rejects. */
+/** Tools that a rule of an API rejects. */
 export interface ModelFinding extends Pick<ModelRule, 'id' | 'family' | 'fault' | 'source' | 'date'> {
   readonly remedy: string;
   /** Names, sorted. Empty where the number of all tools is the fault. */

@@ -12,7 +12,7 @@ export type ModelLimit =
   | { readonly on: 'keyword'; readonly without: readonly string[] }
   /** An array needs `items`. */
   | { readonly on: 'items' }
-  /** `type` must be one text. */
+  /** `type` must be a string. */
   | { readonly on: 'type' };
 
 /** A rule of an API for which it rejects a request with all tools in it. */

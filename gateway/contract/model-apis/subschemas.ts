@@ -1,16 +1,17 @@
 import { isObject, type JsonObject } from '../json.ts';
 
-/** Keywords of JSON Schema whose values are a schema, a list of schemas, or both. */
-const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
-  ...['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'contains'],
-  ...['additionalProperties', 'unevaluatedProperties', 'propertyNames'],
-  ...['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else'],
-]);
+/** Keywords of JSON Schema with a schema as their value; that of `items` may also be a list of schemas. */
+export const SCHEMA_KEYWORDS: readonly string[] = [
+  ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties'],
+  ...['propertyNames', 'not', 'if', 'then', 'else'],
+];
+/** Keywords with a list of schemas. */
+export const LIST_KEYWORDS: readonly string[] = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
+/** Keywords with schemas by name, beside `properties`. */
+export const MAP_KEYWORDS: readonly string[] = ['patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 
-/** Keywords whose values are schemas by name. */
-const MAP_KEYWORDS: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
-]);
+const WITH_SCHEMAS: ReadonlySet<string> = new Set([...SCHEMA_KEYWORDS, ...LIST_KEYWORDS]);
+const WITH_MAPS: ReadonlySet<string> = new Set([...MAP_KEYWORDS, 'properties']);
 
 /** Lists a schema and all schemas in it. Does not recurse, as a schema may be deep. */
 export function subschemas(root: unknown): JsonObject[] {
@@ -21,8 +22,8 @@ export function subschemas(root: unknown): JsonObject[] {
     if (!isObject(schema)) continue;
     found.push(schema);
     for (const [keyword, value] of Object.entries(schema)) {
-      if (SCHEMA_KEYWORDS.has(keyword)) open.push(...(Array.isArray(value) ? (value as unknown[]) : [value]));
-      else if (MAP_KEYWORDS.has(keyword) && isObject(value)) open.push(...Object.values(value));
+      if (WITH_SCHEMAS.has(keyword)) open.push(...(Array.isArray(value) ? (value as unknown[]) : [value]));
+      else if (WITH_MAPS.has(keyword) && isObject(value)) open.push(...Object.values(value));
     }
   }
   return found;

@@ -37,7 +37,7 @@ export function mergeInstructions(
   return instructionsOf(new Map(texts), isAlone);
 }
 
-/** Makes a line that reads like the heading of a backend a heading below it: no backend speaks for another one. */
+/** Lowers a line that looks like the heading of a backend by a level: no backend speaks for another backend. */
 function withoutNames(text: string, names: ReadonlySet<string>): string {
   const lines = text.split('\n').map((line) => {
     const [indent = '', heading = ''] = line.split('#', 2);

@@ -34,16 +34,16 @@ const NOUNS: Readonly<Record<PagedKind, string>> = {
   skills: 'skills',
 };
 
-/** Most kinds of problems of one list that are reported: a server chooses how its schemas are nested. */
+/** Most kinds of problems of a list that are reported: a server chooses the depth of its schemas. */
 const MOST_CAUSES = 50;
-/** Most bytes of one item. No model could read it, and the check of 1 MiB may take 0.2 s. */
+/** Most bytes of an item. No model could read a longer item, and a check of 1 MiB may take 0.2 s. */
 const MAX_ITEM_BYTES = 512 * 1024;
 const BYTES_PER_TURN = 128 * 1024;
 const MAX_TEMPLATE_BYTES = 1024;
 const MAX_TEMPLATE_VARIABLES = 8;
 const MAX_TEMPLATE_PREFIX_SUM = 256;
 
-/** Items of one list of a backend. */
+/** Items of a list of a backend. */
 export interface ReadItems {
   readonly items: ListItem[];
   readonly warnings: Warning[];
@@ -88,7 +88,7 @@ export function* readItems(
   return { items: [...items.values()], warnings: warnings.list() };
 }
 
-/** Returns a copy of an item as clients can read it; undefined for one that cannot be repaired. */
+/** Returns a copy of an item that clients can read; undefined for an item that cannot be repaired. */
 function repaired(
   backend: string,
   kind: PagedKind,

@@ -14,7 +14,7 @@ export interface NamedTool extends Tool {
 export const prefixOf = (rules: Aggregation, backend: string): string =>
   rules.prefix_format.replaceAll('{workload}', () => backend);
 
-/** Returns the part of the prefix of one backend that shortened names have, too. */
+/** Returns the part of a backend's prefix that shortened names keep. */
 const keptPrefix = (rules: Aggregation, backend: string): string =>
   shortHead(prefixOf(rules, backend), rules.max_tool_name_length);
 

@@ -71,7 +71,7 @@ export interface TemplateRoute {
 export interface Instructions {
   /** By backend, sorted, without those that are empty. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The same as one text; undefined without instructions. */
+  /** The sections in one text; undefined without instructions. */
   readonly merged: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 
-/** Most steps of a JSON pointer, and most references that lead to another one. */
+/** Most steps of a JSON pointer, and most references in a chain. */
 const MOST_STEPS = 32;
 
 /** Returns the schema at a local reference, also through others. Returns undefined for an anchor, and for

@@ -15,7 +15,7 @@ const OVERHEAD = 16;
 /** A schema in the making. */
 type Draft = Record<string, unknown>;
 
-/** State of one conversion. */
+/** State of a conversion. */
 interface Place {
   readonly root: JsonObject;
   /** Characters that are left. */
@@ -146,7 +146,10 @@ function itemsOf({ items, prefixItems }: JsonObject, place: Place): Draft {
   return schema['type'] === undefined && schema['anyOf'] === undefined ? { ...schema, type: 'string' } : schema;
 }
 
-/** Adds the alternatives of `anyOf` and `oneOf`, unless one accepts every value. A single one beside null becomes the schema itself. */
+/**
+ * Adds the alternatives of `anyOf` and `oneOf`, unless an alternative accepts every value. A single alternative beside null becomes
+ * the schema itself.
+ */
 function withChoices(draft: Draft, { anyOf, oneOf }: JsonObject, place: Place): Draft {
   const given = [...listOf(anyOf), ...listOf(oneOf)].filter(isObject).filter((choice) => !onlyRequires(choice));
   const choices = given.filter(({ type }) => type !== 'null').map((choice) => convert(choice, place));

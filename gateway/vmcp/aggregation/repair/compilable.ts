@@ -44,8 +44,8 @@ const KEYWORDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map<strin
 ]);
 
 /**
- * Returns false for the text of an object that may be no JSON Schema which compiles. An SDK compiles the `outputSchema` of all tools when it lists them, and one
- * that does not compile hides them all. Ajv would answer the same, but takes up to 20 ms for a schema.
+ * Returns false for the text of a JSON Schema that validators may not compile. An SDK compiles the `outputSchema` of all tools when it
+ * lists them, and a schema that does not compile hides them all. Ajv would answer the same, but takes up to 20 ms for a schema.
  */
 export function isCompilable(text: string): boolean {
   const root = JSON.parse(text) as JsonObject;

@@ -9,7 +9,7 @@ import {
   type Span,
 } from '../../../http/json-walk.ts';
 
-/** One value in a JSON text. */
+/** Value in a JSON text. */
 export interface Value {
   readonly text: Buffer;
   readonly span: Span;
@@ -132,7 +132,7 @@ export const absent =
   ({ words }) =>
     words === MISSING || words === NULL ? { text: value, outcome: becoming(value) } : undefined;
 
-/** One member of an object with the result of its check. */
+/** Member of an object with the result of its check. */
 interface Member {
   readonly key: string;
   readonly start: number;

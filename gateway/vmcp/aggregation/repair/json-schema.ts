@@ -1,3 +1,4 @@
+import { LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS } from '../../../contract/model-apis/subschemas.ts';
 import { isObjectSpan } from '../../../http/json-walk.ts';
 import { isCompilable } from './compilable.ts';
 import {
@@ -19,7 +20,7 @@ import {
 /** Levels of a schema in which null keywords are left out. */
 const DEPTH = 8;
 
-/** Keywords for which null stands for a missing one. `default`, `const`, `enum` and `examples` may hold null. */
+/** Keywords for which null means that the keyword is absent. `default`, `const`, `enum` and `examples` may hold null. */
 const PLAIN = [
   ...['$schema', '$id', '$ref', '$anchor', '$comment', 'title', 'description', 'type', 'enum', 'format', 'pattern'],
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
@@ -27,17 +28,10 @@ const PLAIN = [
   ...['required', 'dependentRequired', 'contentEncoding', 'contentMediaType', 'readOnly', 'writeOnly', 'deprecated'],
   ...['nullable', 'examples'],
 ];
-const SCHEMAS = [
-  ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties'],
-  ...['propertyNames', 'not', 'if', 'then', 'else', 'contentSchema'],
-];
-const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
-const MAPS = ['patternProperties', '$defs', 'definitions', 'dependentSchemas'];
-
 const byKeys = (keys: readonly string[], form: Form): Record<string, Form> =>
   Object.fromEntries(keys.map((key) => [key, form]));
 
-/** Takes null, as the schema of a property, for one that accepts every value. */
+/** Replaces null, as the schema of a property, by a schema that accepts every value. */
 const property =
   (schema: Form): Form =>
   (value, report) =>
@@ -48,9 +42,9 @@ function keywords(depth: number): Record<string, Form> {
   const inner = depth > 1 ? ifObject(object(keywords(depth - 1))) : present;
   return {
     ...byKeys(PLAIN, present),
-    ...byKeys(SCHEMAS, inner),
-    ...byKeys(LISTS, ifList(list(inner))),
-    ...byKeys(MAPS, ifObject(map(inner))),
+    ...byKeys([...SCHEMA_KEYWORDS, 'contentSchema'], inner),
+    ...byKeys(LIST_KEYWORDS, ifList(list(inner))),
+    ...byKeys(MAP_KEYWORDS, ifObject(map(inner))),
     properties: ifObject(map(property(inner))),
   };
 }

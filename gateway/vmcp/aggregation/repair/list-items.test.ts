@@ -10,7 +10,7 @@ import { repairItem } from './list-items.ts';
 
 const SCHEMA = { type: 'object' };
 
-/** Returns what becomes of one item: its text, or undefined when it is left out, and the warnings. */
+/** Returns the text of an item, or undefined when it is left out, and the warnings. */
 function readOne(kind: ListKind, item: object | string) {
   const text = typeof item === 'string' ? item : JSON.stringify(item);
   const page = Buffer.from(`{"${WIRE[kind].list}":[${text}]}`);

@@ -32,7 +32,7 @@ interface Ends {
   readonly name: string;
 }
 
-/** Form of the results of one method. */
+/** Form of the results of a method. */
 type FormOf = (bytes: Buffer, result: Span, ends: Ends) => Form;
 
 const meta = object({ progressToken: present });
@@ -48,7 +48,7 @@ const asText: Form = (value, report) => {
 
 const CONTENTS = { uri: text, mimeType: text, _meta: meta };
 
-/** Returns the form of the contents of a resource: a text, or a blob. `uri` stands for a missing one. */
+/** Returns the form of the contents of a resource: a text, or a blob. `uri` fills in a missing URI. */
 const contentsOf = (uri: Fill): Form => {
   const withBlob = object({ ...CONTENTS, text: present }, { uri });
   const withText = object({ ...CONTENTS, blob: present, text: asText }, { uri, text: absent('""') });
@@ -65,7 +65,7 @@ const media = object({ ...OPTIONAL, data: text, mimeType: text }, { data: needed
 const typeOfText: Fill = (_, get) =>
   get('text') === undefined ? undefined : { text: '"text"', outcome: ' and becomes "text"' };
 
-/** Forms of the blocks of content, by type. Blocks of other types are newer ones. */
+/** Forms of the blocks of content, by type. Other types may be of newer revisions. */
 const BLOCKS: ReadonlyMap<string | undefined, Form> = new Map<string | undefined, Form>([
   ['text', object({ ...OPTIONAL, text: asText }, { text: absent('""') })],
   ['image', media],
@@ -180,7 +180,7 @@ const MEMBERS = [
     'uri',
   ],
 ];
-/** One of them with null, not within a string. */
+/** Such a member with null, outside of strings. */
 const NULL_MEMBER = new RegExp(`[^\\\\]"(?:${MEMBERS.join('|')})"\\s*:\\s*null`, 'u');
 /** A null element of a list. */
 const NULL_ELEMENT = /[[,]\s*null\s*[\],]/u;

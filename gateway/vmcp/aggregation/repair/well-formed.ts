@@ -1,6 +1,6 @@
 const ESCAPE = Buffer.from(String.raw`\u`);
 
-/** An escape in a JSON text: a pair of surrogates, a lone surrogate, or another one. */
+/** An escape in a JSON text: a pair of surrogates, a lone surrogate, or another escape. */
 const ESCAPES = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|[^])/gu;
 
 /**
