@@ -14,7 +14,7 @@ const INSTALL_MS = 20 * 60_000;
 export interface Lab {
   /** Stops processes at the end of the entry, in reverse order. */
   readonly scope: Scope;
-  /** Prints one line of progress. */
+  /** Prints a line of progress. */
   step(text: string): void;
 }
 

@@ -108,7 +108,7 @@ class Ledger {
   }
 }
 
-/** Runs one unit; an error fails its remaining entries. The end of the unit stops its processes. */
+/** Runs a unit and then stops its processes. An error fails the entries that have not run. */
 async function runUnit(unit: Unit, ledger: Ledger, stops: (() => unknown)[]): Promise<void> {
   const waiting = new Map(unit.entries.map((entry) => [entry.name, entry]));
   const lab: Lab = { scope: { defer: (stop) => void stops.push(stop) }, step: (text) => print(`  ${text}`) };

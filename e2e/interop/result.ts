@@ -1,7 +1,7 @@
 export const KINDS = ['provider', 'client', 'server'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** One thing that was tried with a provider, a client or a server. */
+/** Result of a check of a provider, a client or a server. */
 export interface Check {
   readonly name: string;
   /** `absent`: the other side has no such feature. */
@@ -10,7 +10,7 @@ export interface Check {
   readonly detail: string;
 }
 
-/** Checks of one entry of a registry. */
+/** Checks of a registry entry. */
 export interface Result {
   readonly kind: Kind;
   readonly name: string;

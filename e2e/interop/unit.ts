@@ -1,7 +1,7 @@
 import type { Lab } from './lab.ts';
 import type { Check, Kind } from './result.ts';
 
-/** Checks of one entry of a unit. */
+/** Checks of an entry of a unit. */
 export interface Found {
   readonly name: string;
   readonly checks: readonly Check[];

@@ -1,6 +1,6 @@
 /** Length from which a piece stays as it is: its object is small beside it. A shorter one is copied behind the others. */
 const KEPT_BYTES = 4 * 1024;
-/** Length up to which bytes are copied one by one: a call of the native copy takes longer. */
+/** Length up to which bytes are copied singly: a call of the native copy takes longer. */
 const SHORT_BYTES = 32;
 /** Memory for short pieces: as much as there are bytes already, within these limits. */
 const ROOM_BYTES = { least: 512, most: 64 * 1024 };
@@ -25,7 +25,7 @@ export class ByteCollector {
     return this.#length;
   }
 
-  /** Adds the bytes of `piece` from `from` to `to`. Short ones cost no view of them. */
+  /** Adds the bytes of `piece` from `from` to `to`. A short part needs no view. */
   pushPart(piece: Buffer, from: number, to: number): void {
     const last = this.#last;
     if (!last || to - from > SHORT_BYTES || to - from > last.length - this.#used) {

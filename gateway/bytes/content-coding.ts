@@ -45,7 +45,7 @@ const br: Coding = {
   decode: promisify(zlib.brotliDecompress),
 };
 
-/** Returns true for a frame of Zstandard, or one that its readers skip. @see RFC 8878 section 3.1 */
+/** Returns true for a Zstandard frame, also for a skippable frame. @see RFC 8878 section 3.1 */
 const isZstd = ([byte = 0]: Buffer): boolean => byte === 0x28 || (byte & 0xf0) === 0x50;
 const zstd = (): Coding => ({
   name: 'zstd',

@@ -7,7 +7,7 @@ const SHOWN_MS = 300_000;
 /** Wait for a credential after which its source counts as slow. */
 const SLOW_MS = 5_000;
 
-/** Problem of the credentials for one backend, safe for `/status`. */
+/** Problem of the credentials for a backend, safe for `/status`. */
 export interface CredentialProblem {
   readonly reason: 'CredentialMisconfigured' | 'CredentialUnavailable';
   readonly message: string;
@@ -15,7 +15,7 @@ export interface CredentialProblem {
 
 const MESSAGE = 'no credential for a backend';
 
-/** Counts the failures of one log line. */
+/** Number of failures that the next log line reports. */
 class Line {
   #at = -Infinity;
   #unlogged = 0;
@@ -31,7 +31,7 @@ class Line {
   }
 }
 
-/** Faults that the operator can correct. The others concern one user. */
+/** Faults that the operator can correct. The others concern a single user. */
 const REASONS: Readonly<Partial<Record<CredentialFault, CredentialProblem['reason']>>> = {
   misconfigured: 'CredentialMisconfigured',
   unavailable: 'CredentialUnavailable',

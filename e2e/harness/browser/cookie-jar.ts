@@ -16,7 +16,7 @@ export interface CookieRequest {
 
 /**
  * Cookies by host; as in browsers, the port does not matter. Rejects a `Domain` attribute: no cookie of the gateway may
- * have one. With `isLoopbackSecure` it keeps and sends `Secure` cookies over http, as Chromium does on loopback: identity
+ * have a path. With `isLoopbackSecure` it keeps and sends `Secure` cookies over http, as Chromium does on loopback: identity
  * providers rely on it. @see RFC 6265bis §5
  */
 export class CookieJar {

@@ -6,7 +6,7 @@ import { serveHydraPages } from './hydra-login.ts';
 import type { Provider } from './provider.ts';
 
 const VERSION = 'v2.3.0';
-/** The module of Hydra replaces this one, which `go get` does not follow. */
+/** Replacement in the module file of Hydra, which `go get` ignores. */
 const POP = 'github.com/gobuffalo/pop/v6=github.com/ory/pop/v6@v6.2.1-0.20241121111754-e5dfc0f3344b';
 
 /** Ory Hydra, built from its Go module, with login pages of this repository. */

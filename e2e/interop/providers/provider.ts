@@ -7,7 +7,7 @@ export type Use = (typeof USES)[number];
 /** Replaces the ports of the docs with those of the run. */
 export type At = (text: string) => string;
 
-/** How an MCP client logs in at the provider. */
+/** Steps of a login of an MCP client at the provider. */
 export interface ProviderLogin {
   readonly clientId: string;
   readonly clientSecret?: string;

@@ -39,7 +39,7 @@ export async function* runProvider(lab: Lab, provider: Provider): AsyncGenerator
   yield { name: provider.name, checks: checks.map((check) => ({ ...check, detail: documentedAt(check.detail) })) };
 }
 
-/** Runs one use; its processes end with it. */
+/** Runs a use and then stops its processes. */
 async function tried(use: Use, trial: Omit<Trial, 'scope'>): Promise<Check> {
   const reason = trial.provider.lacks[use];
   if (reason !== undefined) return { name: use, outcome: 'absent', detail: reason };

@@ -23,8 +23,8 @@ const KINDS = {
 } as const satisfies Readonly<Record<string, Kind>>;
 
 /**
- * Returns the file of a generated key in `folder`. Creates one where there is none, and replaces one that is unusable, such as a
- * truncated one. Throws the error of the system if the file cannot be written.
+ * Returns the file of a generated key in `folder`. Creates a missing file, and replaces an unusable file, such as a
+ * truncated file. Throws the system's error if the file cannot be written.
  */
 export function generatedKey(kind: keyof typeof KINDS, folder: string, log: Pick<Logger, 'warn'>): string {
   const { name, create, check }: Kind = KINDS[kind];

@@ -7,7 +7,7 @@ import { replicasOver, type Replicas } from './testdata/replicas.ts';
 const HOUR_MS = 3_600_000;
 const EARLIER = { tsid: 'earlier', subject: 'alice', clientId: 'desktop' };
 const LATER = { tsid: 'later', subject: 'alice', clientId: 'terminal' };
-/** What Dex answers to a refresh token that a later login has replaced. */
+/** Answer of Dex to a refresh token that a later login has replaced. */
 const CLAIMED = {
   error: 'invalid_request',
   error_description: 'Refresh token is invalid or has already been claimed by another client.',

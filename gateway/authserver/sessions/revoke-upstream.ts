@@ -11,7 +11,7 @@ export interface RevokeUpstreamDeps {
   readonly log: Logger;
 }
 
-/** Gives the refresh token to a login that has used the tokens of the ended one, because its own refresh token is useless. */
+/** Moves the refresh token of an ended login to a login that shares its tokens and has no usable refresh token. */
 async function passOn(
   ended: UpstreamRow,
   other: UpstreamRow,

@@ -53,7 +53,7 @@ function open({
   );
 }
 
-/** Writes one record of every kind, and returns functions that look for them. */
+/** Writes a record of every kind, and returns functions that look for them. */
 async function fill(store: Store, provider = 'corp') {
   const user = await store.users.resolve({ id: unique(), provider, subject: 'ann', createdAt: now });
   const login = { userId: user.id, authTime: now };

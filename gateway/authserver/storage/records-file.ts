@@ -23,7 +23,7 @@ export class RecordsFile {
   #running: Promise<void> = Promise.resolve();
   #fault: string | undefined;
 
-  /** Reads the file. One that cannot be read counts as empty. */
+  /** Reads the file. An unreadable file counts as empty. */
   static async open(options: RecordsFileOptions): Promise<RecordsFile> {
     const sealer = createSealer(options.secrets);
     return new RecordsFile(options, sealer, await readContent(options, sealer));
@@ -90,7 +90,7 @@ interface Content {
 
 const keyName = ({ keyPrefix }: RecordsFileOptions): string => `${keyPrefix}records`;
 
-/** Returns undefined for a missing file, and for one that another key or another release has written, or that is damaged. */
+/** Returns undefined for a file that is missing, damaged, sealed with another key or written by another release. */
 async function readContent(options: RecordsFileOptions, sealer: Sealer): Promise<Content | undefined> {
   const { file, log } = options;
   let fault = 'damaged, or sealed with another key';

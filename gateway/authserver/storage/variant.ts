@@ -20,7 +20,7 @@ export interface StoreDeps {
   readonly records?: RecordsLocation | undefined;
 }
 
-/** File with the records of one virtual server, and the providers that they belong to. */
+/** File with the records of a virtual server, and the providers that they belong to. */
 export interface RecordsLocation {
   readonly file: string;
   /** Returns the identity of each provider by its name: users of a name whose identity has changed are other people. */

@@ -32,7 +32,7 @@ interface Facts {
 /** A leg failed. `message` is for the log and contains no text of the provider. */
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
-  /** Status of the reply that was rejected; undefined without one. */
+  /** Status of the rejected reply; undefined without a reply. */
   readonly status: number | undefined;
   /** Error code of the provider, for the log. */
   readonly providerError: string | undefined;

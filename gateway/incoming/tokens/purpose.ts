@@ -19,7 +19,7 @@ function typeOf(typ: unknown): string | undefined {
   return typ?.toLowerCase().replace(/^application\//, '');
 }
 
-/** Throws `TokenRefused` for a type of another purpose. `required` is the only accepted one when set. */
+/** Throws `TokenRefused` for a type of another purpose. If `required` is set, only this type is accepted. */
 export function checkType(typ: unknown, required: string | undefined): void {
   const type = typeOf(typ);
   const isAccepted = required === undefined ? type === undefined || ACCESS_TYPES.has(type) : type === required;

@@ -26,7 +26,7 @@ export class MatcherTimeoutError extends Error {
 
 let environment: Environment | undefined;
 
-/** Returns the environment of all expressions. Loads the evaluator at the first one: most configurations have none. */
+/** Returns the environment of all expressions. Loads the evaluator for the first expression: most configurations have none. */
 function celEnvironment(): Environment {
   if (environment) return environment;
   const cel = createRequire(import.meta.url)(CEL_MODULE) as typeof Module;

@@ -138,7 +138,7 @@ function refusal(
   return new ExchangeRefused(fault, message, provider, refuses).explain(reason + advice);
 }
 
-/** Returns a code as it may be logged: an unknown one may be anything. */
+/** Returns a known code. An unknown code could contain anything, and is not logged. */
 function shownCode(error: unknown, { secrets }: ExchangeAsked): string {
   const code = errorCode(error) ?? '';
   return code === 'invalid_request' || Object.hasOwn(FAULT_OF_ERROR, code) ? code : cleaned(code, secrets);

@@ -128,7 +128,7 @@ export function handleMessage(
 /** Longest id of an answer that is logged. */
 const LOGGED_ID_BYTES = 64;
 
-/** Logs an answer to a request that does not wait for one: the client changes ids, or its answer is late. */
+/** Logs an answer with an unknown id: the client changes ids, or its answer is late. */
 function logUnknown({ refusals }: VirtualServer, { client }: Session, body: Buffer, { id }: Envelope): void {
   refusals.write({
     kind: 'unknown_answer',

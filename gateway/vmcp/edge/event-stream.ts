@@ -100,7 +100,7 @@ export class EventStream {
     return this.#isAbandoned;
   }
 
-  /** Returns true when nothing comes after event `after`, which is one of this stream. */
+  /** Returns true when event `after` belongs to this stream, and nothing comes after it. */
   isOverAfter(after: number): boolean {
     return this.#ended && after <= this.#sequence && this.#kept.after(after).length === 0;
   }
@@ -251,7 +251,7 @@ export class EventStream {
   }
 
   /**
-   * Writes and keeps an event. Nothing is kept until the client has connected once. Returns false for one that is too long to be
+   * Writes and keeps an event. Nothing is kept until the client has connected once. Returns false for an event that is too long to be
    * kept.
    */
   #emit(data: Buffer): boolean {

@@ -2,7 +2,7 @@ import type { Account } from '../budgets/account.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { UNCOUNTED_OUTPUT_BYTES } from '../budgets/limits.ts';
 
-/** Most events, and most of their bytes, that one stream keeps for a client that reconnects. */
+/** Most events, and most of their bytes, that a stream keeps for a client that reconnects. */
 export const KEPT_BYTES = 1024 * 1024;
 const KEPT_EVENTS = 1_000;
 
@@ -11,7 +11,7 @@ interface KeptEvent {
   readonly bytes: Buffer;
 }
 
-/** The newest events of one stream, within the budget of its principal. */
+/** The newest events of a stream, within the budget of its principal. */
 export class KeptEvents {
   readonly #account: Account;
   #events: KeptEvent[] = [];

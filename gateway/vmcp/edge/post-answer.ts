@@ -22,7 +22,7 @@ type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly 
 
 const JSON_TYPE = 'application/json';
 
-/** Status of a refusal in a session: clients such as the Python SDK 1.x end the whole session at any other one. */
+/** Status of a refusal in a session: clients such as the Python SDK 1.x end the whole session at any other status. */
 const OK = 200;
 
 /** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */

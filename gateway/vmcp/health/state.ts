@@ -22,7 +22,7 @@ export interface Health {
   readonly lastCheckAt: number | undefined;
   /** Category of the last probe; undefined after a good one. */
   readonly lastErrorCategory: ErrorCategory | undefined;
-  /** What the last probe found, in words: the cause of its failure, or what is missing. Undefined where the category says enough. */
+  /** Result of the last probe in words: the cause of its failure, or the missing list. Undefined if the category says enough. */
   readonly detail: string | undefined;
   /** Duration of the last probe; undefined after a failed one. */
   readonly lastDurationMs: number | undefined;

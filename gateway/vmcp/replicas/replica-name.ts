@@ -19,6 +19,6 @@ const nameOf = (number: number): string => number.toString(36).padStart(LENGTH, 
 export const requestIdOf = (replica: string | undefined, number: number): number =>
   (replica === undefined ? 0 : Number.parseInt(replica, 36) * REQUESTS) + (number % REQUESTS);
 
-/** Returns the replica whose request has this id; undefined for an id without one, such as 0. */
+/** Returns the replica whose request has this id; undefined for an id without a replica, such as 0. */
 export const replicaOfRequest = (id: number): string | undefined =>
   id < REQUESTS ? undefined : nameOf(Math.floor(id / REQUESTS));

@@ -31,8 +31,8 @@ export interface BackendFailure {
   /** The exceeded budget (`overloaded`). */
   readonly budget?: Budget;
   /**
-   * Cause in words, for users of `/status`: no address but that of a forward proxy, and no text of the backend but a line of its error output. Absent where
-   * the kind says enough.
+   * Cause in words, for users of `/status`: no address but that of a forward proxy, and no text of the backend but a line of its
+   * error output. Absent where the kind says enough.
    */
   readonly cause?: string | undefined;
   /** JSON-RPC code of the error with which the backend refused a request of the gateway itself. */

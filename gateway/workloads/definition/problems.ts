@@ -15,7 +15,7 @@ import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
 import { workloadUrlProblems } from './url-problems.ts';
 import { webhooksWithSecretPaths } from './webhook-secrets.ts';
 
-/** Members that this machine cannot apply yet. A workload that asks for one of them does not start. Building one removes its name. */
+/** Members that this machine cannot apply yet. A workload with such a member does not start. Remove a name when the member is built. */
 const UNBUILT = ['ignore_config', 'runtime_config'] as const satisfies readonly (keyof RunConfig)[];
 
 /** Longest value of a forwarded header, in bytes. */

@@ -17,7 +17,7 @@ export class LoginFailed extends Error {}
 /** Terminal and browser of the user, and the folder of stored logins. */
 export interface LoginPlace {
   readonly stateDir: string;
-  /** Client that an administrator has registered; the login registers one when absent. */
+  /** Client that an administrator has registered. If absent, the login registers a client. */
   readonly clientId?: string | undefined;
   /** False without a terminal and without $BROWSER: the user cannot log in. */
   readonly isInteractive: boolean;

@@ -4,7 +4,7 @@ import { checkText, checkTools } from './model-check.ts';
 const tool = (inputSchema: object, more: object = {}) => ({ name: 'find', inputSchema, ...more });
 const withArgument = (schema: object) => tool({ type: 'object', properties: { a: schema } });
 
-/** Returns the ids of the rules that one tool breaks. */
+/** Returns the ids of the rules that a tool breaks. */
 const idsOf = (one: ReturnType<typeof tool>): string[] =>
   checkTools([one]).families.flatMap(({ findings }) => findings.map(({ id }) => id));
 

@@ -28,7 +28,7 @@ export function checkTools(tools: readonly Tool[]): ToolCheck {
   return { tools: tools.length, rejected: families.filter((each) => each.findings.length > 0).length, families };
 }
 
-/** Renders one block for each family, with the first names of each finding. */
+/** Renders a block for each family, with the first names of each finding. */
 export function checkText({ tools, families }: ToolCheck): string {
   const lines = families.flatMap(({ family, findings }) =>
     findings.length === 0

@@ -149,7 +149,7 @@ function localEnvironment(
   };
 }
 
-/** Returns the choices about a package. Empty ones ask for nothing. */
+/** Returns the choices about a package, without empty choices. */
 function packageOf({ package: choices }: MCPServer['spec']): Pick<BackendProcess, 'package'> {
   if (choices === undefined) return {};
   const { installEnv = [], ...others } = choices;

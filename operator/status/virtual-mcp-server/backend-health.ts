@@ -28,7 +28,7 @@ interface Reported extends Omit<Required<Discovered>, 'message'> {
   readonly message: string | undefined;
 }
 
-/** Characters of the cause of one backend. */
+/** Most characters of the cause of a backend. */
 const LONGEST_CAUSE = 300;
 
 const HEALTHY: ReadonlySet<string> = new Set(['ready', 'unauthenticated']);

@@ -25,7 +25,7 @@ const MAX_PROBED = 8;
 
 /**
  * Finds out if this process can connect to hosts of clients. While it cannot, clients are not offered metadata documents, so
- * that they register instead, and the hosts are probed. One host that is down does not count while another one was reached.
+ * that they register instead, and the hosts are probed. A host that is down does not count after another host has answered.
  */
 export class DocumentReach {
   readonly #options: DocumentReachOptions;

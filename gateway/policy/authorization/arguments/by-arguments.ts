@@ -14,14 +14,14 @@ import type { ParsedPolicy } from '../policy-text.ts';
 import { withoutArguments } from './possible.ts';
 import { readsOf } from '../syntax.ts';
 
-/** Policies that read arguments and can apply to calls of one item by one user. */
+/** Policies that read arguments and can apply to calls of an item by a user. */
 export interface Concerned {
   readonly policies: ReadonlySet<ParsedPolicy>;
   /** Arguments that they read, folded. */
   readonly names: ArgumentNames;
 }
 
-/** A user, as far as these policies read one. */
+/** Facts about a user that these policies read. */
 export interface CallingPrincipal {
   /** Form on which `concerned` depends. */
   readonly possible: PrincipalForm;
@@ -68,7 +68,7 @@ export class ByArguments {
     return { possible: this.#possible.principalOf(identity), calling: this.#evaluator.principalOf(identity) };
   }
 
-  /** Returns the policies that can apply to calls of this item. One that cannot be evaluated without arguments is among them. */
+  /** Returns the policies that can apply to calls of this item, and those that cannot be evaluated without arguments. */
   concerned({ possible }: CallingPrincipal, item: ListedItem): Concerned {
     const { permits, errors } = this.#possible.evaluate(possible, item, {});
     const failures = errors.flatMap(({ policy }) => policy ?? [...this.#policies.keys()]);

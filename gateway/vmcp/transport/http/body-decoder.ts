@@ -3,7 +3,7 @@ import { codingOf, UnknownCoding, type Coding } from '../../../bytes/content-cod
 import { BackendError } from '../channel.ts';
 import { garbage } from '../failure.ts';
 
-/** Returns the coding of a reply; undefined for a plain one. @throws BackendError for one that cannot be decoded */
+/** Returns the coding of a reply; undefined without a coding. @throws BackendError for an unknown coding */
 export function replyCoding(header: string | readonly string[] | undefined): Coding | undefined {
   try {
     return codingOf(header);
@@ -26,7 +26,7 @@ export interface BodyReceiver {
   bodyBroken(detail: string): void;
 }
 
-/** Decodes the body of one reply while it arrives. zlib works on other threads. */
+/** Decodes the body of a reply while it arrives. zlib works on other threads. */
 export class BodyDecoder {
   readonly #coding: Coding;
   readonly #receiver: BodyReceiver;

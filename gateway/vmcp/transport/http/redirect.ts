@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { BackendFailure } from '../channel.ts';
 import { garbage } from '../failure.ts';
 
-/** Most redirects of one request. */
+/** Most redirects of a request. */
 export const MAX_REDIRECTS = 3;
 /** Redirects that keep the method and the body. @see RFC 9110 sections 15.4.8 and 15.4.9 */
 const KEEPING: ReadonlySet<number> = new Set([307, 308]);

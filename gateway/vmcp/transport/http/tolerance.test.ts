@@ -159,7 +159,7 @@ it('ignores events of other types on the stream of a session', async () => {
   expect(received).toEqual(['notifications/tools/list_changed']);
 });
 
-/** Refuses every revision except one. */
+/** Refuses every revision except the given one. */
 const onlySpeaks =
   (supported: readonly string[], status: number, offered: unknown[] = []) =>
   ({ message, res, error }: Exchange): boolean => {

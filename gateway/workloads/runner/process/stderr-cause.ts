@@ -7,9 +7,9 @@ import { REDACTED } from '../../../telemetry/secret-members.ts';
 const KEPT = { first: 40, last: 80 };
 const LONGEST_LINE = 500;
 const LONGEST_CAUSE = 300;
-/** Lines of one JSON document in the output. */
+/** Most lines of a JSON document in the output. */
 const MOST_JSON_LINES = 60;
-/** Shortest secret that is looked for: shorter ones would hide words. */
+/** Length of the shortest secret that is hidden: shorter secrets would hide words. */
 const SHORTEST_SECRET = 6;
 
 /** Lines that never name a cause: frames and excerpts of the source, versions, notices of npm and of warnings. */

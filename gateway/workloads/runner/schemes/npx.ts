@@ -4,8 +4,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import { inheritedEnvironment, withListenVariables } from '../environment.ts';
-import { installationOf, shownCause, type Installation } from './installation/installation.ts';
+import { installationOf, type Installation } from './installation/installation.ts';
 import { npmCause } from './installation/npm-failure.ts';
+import { installFailed, noCommand } from './installation/package-errors.ts';
 import { reportProgress } from './install-progress.ts';
 import { findOnPath, isExecutable } from './path.ts';
 import { LaunchError } from '../runner.ts';
@@ -135,13 +136,10 @@ async function npmInstall({ requested, dir, installation }: Target, workload: st
     throw new LaunchError('PackageNotFound', `npm has no package ${requested}: check its name and version`);
   }
   tools.log.warn('package not installed', { workload, package: requested, output: stderr });
-  const cause = npmCause(stderr);
-  throw new LaunchError('InstallFailed', `npm install ${requested} failed (${cause}): see the log, then try again`, {
-    shown: `npm install ${requested} failed (${shownCause(cause)}): the start is retried, and the log has the output`,
-  });
+  throw installFailed('npm install', requested, npmCause(stderr));
 }
 
-/** Returns the file of a command by the rule of npx: the only one, or the one with the package's name, or the one that is chosen. */
+/** Returns the file of the chosen command; without a choice, by the rule of npx, of the only command or that with the package's name. */
 function binPath(dir: string, name: string, chosen: string | undefined): string {
   const bin = readManifest(dir)?.bin;
   const own = name.replace(/^@[^/]*\//, '');
@@ -151,14 +149,7 @@ function binPath(dir: string, name: string, chosen: string | undefined): string 
   if (typeof target === 'string') return join(dir, target);
   const linked = chosen === undefined ? undefined : join(dir.slice(0, -name.length), '.bin', chosen);
   if (linked !== undefined && existsSync(linked)) return realpathSync(linked);
-  const names = [...commands.keys()].join(', ');
-  const has =
-    commands.size === 0
-      ? 'has no command to run: use a package whose own command is an MCP server'
-      : chosen === undefined
-        ? `has several commands (${names}): set package.command to the one that is an MCP server`
-        : `has no command ${chosen}, but ${names}: set package.command to one of them`;
-  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}`);
+  throw noCommand(name, [...commands.keys()], chosen);
 }
 
 function readManifest(dir: string): Manifest | undefined {

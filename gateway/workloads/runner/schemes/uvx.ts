@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inheritedEnvironment, withListenVariables } from '../environment.ts';
-import { installationOf, shownCause } from './installation/installation.ts';
+import { installationOf } from './installation/installation.ts';
+import { installFailed, noCommand } from './installation/package-errors.ts';
 import { reportProgress } from './install-progress.ts';
 import { findOnPath } from './path.ts';
 import { findPythons, requiredPython } from './installation/python-version.ts';
@@ -158,30 +159,20 @@ function installFailure({ stderr, step }: Failed, requirement: string, workload:
   tools.log.warn('package not installed', { workload, package: requirement, output: stderr });
   const lines = stderr.split('\n').map((line) => line.trim());
   const cause = lines.findLast((line) => CAUSE.test(line))?.replace(CAUSE, '') ?? lines.findLast(Boolean) ?? '';
-  const shown = `${step} ${requirement} failed (${shownCause(cause)}): the start is retried, and the log has the output`;
-  return new LaunchError('InstallFailed', `${step} ${requirement} failed (${cause}): see the log, then try again`, {
-    shown,
-  });
+  return installFailed(step, requirement, cause);
 }
 
-/** Returns the script that is chosen, or the one by the rule of uvx, or the only script when none has the package's name. */
+/** Returns the chosen script; without a choice, the script with the package's name, as uvx does, or the only script. */
 async function findScript(dir: string, name: string, wanted: string | undefined): Promise<string> {
   const exists = (script: string): boolean => existsSync(join(dir, 'bin', script));
   if (wanted !== undefined && exists(wanted)) return wanted; // also one of a package that is installed with it
   const scripts = await consoleScripts(dir, name);
-  const names = scripts.join(', ');
   if (wanted === undefined) {
     const own = scripts.find((script) => normalize(script) === normalize(name));
     const script = own ?? (scripts.length === 1 ? scripts[0] : undefined);
     if (script !== undefined && exists(script)) return script;
   }
-  const has =
-    scripts.length === 0
-      ? 'has no command to run: use a package whose own command is an MCP server'
-      : wanted === undefined
-        ? `has several commands (${names}): set package.command to the one that is an MCP server`
-        : `has no command ${wanted}, but ${names}: set package.command to one of them`;
-  throw new LaunchError('PackageHasNoBin', `package ${name} ${has}`);
+  throw noCommand(name, scripts, wanted);
 }
 
 /** Reads the names in `[console_scripts]` of the distribution's entry_points.txt. */
