@@ -35,7 +35,7 @@ export const ERROR_PAGES = {
     title: 'The application could not be checked',
     what: 'This server has no connection to the site that describes the application.',
     advice:
-      'Start the sign-in in your application again: it can now register here instead. If it does not, remove the server in it and add it again. The operator of this server can list the application in cimd.documents.',
+      'Start the sign-in in your application again: it can now register here instead. If it does not, log out of this server in it, or remove the server and add it again. The operator of this server can list the application in cimd.documents.',
   },
   redirect_uri: {
     status: 400,
