@@ -6,6 +6,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../harness/vmcp.ts';
+import { LOGINS, runLogins } from './clients/logins.ts';
 import { CLIENTS } from './clients/registry.ts';
 import { runClients } from './clients/run-clients.ts';
 import { CACHE, type Lab } from './lab.ts';
@@ -27,7 +28,12 @@ const DOCUMENT = join(root, 'docs', 'interop.md');
 const PROGRESS = join(CACHE, 'progress.json');
 
 const providers: Listed[] = PROVIDERS.map(({ name, title, version }) => ({ kind: 'provider', name, title, version }));
-const clients: Listed[] = CLIENTS.map(({ name, title, version }) => ({ kind: 'client', name, title, version }));
+const clients: Listed[] = [...CLIENTS, ...LOGINS].map(({ name, title, version }) => ({
+  kind: 'client',
+  name,
+  title,
+  version,
+}));
 const servers: Listed[] = SERVERS.map((entry) => ({
   ...{ kind: 'server', name: entry.name, version: namedBy(entry).version },
   title: `${entry.name} (${namedBy(entry)
@@ -68,6 +74,10 @@ function unitsOf(isChosen: (entry: Listed) => boolean): Unit[] {
     ...[chosen(CLIENTS, clients)]
       .filter(({ length }) => length > 0)
       .map((entries) => ({ entries: own(clients, entries), run: (lab: Lab) => runClients(lab, entries) })),
+    ...chosen(LOGINS, clients.slice(CLIENTS.length)).map((entry) => ({
+      entries: own(clients, [entry]),
+      run: (lab: Lab) => runLogins(lab, [entry]),
+    })),
     ...[...groups.values()].map((group) => {
       const entries = group.map(([, entry]) => entry);
       return { entries: own(servers, entries), run: (lab: Lab) => runServers(lab, entries) };

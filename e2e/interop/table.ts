@@ -9,7 +9,9 @@ const HEADINGS: Readonly<Record<Kind, { title: string; text: string }>> = {
   },
   client: {
     title: 'Clients',
-    text: 'Each library or program connects, lists the tools of two servers and calls one of them.',
+    text:
+      'Each library or program connects, lists the tools of two servers and calls one of them. Programs with a login log in at the embedded ' +
+      'authorization server, with a browser that a script drives, and the gateway is restarted.',
   },
   server: {
     title: 'Servers',
