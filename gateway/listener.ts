@@ -1,5 +1,6 @@
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
+import { connectionOf } from './http/connections/client-connection.ts';
 import { ClientConnections, headTimes } from './http/connections/client-connections.ts';
 import type { AddressReader } from './http/connections/closable-connections.ts';
 import { recordListener } from './outbound/own-listeners.ts';
@@ -88,11 +89,12 @@ export async function listen(
 ): Promise<Listener> {
   const server = createServer({ ...HTTP_LIMITS, ...headTimes(headMs), ...messagesOf(app) });
   const handle: RequestListener = (req, res) => {
-    res.on('timeout', cutUnread).on('error', destroy);
+    res.on('error', destroy);
     app(req, res);
   };
   const connections = new ClientConnections(server, handle, { most: maxConnections, onClosed: onRefused, addresses });
   server.timeout = unreadMs;
+  server.on('timeout', cutUnread); // a listener of each response would cost time
   const { ip, port: boundPort } = await bind(server, host, port);
   recordListener(server, servesMcp ? 'mcp' : 'internal');
   return {
@@ -151,9 +153,9 @@ function withPrototype(constructor: typeof IncomingMessage | typeof ServerRespon
   return Message;
 }
 
-/** Handles an idle connection: with nothing to send it is a slow call or a stream, and stays open. */
-function cutUnread(this: ServerResponse): void {
-  if (this.writableLength > 0) this.destroy();
+/** Ends an idle connection, except one with nothing to send during a response: that is a slow call or a stream. */
+function cutUnread(socket: Socket): void {
+  if (!connectionOf(socket).res || socket.writableLength > 0) socket.destroy();
 }
 
 /** Handles a late write: a bug in one response, which ends only that response. */
