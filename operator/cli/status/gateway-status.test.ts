@@ -49,9 +49,10 @@ describe('the status of a gateway', () => {
   });
 
   it('prefers the reason of the gateway to the category of the last failure', () => {
-    const reasoned = { backends: { gone: { reason: 'it cannot be reached', last_error_category: 'timeout' } } };
+    const reason = 'the process ended with code 1: BRAVE_API_KEY is missing';
+    const reasoned = { backends: { gone: { reason, last_error_category: 'timeout' } } };
     const [server] = gatewayStatus({ status: desk, health: reasoned, calls }) ?? [];
-    expect(server?.backends[1]?.reason).toBe('it cannot be reached');
+    expect(server?.backends[1]?.reason).toBe(reason);
   });
 
   it('counts the calls of servers with equal names apart', () => {

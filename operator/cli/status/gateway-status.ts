@@ -88,13 +88,14 @@ function serverStatus(
     ...(namespace !== undefined && { namespace }),
     sessions,
     backends: backends.map((backend) => {
-      const reason = backend.reason ?? health[backend.name]?.reason ?? health[backend.name]?.last_error_category;
+      const { reason: explained, last_error_category: category } = health[backend.name] ?? {};
+      const reason = backend.reason ?? explained ?? category?.replaceAll('_', ' ');
       return {
         name: backend.name,
         state: backend.health,
         ...(backend.tools !== undefined && { tools: backend.tools }),
         calls: calls.get(callKey(key, backend.name)) ?? 0,
-        ...(typeof reason === 'string' && { reason: reason.replaceAll('_', ' ') }),
+        ...(typeof reason === 'string' && { reason }),
       };
     }),
     problems: problems.map(({ reason, message, path }) => ({ reason, message, ...(path !== undefined && { path }) })),
