@@ -43,6 +43,7 @@ export const isNull = ({ text, span }: Value): boolean => text[span.start] === 0
 export const textOf = ({ text, span }: Value): string => text.toString('utf8', span.start, span.end);
 const isEmpty = ({ text, span }: Value): boolean => skipWhitespace(text, span.start + 1) === span.end - 1;
 export const isEmptyList = (value: Value): boolean => isArraySpan(value.text, value.span) && isEmpty(value);
+export const isEmptyObject = (value: Value): boolean => isObjectSpan(value.text, value.span) && isEmpty(value);
 
 /** Accepts values for which `accepts` is true. `kind` is a noun: `string`. */
 export const valid =
@@ -87,7 +88,7 @@ export const list =
   (form: Form): Form =>
   (value, report) => {
     const { text: bytes, span, path } = value;
-    if (isObjectSpan(bytes, span) && isEmpty(value)) return becomes('[]', faultOf(value, 'is an empty object'), report);
+    if (isEmptyObject(value)) return becomes('[]', faultOf(value, 'is an empty object'), report);
     if (!isArraySpan(bytes, span)) return faultOf(value, isNull(value) ? NULL : 'is no list');
     const elements = arrayElements(bytes, span).map((element) => {
       const each = { text: bytes, span: element, path: `${path}[]` };

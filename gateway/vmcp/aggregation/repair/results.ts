@@ -1,5 +1,5 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
-import { isObjectSpan, memberOf, splice, type Span } from '../../../http/json-walk.ts';
+import { isArraySpan, isObjectSpan, memberOf, splice, type Span } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
 import { isModern } from '../../era.ts';
 import {
@@ -9,6 +9,7 @@ import {
   faultOf,
   ifObject,
   isEmptyList,
+  isEmptyObject,
   isNull,
   list,
   needed,
@@ -88,6 +89,15 @@ const block: Form = (value, report) => {
 };
 const blocks = list(block);
 
+/** Takes a block, or a text, in place of the list for its only element. */
+const blocksOrOne: Form = (value, report) => {
+  if (isNull(value) || isArraySpan(value.text, value.span) || isEmptyObject(value)) return blocks(value, report);
+  const one = block(value, report);
+  if (typeof one === 'object') return one;
+  report(faultOf(value, 'is no list'), ' and becomes its only element');
+  return `[${one ?? textOf(value)}]`;
+};
+
 const CALL = 'tools/call';
 
 /** Members of results that are not complete, which lack the others. */
@@ -117,7 +127,7 @@ function callForm(bytes: Buffer, result: Span, { isModernBackend, isModernClient
   const outcome = isUnknown ? AS_TEXT : ' and becomes []';
   const fill: Fill = (fault, get) => absent(other)(fault, get) && { text: other, outcome };
   const content: Form = (value, report) => {
-    if (!isUnknown || !isEmptyList(value)) return blocks(value, report);
+    if (!isUnknown || !isEmptyList(value)) return blocksOrOne(value, report);
     report(faultOf(value, 'is empty'), outcome);
     return other;
   };
@@ -152,9 +162,7 @@ const readForm: FormOf = (bytes, result, { name }) => {
   return withList('contents', { contents: list(ifObject(contentsOf(uri))) })(bytes, result);
 };
 
-const message = ifObject(
-  object({ role: present, content: ifObject(block) }, { role: absent('"user"'), content: needed }),
-);
+const message = object({ role: present, content: block }, { role: absent('"user"'), content: needed });
 
 const RESULTS: ReadonlyMap<string, FormOf> = new Map<string, FormOf>([
   [CALL, callForm],
@@ -185,6 +193,18 @@ const NULL_MEMBER = new RegExp(`[^\\\\]"(?:${MEMBERS.join('|')})"\\s*:\\s*null`,
 /** A null element of a list. */
 const NULL_ELEMENT = /[[,]\s*null\s*[\],]/u;
 const STRUCTURED = '"structuredContent":';
+/** Content of most results: one text. */
+const ONE_TEXT = 'ontent":[{"type":"text","text":"';
+const TYPE = 'ype":';
+/** Content that is a list of texts without other members. */
+const TEXTS =
+  /"content"\s*:\s*\[\s*(?:\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*"(?:[^"\\]|\\.)*"\s*\}\s*(?:,\s*|(?=\])))*\]/su;
+
+/** Returns true for a short result whose content is not obviously in order. In a long one only null is searched. */
+function mayHaveOddContent(result: string): boolean {
+  const at = result.indexOf(ONE_TEXT);
+  return (at === -1 || result.includes(TYPE, at + ONE_TEXT.length)) && !TEXTS.test(result);
+}
 
 /**
  * Returns true for the result of a tool that must be read, which costs more than these searches in all others. A search is fast for a
@@ -192,7 +212,8 @@ const STRUCTURED = '"structuredContent":';
  */
 function mayBeOdd(reply: Buffer): boolean {
   const found = shortText(reply) ?? reply;
-  if (!found.includes('ontent"') || found.includes('"annotations"')) return true;
+  if (typeof found === 'string' ? mayHaveOddContent(found) : !found.includes('ontent"')) return true;
+  if (found.includes('"annotations"')) return true;
   if (found.includes('uredC')) {
     const structured = found.indexOf(STRUCTURED);
     if (!found.includes('"content"') || reply[structured + STRUCTURED.length] !== 0x7b) return true;
