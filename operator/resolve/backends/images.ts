@@ -4,8 +4,9 @@ import type { Platform, Report } from '../scope.ts';
 export type ImageScheme = 'npx' | 'uvx' | 'command' | 'oci';
 
 const NPM_NAME = String.raw`(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*`;
-const NPX = new RegExp(`^npx://${NPM_NAME}(@[A-Za-z0-9^~*.<>=+_-]+)?$`, 'u');
-const UVX = /^uvx:\/\/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9.!+_-]+)?$/u;
+const NPX = new RegExp(`^npx://${NPM_NAME}(@[A-Za-z0-9^~*<>=][A-Za-z0-9^~*.<>=+_-]*)?$`, 'u');
+const UVX =
+  /^uvx:\/\/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9][A-Za-z0-9.!+_-]*)?$/u;
 /** Name of a program on PATH, or an absolute path of a file. */
 const COMMAND = /^command:\/\/(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*|\/[^\p{Cc}]*[^\p{Cc}/])$/u;
 /** `[registry[:port]/]path[:tag][@digest]` as in the OCI distribution specification. */

@@ -1,24 +1,25 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 import { imageScheme } from '../../resolve/backends/images.ts';
 import { COMMANDS } from './commands/index.ts';
-import type { Invocation } from './commands/invocation.ts';
+import { ENV_NAME, noVariable, type Invocation } from './commands/invocation.ts';
 import { ownCommand } from './commands/own-command.ts';
-import { oneLine, quoted } from './quoted.ts';
+import { folderIn, ignoredMembers } from './ignored-members.ts';
+import { oneLine } from './quoted.ts';
 import { remoteServer } from './remote-server.ts';
 import type { Reading, RemoteTransport, ServerSpec } from './server-spec.ts';
 import { settingOf } from './setting.ts';
 
-/** Environment variable names that a Secret's key and `spec.secrets` accept. */
-const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]{0,252}$/u;
-
-/** Values of `type` and `transport` for servers that run elsewhere, by client. */
-const TRANSPORTS: ReadonlyMap<string, RemoteTransport> = new Map([
+/** Values of `type` and `transport` for servers that run elsewhere, in lower case and without "-" and "_". */
+const TRANSPORTS: ReadonlyMap<string, RemoteTransport | undefined> = new Map([
   ['http', 'streamable-http'],
   ['https', 'streamable-http'],
-  ['streamable-http', 'streamable-http'],
-  ['streamable_http', 'streamable-http'],
-  ['streamableHttp', 'streamable-http'],
+  ['httpstream', 'streamable-http'],
+  ['streamable', 'streamable-http'],
+  ['streamablehttp', 'streamable-http'],
   ['sse', 'sse'],
+  // These say only that it runs elsewhere.
+  ['remote', undefined],
+  ['url', undefined],
 ]);
 
 /** Members that hold the URL, by client. `httpUrl` of Gemini CLI is always streamable HTTP. */
@@ -42,21 +43,28 @@ function readUrl(value: JsonObject): Reading {
   const headers = headersOf(value);
   if (!headers) return { leftOut: 'its headers are not texts' };
   const type = value['type'] ?? value['transport'] ?? value['transportType'];
-  const transport =
-    member === 'httpUrl' ? 'streamable-http' : typeof type === 'string' ? TRANSPORTS.get(type) : undefined;
-  if (type !== undefined && transport === undefined)
+  const named = typeof type === 'string' ? type.toLowerCase().replace(/[-_]/gu, '') : '';
+  if (member !== 'httpUrl' && type !== undefined && !TRANSPORTS.has(named))
     return { leftOut: `vmcp has no transport ${oneLine(JSON.stringify(type))}` };
+  const transport = member === 'httpUrl' ? 'streamable-http' : TRANSPORTS.get(named);
   const settings = [...headers].map(([name, text]) => settingOf(name, text));
-  return withWarnings(remoteServer(String(value[member]), transport, settings), filterWarnings(value));
+  return withWarnings(remoteServer(String(value[member]), transport, settings), ignoredMembers(value, false));
 }
 
-/** Returns the headers. Codex has members of its own for texts, for variables of the host, and for a bearer token. */
+/** Returns the headers. Codex has members of its own for texts, for variables of the host, and for a bearer token; Copilot nests them. */
 function headersOf(value: JsonObject): ReadonlyMap<string, string> | undefined {
-  const { bearer_token_env_var: token } = value;
-  const [plain, more, named] = [value['headers'], value['http_headers'], value['env_http_headers']].map(textsOf);
-  if (!plain || !more || !named || (token !== undefined && typeof token !== 'string')) return undefined;
+  const { bearer_token_env_var: token, requestInit: request } = value;
+  const nested = isObject(request) ? request['headers'] : request;
+  const [plain, more, named, inRequest] = [
+    value['headers'],
+    value['http_headers'],
+    value['env_http_headers'],
+    nested,
+  ].map(textsOf);
+  if (!plain || !more || !named || !inRequest || (token !== undefined && typeof token !== 'string')) return undefined;
   const variables = [...named].map(([header, variable]) => [header, `\${env:${variable}}`] as const);
   return new Map([
+    ...inRequest,
     ...plain,
     ...more,
     ...variables,
@@ -65,15 +73,18 @@ function headersOf(value: JsonObject): ReadonlyMap<string, string> | undefined {
 }
 
 function readCommand(value: JsonObject): Reading {
-  const { command, args } = unwrapped(value);
-  const env = environmentOf(value);
+  const { command, args, env: nested } = commandLineOf(value);
+  const [inner, outer] = [textsOf(nested), environmentOf(value)];
   if (typeof command !== 'string' || !isTextList(args)) return { leftOut: 'its command or args are not texts' };
-  if (!env) return { leftOut: 'its env values are not texts' };
+  if (!inner || !outer) return { leftOut: 'its env values are not texts' };
+  const env = new Map([...inner, ...outer]);
   const wrong = [...env.keys()].find((name) => !ENV_NAME.test(name));
-  if (wrong !== undefined) return { leftOut: `${quoted(wrong)} cannot name an environment variable` };
-  const read = COMMANDS.get(programOf(command)) ?? ownCommand;
-  const reading = read({ program: command, args, env, cwd: value['cwd'] } satisfies Invocation);
-  return withWarnings(reading, [...ignoredMembers(value, reading), ...filterWarnings(value)]);
+  if (wrong !== undefined) return { leftOut: noVariable(wrong) };
+  const line = unwrapped(command, args);
+  const read = COMMANDS.get(programOf(line.command)) ?? ownCommand;
+  const reading = read({ program: line.command, args: line.args, env, cwd: folderIn(value) } satisfies Invocation);
+  const hasFolder = 'server' in reading && isOwn(reading.server);
+  return withWarnings(reading, ignoredMembers(value, hasFolder));
 }
 
 const withWarnings = (reading: Reading, more: readonly string[]): Reading =>
@@ -82,53 +93,43 @@ const withWarnings = (reading: Reading, more: readonly string[]): Reading =>
 /** Returns the variables. Codex lists in `env_vars` those that a server gets from the host, as names or `{name, source}`. */
 function environmentOf(value: JsonObject): ReadonlyMap<string, string> | undefined {
   const { env_vars: passed = [] } = value;
-  const env = textsOf(value['env']);
+  const env = textsOf(value['env'] ?? value['environment']);
   if (!env || !Array.isArray(passed)) return undefined;
   const names = passed.map((each: unknown) => (isObject(each) ? each['name'] : each));
   if (!isTextList(names)) return undefined;
   return new Map([...names.map((name) => [name, `\${env:${name}}`] as const), ...env]);
 }
 
-/**
- * Returns the command and its arguments, without `cmd /c`. Zed also writes `command: {path, args}`, and some people write
- * the whole line as `command`.
- */
-function unwrapped(value: JsonObject): { command: unknown; args: unknown } {
-  const { command: named, args: given = [] } = value;
-  const nested = isObject(named)
-    ? { command: named['path'], args: named['args'] ?? [] }
-    : { command: named, args: given };
-  const { command, args } = nested;
-  if (typeof command !== 'string' || !isTextList(args)) return nested;
-  if (programOf(command) === 'cmd' && args[0]?.toLowerCase() === '/c') return { command: args[1], args: args.slice(2) };
-  const [first = '', ...words] = args.length === 0 && !/["'\\]/u.test(command) ? command.trim().split(/\s+/u) : [];
-  return COMMANDS.has(first) ? { command: first, args: words } : nested;
+/** Returns the command line as it is written. Zed also writes `command: {path, args, env}`, and other clients a list. */
+function commandLineOf(value: JsonObject): { command: unknown; args: unknown; env?: unknown } {
+  const { command, args = [] } = value;
+  if (isObject(command)) return { command: command['path'], args: command['args'] ?? args, env: command['env'] };
+  if (!isTextList(command) || !isTextList(args)) return { command, args };
+  return { command: command[0], args: [...command.slice(1), ...args] };
+}
+
+interface CommandLine {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** Removes `cmd /c`, and splits a command that some people write with its first arguments. */
+function unwrapped(command: string, args: readonly string[]): CommandLine {
+  const [option, program] = args;
+  if (programOf(command) === 'cmd' && option?.toLowerCase() === '/c' && program !== undefined)
+    return unwrapped(program, args.slice(2));
+  const [first = '', ...words] = /["'\\]/u.test(command) ? [] : command.trim().split(/\s+/u);
+  return words.length > 0 && COMMANDS.has(first) ? { command: first, args: [...words, ...args] } : { command, args };
 }
 
 /** Returns the name of a program: `C:\nodejs\npx.cmd` and `/usr/bin/npx` are `npx`. */
 const programOf = (command: string): string =>
   command
     .replace(/^.*[\\/]/su, '')
-    .replace(/\.(?:exe|cmd|bat)$/iu, '')
+    .replace(/\.(?:exe|cmd|bat|ps1)$/iu, '')
     .toLowerCase();
 
-/** Lists members without an effect. A program of this machine starts in its `cwd`. */
-const ignoredMembers = (value: JsonObject, reading: Reading): string[] => [
-  ...(value['cwd'] === undefined || ('server' in reading && isOwn(reading.server))
-    ? []
-    : ['its cwd is left out: write absolute paths into its args']),
-  ...(value['envFile'] === undefined ? [] : ['its envFile is not read: add its variables to the Secret of the server']),
-];
-
 const isOwn = (server: ServerSpec): boolean => server.runs === 'here' && imageScheme(server.image) === 'command';
-
-/** Members that choose tools, by client. */
-const TOOL_FILTERS = ['enabled_tools', 'disabled_tools', 'includeTools', 'excludeTools', 'disabledTools'] as const;
-
-const filterWarnings = (value: JsonObject): string[] =>
-  TOOL_FILTERS.filter((name) => value[name] !== undefined).map(
-    (name) => `its ${name} is left out: choose its tools with config.aggregation.tools of the VirtualMCPServer`,
-  );
 
 const isTextList = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

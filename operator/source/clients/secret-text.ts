@@ -29,11 +29,11 @@ const OPTION = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/su;
 /** Header as an argument, such as `Authorization: Bearer ...`. */
 const HEADER = /^([A-Za-z][\w-]*):\s*\S/u;
 
-/** Lists what is unusual about arguments: secrets, references and Windows paths. Never quotes a value. */
+/** Lists what is unusual about arguments: secrets, references and Windows paths. A shell replaces `$NAME` in a longer text itself. Never quotes a value. */
 export function argumentWarnings(args: readonly string[]): string[] {
   return args.flatMap((arg, index) => {
     const place = `argument ${String(index + 1)}`;
-    const references = referencesIn(arg);
+    const references = referencesIn(arg).filter((reference) => reference.startsWith('${') || !/\s/u.test(arg));
     if (references.length > 0)
       return `${place} contains ${references.join(' and ')}, which vmcp does not replace: write the value`;
     const name = secretIn(arg, args[index - 1]);

@@ -38,6 +38,8 @@ export interface PackageChoices {
   readonly with?: readonly string[];
   /** Version of Python. */
   readonly python?: string;
+  /** Environment variables of the installation. */
+  readonly installEnv?: readonly { readonly name: string; readonly value: string }[];
 }
 
 export interface Volume {

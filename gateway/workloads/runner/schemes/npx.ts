@@ -26,7 +26,7 @@ interface Manifest {
 }
 
 const PREFIX = 'npx://';
-const SPEC = /^((?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*)(?:@([\^~]?[A-Za-z0-9][A-Za-z0-9._+-]*))?$/;
+const SPEC = /^((?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*)(?:@([A-Za-z0-9^~*<>=][A-Za-z0-9^~*.<>=+_-]*))?$/;
 const INSTALL_TIMEOUT_MS = 300_000;
 /** Shorter retry pauses: with npm's own, a machine without a network waits for more than a minute. */
 const RETRY = ['--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=2000'];

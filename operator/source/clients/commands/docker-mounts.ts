@@ -10,12 +10,13 @@ const SOURCE = ['src', 'source'];
 const TARGET = ['dst', 'target', 'destination'];
 const READ_ONLY = ['ro', 'readonly'];
 
-/** Reads `-v HOST:CONTAINER[:ro]` and `--mount type=bind,src=HOST,dst=CONTAINER[,readonly]`. */
-export function readMounts(options: readonly (readonly [option: string, value: string])[]): ReadMounts {
+/** Reads `-v HOST:CONTAINER[:ro]` and `--mount type=bind,src=HOST,dst=CONTAINER[,readonly]`. `advice` ends the reason for any other form. */
+export function readMounts(options: readonly (readonly [option: string, value: string])[], advice: string): ReadMounts {
   const volumes: Volume[] = [];
   for (const [option, text] of options) {
     const mount = option === '--mount' ? readMount(text) : readVolume(text);
-    if (mount === undefined) return { leftOut: `vmcp has no equivalent of docker run ${option} ${quoted(text)}` };
+    if (mount === undefined)
+      return { leftOut: `vmcp has no equivalent of docker run ${option} ${quoted(text)}${advice}` };
     if (!mount.hostPath.startsWith('/')) {
       return { leftOut: `the mount ${quoted(text)} does not begin with an absolute path: write one` };
     }

@@ -1,4 +1,5 @@
-import { argumentWarnings } from '../secret-text.ts';
+import { quoted } from '../quoted.ts';
+import { argumentWarnings, isSecretName, looksLikeKey, STAYS_READABLE } from '../secret-text.ts';
 import type { HostVariable, PackageChoices, ProcessSpec, Reading, Setting } from '../server-spec.ts';
 import { variableOf } from '../setting.ts';
 
@@ -12,6 +13,12 @@ export interface Invocation {
   readonly cwd?: unknown;
 }
 
+/** Environment variable names that a Secret's key and `spec.secrets` accept. */
+export const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]{0,252}$/u;
+
+/** Returns the reason why a server is left out whose environment has this name. */
+export const noVariable = (name: string): string => `${quoted(name)} cannot name an environment variable`;
+
 /** Advice for an invocation that has no equivalent: the program itself can run it. */
 export const asItIs = (program: string): string => `: to run it as it is, set image to command://${program}`;
 
@@ -19,11 +26,13 @@ export const asItIs = (program: string): string => `: to run it as it is, set im
 export const COMMAND_NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/u;
 
 /** Returns the choices that ask for something. */
-export function chosen({ command, with: others = [], python }: PackageChoices): Pick<ProcessSpec, 'package'> {
+export function chosen(options: PackageChoices): Pick<ProcessSpec, 'package'> {
+  const { command, with: others = [], python, installEnv = [] } = options;
   const choices = {
     ...(command !== undefined && { command }),
     ...(others.length > 0 && { with: others }),
     ...(python !== undefined && { python }),
+    ...(installEnv.length > 0 && { installEnv }),
   };
   return Object.keys(choices).length > 0 ? { package: choices } : {};
 }
@@ -34,12 +43,33 @@ export type ReadCommand = (invocation: Invocation) => Reading;
 export const variablesOf = ({ env }: Invocation): (Setting | HostVariable)[] =>
   [...env].map(([name, text]) => variableOf(name, text));
 
+/** Variables of an environment that also choose what an installer installs, and what to tell the user about them. */
+export interface InstallVariables {
+  readonly installEnv: NonNullable<PackageChoices['installEnv']>;
+  readonly warnings: readonly string[];
+}
+
+/** Returns the variables of a server that its installer reads too. A client starts `npx` and `uvx` with all of them. */
+export function installVariables(invocation: Invocation, isRead: RegExp): InstallVariables {
+  const read = variablesOf(invocation).filter(({ name }) => isRead.test(name));
+  const installEnv = read.flatMap((variable) => ('value' in variable ? [variable] : []));
+  const warnings = read.map((variable) => {
+    const { name } = variable;
+    if (!('value' in variable)) return `the installation gets no ${name}: write its value into package.installEnv`;
+    return isSecretName(name) || looksLikeKey(variable.value)
+      ? `${name} looks like a secret and ${STAYS_READABLE}, because package.installEnv cannot come from a Secret`
+      : '';
+  });
+  return { installEnv, warnings: warnings.filter((text) => text !== '') };
+}
+
 /** Returns a stdio server. Every value of a variable belongs in a Secret: a client's file does not show which of them are keys. */
 export const stdioServer = (
   image: string,
   args: readonly string[],
   variables: readonly (Setting | HostVariable)[],
   more: Pick<ProcessSpec, 'package' | 'workingDir'> = {},
+  warnings: readonly string[] = [],
 ): { readonly server: ProcessSpec; readonly warnings: readonly string[] } => ({
   server: {
     runs: 'here',
@@ -50,5 +80,5 @@ export const stdioServer = (
     secrets: variables.filter((variable): variable is Setting => !('fromEnv' in variable)),
     ...more,
   },
-  warnings: argumentWarnings(args),
+  warnings: [...warnings, ...argumentWarnings(args)],
 });

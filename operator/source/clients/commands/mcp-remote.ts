@@ -1,38 +1,98 @@
 import { remoteServer } from '../remote-server.ts';
-import { settingOf } from '../setting.ts';
+import { referencesIn, settingOf } from '../setting.ts';
 import type { Reading } from '../server-spec.ts';
+import { toolFilterWarning } from '../ignored-members.ts';
 import { readOptions, valuesOf, type ReadOptions } from './command-options.ts';
 import type { Invocation } from './invocation.ts';
 
+/** Options about the login that mcp-remote performs. */
+const LOGIN_FLAGS = ['--client-credentials', '--device-code', '--disable-resource-parameter', '--use-id-token'];
+const LOGIN_OPTIONS = [
+  '--authorize-param',
+  '--client-metadata-url',
+  '--resource',
+  '--static-oauth-client-info',
+  '--static-oauth-client-metadata',
+  '--token-endpoint',
+];
+/** Options about the process, its connections and the page of its login, which have no meaning for a URL. */
+const OWN_FLAGS = [
+  '--allow-http',
+  '--debug',
+  '--disable-cookies',
+  '--enable-proxy',
+  '--ipv4',
+  '--keep-alive',
+  '--silent',
+];
+const OWN_OPTIONS = [
+  ...['--auth-success-url', '--auth-timeout', '--callback-path', '--host', '--protocol'],
+  ...['--body-timeout', '--connect-timeout', '--headers-timeout', '--ping-interval'],
+];
+
 const OPTIONS = {
-  flags: ['--allow-http', '--debug', '--enable-proxy', '--silent'],
-  valued: [
-    '--header',
-    '--transport',
-    '--host',
-    '--resource',
-    '--auth-timeout',
-    '--ignore-tool',
-    '--static-oauth-client-metadata',
-    '--static-oauth-client-info',
-  ],
+  flags: OWN_FLAGS,
+  valued: ['--header', '--transport', '--ignore-tool', ...OWN_OPTIONS, ...LOGIN_OPTIONS],
+};
+
+/** Values of `--transport` that choose one. The default tries both. */
+const ONLY: Readonly<Record<string, 'streamable-http' | 'sse'>> = {
+  'http-only': 'streamable-http',
+  'sse-only': 'sse',
+  'sse-first': 'sse',
 };
 
 /** `mcp-remote URL [PORT] [--header "NAME: VALUE"]... [--transport sse-only]`: the bridge of clients that speak stdio only. */
 export function mcpRemote({ args, env }: Invocation): Reading {
-  const before = readOptions(args, OPTIONS);
-  const [url, ...others] = before.rest;
-  const after = readOptions(/^\d+$/u.test(others[0] ?? '') ? others.slice(1) : others, OPTIONS);
-  const unknown = before.unknown ?? after.unknown ?? after.rest[0];
-  if (url === undefined) return { leftOut: 'mcp-remote has no URL' };
-  if (unknown !== undefined) return { leftOut: 'vmcp has no equivalent of an option of mcp-remote' };
-  const options: ReadOptions = { values: [...before.values, ...after.values], rest: [] };
+  const options = optionsOf(args.filter((arg) => !LOGIN_FLAGS.includes(arg)));
+  if ('leftOut' in options) return options;
   const lines = valuesOf(options, '--header');
   if (!lines.every((line) => line.includes(':'))) return { leftOut: 'a header of mcp-remote has no colon' };
   const headers = lines.map((text) => {
     const [, name = text, value = ''] = /^([^:]*):(.*)$/su.exec(text) ?? [];
     return settingOf(name.trim(), value.trim(), env);
   });
-  const transport = valuesOf(options, '--transport').at(-1);
-  return remoteServer(url, transport?.startsWith('sse') === true ? 'sse' : undefined, headers);
+  const transport = valuesOf(options, '--transport').at(-1) ?? '';
+  const reading = remoteServer(options.url, ONLY[transport], headers);
+  if ('leftOut' in reading) return reading;
+  const login = [...LOGIN_FLAGS.filter((flag) => args.includes(flag)), ...options.values.map(([option]) => option)];
+  return { ...reading, warnings: [...reading.warnings, ...optionWarnings(login), ...unusedVariables(env, lines)] };
+}
+
+/** Reads the URL and the options on both sides of it. */
+function optionsOf(args: readonly string[]): (ReadOptions & { readonly url: string }) | { readonly leftOut: string } {
+  const before = readOptions(args, OPTIONS);
+  const [url, ...others] = before.rest;
+  const after = readOptions(/^\d+$/u.test(others[0] ?? '') ? others.slice(1) : others, OPTIONS);
+  const unknown = before.unknown ?? after.unknown;
+  if (unknown === '--header-file')
+    return { leftOut: 'the file of mcp-remote --header-file is not read: write its headers into --header' };
+  if (unknown !== undefined)
+    return { leftOut: `${unknown} is an option of mcp-remote without an equivalent: ${ITSELF}` };
+  if (url === undefined) return { leftOut: 'mcp-remote has no URL' };
+  if (after.rest.length > 0)
+    return {
+      leftOut: `an argument of mcp-remote is neither its URL, nor its port, nor an option of mcp-remote: ${ITSELF}`,
+    };
+  return { url, values: [...before.values, ...after.values], rest: [] };
+}
+
+const ITSELF = 'to run mcp-remote itself, set image to npx://mcp-remote';
+
+/** Warns about options that are left out: those of the login, and the choice of tools. */
+const optionWarnings = (options: readonly string[]): string[] =>
+  [...new Set(options)].flatMap((option) => {
+    if (option === '--ignore-tool') return toolFilterWarning(option);
+    if (!LOGIN_FLAGS.includes(option) && !LOGIN_OPTIONS.includes(option)) return [];
+    return `its ${option} is left out: vmcp does not log in as mcp-remote does, but sends the credential of externalAuthConfigRef`;
+  });
+
+/** Warns about variables of the process, such as those for TLS, that no header uses. */
+function unusedVariables(env: ReadonlyMap<string, string>, lines: readonly string[]): string[] {
+  const used = new Set(lines.flatMap(referencesIn));
+  const names = [...env.keys()].filter((name) => !used.has(`\${${name}}`));
+  if (names.length === 0) return [];
+  return [
+    `${names.join(', ')} is left out, because vmcp calls the URL itself: a CA of your own belongs into caBundleRef`,
+  ];
 }

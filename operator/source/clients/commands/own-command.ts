@@ -19,7 +19,8 @@ export function ownCommand(invocation: Invocation): Reading {
     return { leftOut: leftOutFor(program) };
   const more = folder === undefined ? {} : { workingDir: folder };
   const reading = stdioServer(`command://${program}`, args, variablesOf(invocation), more);
-  const relative = folder === undefined ? args.find((arg, index) => isRelative(arg, args[index - 1])) : undefined;
+  if (folder !== undefined || choosesFolder(args)) return reading;
+  const relative = args.find((arg, index) => isRelative(arg, args[index - 1]));
   if (relative === undefined) return reading;
   const note = `${quoted(relative)} is read in the folder where you start vmcp: write an absolute path, or set workingDir`;
   return { ...reading, warnings: [note, ...reading.warnings] };
@@ -46,9 +47,21 @@ const isWholeLine = (program: string, args: readonly string[]): boolean =>
 
 const leftOutFor = (program: string): string => {
   const shown = quoted(program.split(' -')[0] ?? '');
-  if (WINDOWS_PROGRAM.test(program) || /\s/u.test(program))
+  if (/\s/u.test(program) && !WINDOWS_PROGRAM.test(program))
+    return `its command ${shown} is not npx, uvx or docker, and no single program: write only the program into command, and each argument into args`;
+  if (WINDOWS_PROGRAM.test(program))
     return `its command ${shown} is not npx, uvx or docker: publish the server as a package or an image, or start it yourself and add its URL`;
   return `its command ${shown} is neither the name of a program nor an absolute path: write one`;
 };
+
+/** Options by which uv, bun, yarn, pnpm, npm, go and make change the folder first. */
+const FOLDER_OPTION = /^(?:--directory|--cwd|--dir|--prefix|-C)(?:=(.*))?$/su;
+
+/** Returns true for an option that names an absolute folder in which the command finds its files. */
+const choosesFolder = (args: readonly string[]): boolean =>
+  args.some((arg, index) => {
+    const [option, inline = args[index + 1]] = FOLDER_OPTION.exec(arg) ?? [];
+    return option !== undefined && inline?.startsWith('/') === true;
+  });
 
 const isRelative = (arg: string, before: string | undefined): boolean => before === '-m' || RELATIVE_FILE.test(arg);

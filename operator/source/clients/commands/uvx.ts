@@ -6,6 +6,7 @@ import {
   asItIs,
   chosen,
   COMMAND_NAME,
+  installVariables,
   variablesOf,
   stdioServer,
   type Invocation,
@@ -17,6 +18,10 @@ const OPTIONS = {
   flags: ['-q', '--quiet', '--isolated', '-n', '--no-cache', '--refresh', '--no-progress'],
   valued: ['--from', '-p', '--python', '--with'],
 };
+
+/** Variables that uv reads, except those that each installation takes from the environment of its server. */
+const READ_BY_UV =
+  /^(?:UV_(?!PYTHON(?:_PREFERENCE|_DOWNLOADS)?$)[A-Z0-9_]+|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/u;
 
 /** `uvx PACKAGE[==VERSION] [ARGS]`, `uvx PACKAGE@VERSION` and `uvx --from PACKAGE [--with PACKAGE]... COMMAND [ARGS]`. */
 export const uvx: ReadCommand = (invocation) => {
@@ -38,8 +43,9 @@ export const uvx: ReadCommand = (invocation) => {
   const foreign = others.find((text) => !REQUIREMENT.test(text));
   if (foreign !== undefined) return { leftOut: `${quoted(foreign)} is not a package of PyPI${asItIs('uvx')}` };
   const python = valuesOf(options, '-p', '--python').at(-1);
-  const more = chosen({ ...(isOther && { command: first }), with: others, ...(python !== undefined && { python }) });
-  return stdioServer(image, args, variablesOf(invocation), more);
+  const { installEnv, warnings } = installVariables(invocation, READ_BY_UV);
+  const choices = { ...(isOther && { command: first }), with: others, ...(python !== undefined && { python }) };
+  return stdioServer(image, args, variablesOf(invocation), chosen({ ...choices, installEnv }), warnings);
 };
 
 /** `uv tool run`, the long form of `uvx`; everything else of uv, such as `uv --directory FOLDER run`, is a program of its own. */

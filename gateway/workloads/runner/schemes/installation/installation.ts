@@ -36,10 +36,27 @@ export function installationOf(process: BackendProcess, hostEnv: Environment): I
   const { python, with: extra = [] } = choices;
   const isPlain = Object.keys(chosen).length === 0 && extra.length === 0 && python === undefined;
   return {
-    env: { ...installerEnvironment(hostEnv), ...picked(hostEnv, isOfHost), ...chosen },
+    env: { ...withPip({ ...installerEnvironment(hostEnv), ...picked(hostEnv, isOfHost) }), ...withPip(chosen) },
     extra,
     suffix: isPlain ? '' : `+${digestOf([Object.entries(chosen).toSorted(), extra, python ?? ''])}`,
   };
+}
+
+/** Variables of uv by which pip reads the same place of packages. Several belong to one variable of pip: the first that is set counts. */
+const OF_PIP = {
+  PIP_INDEX_URL: ['UV_DEFAULT_INDEX', 'UV_INDEX_URL'],
+  PIP_EXTRA_INDEX_URL: ['UV_INDEX', 'UV_EXTRA_INDEX_URL'],
+  PIP_FIND_LINKS: ['UV_FIND_LINKS'],
+} as const;
+
+/** Adds the variables of pip, which stands in where uv is missing: packages come from the same place. */
+function withPip(env: Readonly<Record<string, string>>): Record<string, string> {
+  const ofUv = Object.entries(OF_PIP).flatMap(([name, names]) => {
+    const value = names.map((each) => env[each]).find((text) => text !== undefined && text !== '');
+    // A name may precede each index: NAME=URL.
+    return value === undefined ? [] : [[name, value.replaceAll(/(?<!\S)[\w.-]+=(?=\S)/gu, '')] as const];
+  });
+  return { ...Object.fromEntries(ofUv), ...env };
 }
 
 function picked(values: Environment, isPicked: (name: string) => boolean): Record<string, string> {
