@@ -82,7 +82,7 @@ module.exports = {
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/authserver/keys/|${PROXIES}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/(authserver/keys|private-keys)/|${PROXIES}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {
@@ -117,9 +117,10 @@ module.exports = {
     {
       name: 'outgoing-variant-stands-alone',
       severity: 'error',
-      comment: 'A strategy imports gateway/contract and its own folder; it gets network, time and stores as `deps`.',
+      comment:
+        'A strategy imports gateway/contract, gateway/private-keys and its own folder; it gets network, time and stores as `deps`.',
       from: { path: '^gateway/outgoing/', pathNot: TEST },
-      to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|outgoing)/' },
+      to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|private-keys|outgoing)/' },
     },
     {
       name: 'policy-stands-alone',

@@ -27,6 +27,7 @@ const FAILURE = 'config.operational.failureHandling';
 const HTTP = 'http://a.example.com';
 const REF = { name: 'a' };
 const KEY = { name: 'a', key: 'b' };
+const SIGNED = { privateKeyRef: KEY };
 
 /** Valid sample, field of its spec to set (or to remove, if undefined), and path of the expected problem. */
 const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
@@ -65,6 +66,8 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-incoming-inline', `${INLINE}.introspectionUrl`, HTTP],
   ['vmcp-incoming-inline', `${INLINE}.clientId`, undefined, `${INLINE}.clientSecretRef`],
   ['vmcp-incoming-inline', `${INLINE}.clientSecretRef`, undefined, `${INLINE}.introspection`],
+  ['vmcp-incoming-inline', `${INLINE}.privateKeyJwt`, SIGNED],
+  ['vmcp-auth-server-with-inline-issuer', `${INLINE}.privateKeyJwt`, SIGNED],
   ['vmcp-incoming-inline', `${INLINE}.introspection.cacheTtl`, '301s'],
   ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.issuer`, HTTP],
   ['vmcp-incoming-kubernetes-every-field', `${CLUSTER}.jwksUrl`, HTTP],
@@ -104,7 +107,10 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-auth-server-oauth2-provider', `${GIT}.additionalTokenParams`, { refresh_token: 'a' }],
   ['vmcp-auth-server-oidc-provider', `${CORP}.additionalTokenParams`, { client_secret: 'a' }],
   ['vmcp-auth-server-dcr-provider', `${GIT}.clientSecretRef`, KEY],
+  ['vmcp-auth-server-dcr-provider', `${GIT}.privateKeyJwt`, SIGNED],
   ['vmcp-auth-server-dcr-provider', `${GIT}.dcrConfig`, {}],
+  ['vmcp-auth-server-oauth2-provider', `${GIT}.privateKeyJwt`, SIGNED],
+  ['vmcp-auth-server-oidc-provider', `${CORP}.privateKeyJwt`, SIGNED],
   ['vmcp-auth-server-oidc-provider', `${CORP}.issuerUrl`, HTTP],
   ['vmcp-auth-server-oidc-provider', `${CORP}.userInfoOverride.endpointUrl`, HTTP],
   ['vmcp-auth-server-trusted-issuers', `${TRUST}.issuerUrl`, HTTP],
@@ -169,6 +175,8 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['oidc-inline', 'inline.jwksUrl', HTTP],
   ['oidc-inline', 'inline.introspectionUrl', HTTP],
   ['oidc-inline', 'inline.clientSecretRef', KEY],
+  ['oidc-inline', 'inline.privateKeyJwt', SIGNED],
+  ['oidc-inline-every-field', 'inline.privateKeyJwt', SIGNED],
   ['oidc-kubernetes', 'kubernetes.issuer', HTTP],
   ['oidc-kubernetes', 'kubernetes.jwksUrl', HTTP],
   ['oidc-kubernetes', 'kubernetes.introspectionUrl', HTTP],
@@ -178,6 +186,8 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['auth-embedded-auth-server', 'embeddedAuthServer', undefined],
   ['auth-header-injection', 'headerInjection', undefined],
   ['auth-token-exchange', 'tokenExchange.clientSecretRef', KEY],
+  ['auth-token-exchange', 'tokenExchange.privateKeyJwt', SIGNED],
+  ['auth-token-exchange-every-field', 'tokenExchange.privateKeyJwt', SIGNED],
   ['auth-token-exchange', 'tokenExchange.tokenEndpointAuthMethod', 'client_secret_post'],
   ['auth-token-exchange', 'tokenExchange.externalTokenHeaderName', 'Cookie'],
 ];

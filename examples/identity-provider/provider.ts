@@ -15,6 +15,8 @@ export interface IdentityProviderOptions {
   readonly host?: string;
   /** Redirect URIs of gateways on other hosts. `/oauth/callback` of this machine is always accepted. */
   readonly redirectUris?: readonly string[];
+  /** Public keys with which the client of the gateway authenticates (`private_key_jwt`) in place of its secret. */
+  readonly clientKeys?: readonly JWK[];
   /** Issues opaque access tokens, so that resource servers must introspect them. */
   readonly opaque: boolean;
   readonly accessTokenSeconds: number;
@@ -79,7 +81,9 @@ function configuration(key: JWK, options: IdentityProviderOptions): Configuratio
     clients: [
       {
         client_id: GATEWAY_CLIENT.id,
-        client_secret: GATEWAY_CLIENT.secret,
+        ...(options.clientKeys
+          ? { token_endpoint_auth_method: 'private_key_jwt' as const, jwks: { keys: [...options.clientKeys] } }
+          : { client_secret: GATEWAY_CLIENT.secret }),
         application_type: 'native', // so that the redirect URI may have any port
         grant_types: ['client_credentials', TOKEN_EXCHANGE, 'authorization_code', 'refresh_token'],
         response_types: ['code'],

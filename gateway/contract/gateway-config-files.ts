@@ -1,10 +1,13 @@
 import type { GatewayConfig } from './gateway-config.ts';
+import type { PrivateKeyJwtConfig } from './run-config/private-key-jwt.ts';
 
 /** A file that a configuration names. */
 export interface ConfigFile {
   /** JSON path of the member that names it. */
   readonly path: string;
   readonly file: string;
+  /** Configured algorithm of a private key. */
+  readonly algorithm?: string | undefined;
 }
 
 /** Lists the files that the gateway reads for its clients and backends. */
@@ -28,7 +31,7 @@ const oidcFiles = ({ oidc_config: oidc }: GatewayConfig): ConfigFile[] =>
   OIDC_MEMBERS.flatMap((member) => {
     const file = oidc?.[member];
     return file === undefined ? [] : [{ path: `oidc_config.${member}`, file }];
-  });
+  }).concat(clientKeyFiles('oidc_config', oidc));
 
 const backendFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
   vmcp.backends.flatMap(({ ca_bundle_file: bundle, header_forward: forward, process }, index) => {
@@ -42,9 +45,26 @@ const backendFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
 
 /** Lists files of any strategy: members that name a file end in `_file`. */
 const credentialFiles = ({ vmcp }: GatewayConfig): ConfigFile[] =>
-  Object.entries(vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) =>
-    filesOf(`vmcp.outgoing_auth.${backend}`, entry),
-  );
+  Object.entries(vmcp.outgoing_auth ?? {}).flatMap(([backend, entry]) => {
+    const path = `vmcp.outgoing_auth.${backend}`;
+    return [...filesOf(path, entry), ...clientKeyFiles(path, entry as Client)];
+  });
+
+/** Member of every client of a provider that authenticates with a private key. */
+const CLIENT_KEY = 'private_key_jwt';
+
+/** Returns true for the path of a private key with which the gateway authenticates as a client. */
+export const isClientKey = (path: string): boolean => path.endsWith(`.${CLIENT_KEY}.private_key_file`);
+
+interface Client {
+  readonly [CLIENT_KEY]?: PrivateKeyJwtConfig | undefined;
+}
+
+/** Lists the private key with which a client authenticates. */
+const clientKeyFiles = (path: string, { [CLIENT_KEY]: key }: Client = {}): ConfigFile[] =>
+  key === undefined
+    ? []
+    : [{ path: `${path}.${CLIENT_KEY}.private_key_file`, file: key.private_key_file, algorithm: key.algorithm }];
 
 const telemetryFiles = ({ telemetry_config: telemetry }: GatewayConfig): ConfigFile[] => {
   const { caCertPath: bundle, headerFiles } = telemetry ?? {};
@@ -64,9 +84,10 @@ const authServerFiles = ({ embedded_auth_server_config: server }: GatewayConfig)
     file,
   })),
   ...(server?.upstreams ?? []).flatMap((upstream, index) =>
-    (['oauth2_config', 'oidc_config'] as const).flatMap((block) =>
-      filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].${block}`, upstream[block]),
-    ),
+    (['oauth2_config', 'oidc_config'] as const).flatMap((block) => {
+      const path = `${AUTH_SERVER}.upstreams[${String(index)}].${block}`;
+      return [...filesOf(path, upstream[block]), ...clientKeyFiles(path, upstream[block])];
+    }),
   ),
   ...(server?.upstreams ?? []).flatMap(({ oauth2_config: oauth2 }, index) =>
     filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].oauth2_config.dcr_config`, oauth2?.dcr_config),

@@ -1,6 +1,7 @@
 /** The members of a JSON Schema that decide where keys belong. */
 export interface NamedNode {
   readonly type?: unknown;
+  readonly enum?: unknown;
   readonly properties?: Readonly<Record<string, NamedNode>>;
   readonly patternProperties?: Readonly<Record<string, NamedNode>>;
   readonly items?: NamedNode;

@@ -1,6 +1,6 @@
 import { durationMs } from '../contract/fields.ts';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
-import type { Problem } from '../contract/problem.ts';
+import { invalid, missing, type Problem } from '../contract/problem.ts';
 import { isEncrypted } from '../contract/rule.ts';
 
 type Oidc = NonNullable<GatewayConfig['oidc_config']>;
@@ -70,6 +70,12 @@ function clientProblems(incoming: Incoming, oidc: Oidc): Problem[] {
       message: 'clientSecretFile needs clientID: set it',
     });
   }
+  if (oidc.clientID === undefined && oidc.private_key_jwt) {
+    problems.push(missing('oidc_config.clientID', 'private_key_jwt needs clientID: set it'));
+  }
+  if (oidc.clientSecretFile !== undefined && oidc.private_key_jwt) {
+    problems.push(invalid('oidc_config.private_key_jwt', 'set clientSecretFile or private_key_jwt, not both'));
+  }
   if (oidc.clientID === undefined && incoming.require_client_id === true) {
     const message = `${PATH}.require_client_id needs oidc_config.clientID: set it`;
     problems.push({ reason: 'MissingField', path: 'oidc_config.clientID', message });
@@ -79,13 +85,16 @@ function clientProblems(incoming: Incoming, oidc: Oidc): Problem[] {
 
 const MAX_CACHE_TTL_MS = 300_000;
 
-function introspectionProblems({ introspection, source }: Incoming, { clientSecretFile }: Oidc): Problem[] {
+function introspectionProblems(
+  { introspection, source }: Incoming,
+  { clientSecretFile, private_key_jwt: key }: Oidc,
+): Problem[] {
   if (!introspection) return [];
   const path = `${PATH}.introspection`;
   const problems: Problem[] = [];
-  if (clientSecretFile === undefined || source === 'kubernetes') {
+  if ((clientSecretFile === undefined && !key) || source === 'kubernetes') {
     const message =
-      'only opaque tokens of an external issuer are introspected, with oidc_config.clientSecretFile: set it, or remove this block';
+      'only opaque tokens of an external issuer are introspected, with oidc_config.clientSecretFile or private_key_jwt: set one, or remove this block';
     problems.push({ reason: 'RuleViolated', path, message });
   }
   if (durationMs(introspection.cache_ttl ?? '0s') > MAX_CACHE_TTL_MS) {

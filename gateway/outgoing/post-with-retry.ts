@@ -18,21 +18,20 @@ const FINAL_KINDS: ReadonlySet<string> = new Set(['refused', 'too_large', 'redir
 
 /**
  * Posts to an endpoint of credentials, with one retry after a pause when it is unreachable or answers 5xx. Rejects
- * with `CredentialError` without a reply. `endpoint` names it in errors.
+ * with `CredentialError` without a reply. `request` makes each request anew; `endpoint` names the endpoint in errors.
  */
 export async function postWithRetry(
-  post: UnlimitedPost,
+  request: () => UnlimitedPost | Promise<UnlimitedPost>,
   { postForm, log, backend }: StrategyDeps,
   endpoint = 'the token endpoint',
 ): Promise<FormReply> {
-  const whole = { ...post, timeoutMs: TIMEOUT_MS, maxReplyBytes: MAX_REPLY_BYTES };
-  const first = await attempt(whole, postForm, endpoint);
+  const first = await attempt(await request(), postForm, endpoint);
   const again = first instanceof CredentialError ? first.fault === 'unavailable' : first.status >= 500;
   if (!again) return settle(first);
   const { least, most } = RETRY_AFTER_MS;
   log.debug('request for a credential is tried again', { backend });
   await sleep(least + Math.random() * (most - least));
-  return settle(await attempt(whole, postForm, endpoint));
+  return settle(await attempt(await request(), postForm, endpoint));
 }
 
 function settle(outcome: FormReply | CredentialError): FormReply {
@@ -41,12 +40,12 @@ function settle(outcome: FormReply | CredentialError): FormReply {
 }
 
 async function attempt(
-  post: FormPost,
+  post: UnlimitedPost,
   postForm: StrategyDeps['postForm'],
   endpoint: string,
 ): Promise<FormReply | CredentialError> {
   try {
-    return await postForm(post);
+    return await postForm({ ...post, timeoutMs: TIMEOUT_MS, maxReplyBytes: MAX_REPLY_BYTES });
   } catch (error) {
     const kind = kindOf(error);
     const fault = FINAL_KINDS.has(kind) ? 'misconfigured' : 'unavailable';

@@ -26,6 +26,7 @@ const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
   ['configMap', 'ConfigMap'],
   ['passwordRef', 'Secret'],
   ['initialAccessTokenRef', 'Secret'],
+  ['privateKeyRef', 'Secret'],
   ['secretKeyRef', 'Secret'],
   ['secrets', 'Secret'],
 ]);

@@ -1,10 +1,18 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decodeJwt, exportJWK, generateKeyPair, type CryptoKey, type GenerateKeyPairResult } from 'jose';
+import { decodeJwt, exportJWK, generateKeyPair, type CryptoKey, type GenerateKeyPairResult, type JWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { GATEWAY_CLIENT, startIdentityProvider } from '../../../examples/identity-provider/provider.ts';
 import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
-import { blockScope } from '../../harness/scope.ts';
+import { rpcReply, type RawResponse } from '../../harness/clients/raw.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { entry, group, resource, secret, virtualServer, yaml } from '../../harness/manifests.ts';
+import { blockScope, testScope, type Scope } from '../../harness/scope.ts';
+import { startVmcp } from '../../harness/vmcp.ts';
+import { openBearerSession } from '../bearer-session.ts';
+import { startCredentialBackend } from '../credential-backend.ts';
 import { startAuthServer, type Gateway } from './gateway.ts';
 import { OAuthClient } from './oauth-client.ts';
 
@@ -73,5 +81,78 @@ describe('oauth4webapi as a client with a metadata document and a key', () => {
     const client = await clientWith(await authentication());
     const refusal = await client.login(browser('hugo'), LOGIN).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ status: 401, error: 'invalid_client' });
+  });
+});
+
+const ownKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const PEM = ownKeys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+const CLIENT = { clientId: GATEWAY_CLIENT.id, privateKeyJwt: { privateKeyRef: { name: 'client', key: 'key.pem' } } };
+
+/** Starts `oidc-provider`, whose client of the gateway has no secret. */
+async function startProvider(scope: Scope, opaque: boolean) {
+  const clientKeys = [ownKeys.publicKey.export({ format: 'jwk' }) as JWK];
+  const options = { port: 0, accessTokenSeconds: 600, log: () => undefined };
+  const provider = await startIdentityProvider({ ...options, opaque, clientKeys });
+  scope.defer(() => provider.close());
+  return provider;
+}
+
+/** Returns what the backend saw of the credential. */
+function whoamiOf(answer: RawResponse): unknown {
+  const { result, text } = rpcReply(answer);
+  const [content] = (result?.['content'] ?? []) as { text?: string }[];
+  return content?.text === undefined ? `HTTP ${String(answer.status)} ${text}` : JSON.parse(content.text);
+}
+
+describe('the gateway as a client with a key at oidc-provider', () => {
+  it('opaque tokens are introspected and exchanged with a private key', async () => {
+    const own = testScope();
+    const [provider, orders] = await Promise.all([startProvider(own, true), startCredentialBackend(own, 'orders')]);
+    const { issuer } = provider;
+    const inline = { issuer, audience: 'http://127.0.0.1:4483/mcp', ...CLIENT };
+    const tokenExchange = { tokenUrl: `${issuer}/token`, ...CLIENT, audience: 'orders' };
+    const files = yaml(
+      group(),
+      virtualServer({}, { incomingAuth: { type: 'oidc', oidcConfig: { type: 'inline', inline } } }),
+      entry('orders', orders.url, 'streamable-http', { externalAuthConfigRef: { name: 'orders' } }),
+      resource('MCPExternalAuthConfig', 'orders', { type: 'tokenExchange', tokenExchange }),
+      secret('client', { 'key.pem': PEM }),
+    );
+    const vmcp = await startVmcp(own, { files: { 'gateway.yaml': files } });
+    const token = (await (await fetch(`${issuer}/dev/token/ann`)).text()).trim();
+    const session = await openBearerSession(vmcp.url, token);
+    expect(whoamiOf(await session.call('orders_whoami'))).toEqual({ sub: 'ann', aud: 'orders' });
+    expect(vmcp.output()).not.toContain('PRIVATE KEY');
+  });
+
+  it('users log in at an upstream provider at which the gateway has a private key', async () => {
+    const own = testScope();
+    const [provider, files, port] = await Promise.all([
+      startProvider(own, false),
+      startCredentialBackend(own, 'files'),
+      freePort(),
+    ]);
+    const issuer = `http://127.0.0.1:${String(port)}`;
+    const oidcConfig = { issuerUrl: provider.issuer, ...CLIENT, scopes: ['openid'] };
+    const manifests = yaml(
+      group(),
+      resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer } }),
+      virtualServer(
+        {},
+        {
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'own' }, audience: `${issuer}/mcp` },
+          authServerConfig: { issuer, upstreamProviders: [{ name: 'corp', type: 'oidc', oidcConfig }] },
+        },
+      ),
+      entry('files', files.url, 'streamable-http', { externalAuthConfigRef: { name: 'files' } }),
+      resource('MCPExternalAuthConfig', 'files', { type: 'upstreamInject', upstreamInject: { providerName: 'corp' } }),
+      secret('client', { 'key.pem': PEM }),
+    );
+    const vmcp = await startVmcp(own, { files: { 'gateway.yaml': manifests }, port });
+    const client = await OAuthClient.register(issuer);
+    const atGateway = new ScriptedBrowser({ user: 'ann', clients: ['http://127.0.0.1:33418/'] });
+    const tokens = await client.login(atGateway, { scope: 'openid', resource: vmcp.url });
+    const session = await openBearerSession(vmcp.url, tokens.access_token);
+    expect(whoamiOf(await session.call('files_whoami'))).toMatchObject({ sub: 'ann' });
   });
 });

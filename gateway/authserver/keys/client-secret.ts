@@ -1,4 +1,4 @@
-import { KeyRefused } from './key-refused.ts';
+import { KeyRefused } from '../../private-keys/key-refused.ts';
 
 const MIN_CHARS = 32;
 

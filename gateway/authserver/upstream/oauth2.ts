@@ -17,6 +17,7 @@ import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './
 import { oauth2Problems } from './config/oauth2-config.ts';
 import {
   commonSpec,
+  credentialRules,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
   redirectUriOf,
@@ -94,6 +95,8 @@ export const oauth2 = defineUpstream({
     safeUrl('', 'revocationEndpoint'),
     exactlyOne('', 'clientId', 'dcrConfig'),
     atMostOne('', 'dcrConfig', 'clientSecretRef'),
+    atMostOne('', 'dcrConfig', 'privateKeyJwt'),
+    ...credentialRules,
     exactlyOne('dcrConfig', 'discoveryUrl', 'registrationEndpoint'),
     ...parameterRules,
     safeUserInfoUrl('userInfo'),

@@ -14,6 +14,7 @@ import { OidcIdentity } from './identity/oidc-identity.ts';
 import {
   codeClientOf,
   commonSpec,
+  credentialRules,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
   redirectUriOf,
@@ -51,7 +52,7 @@ export const oidc = defineUpstream({
   type: 'oidc',
   description: 'Provider with OpenID Connect discovery.',
   spec,
-  rules: [safeUrl('', 'issuerUrl'), ...parameterRules, safeUserInfoUrl('userInfoOverride')],
+  rules: [safeUrl('', 'issuerUrl'), ...credentialRules, ...parameterRules, safeUserInfoUrl('userInfoOverride')],
   config: oidcProviderConfig,
   resolve(given, scope) {
     const { issuerUrl, clientId, subjectClaim, userInfoOverride } = given;
@@ -111,6 +112,7 @@ class OidcUpstream implements Upstream {
     this.#client = codeClientOf(settings, deps, {
       redirectUri: settings.redirect_uri ?? deps.redirectUri,
       rules: { openid: true },
+      audience: this.#issuer,
     });
     this.#identity = new OidcIdentity(settings, this.#guards, deps);
   }

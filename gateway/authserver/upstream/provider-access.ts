@@ -24,7 +24,8 @@ export interface ProviderAccess {
 
 export function accessOf(settings: OAuth2ProviderConfig, deps: UpstreamDeps, guards: Guards): ProviderAccess {
   const redirectUri = redirectUriOf(settings, deps, false);
-  const options = { redirectUri, rules: { openid: false, mapping: settings.token_response_mapping } };
+  const { issuer, token_endpoint = '', token_response_mapping: mapping } = settings;
+  const options = { redirectUri, rules: { openid: false, mapping }, audience: issuer ?? token_endpoint };
   const { dcr_config: dcr, client_id: clientId = '' } = settings;
   if (!dcr) {
     const access = { client: codeClientOf(settings, deps, options), provider: providerOf(settings, guards) };

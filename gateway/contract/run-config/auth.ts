@@ -1,3 +1,4 @@
+import { privateKeyJwtConfig } from './private-key-jwt.ts';
 import { block, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
 
 /** Boundary 1: accepted bearer tokens. */
@@ -7,6 +8,7 @@ export const oidcConfig = block('Bearer tokens that are accepted.', {
   clientID: text('Client identifier, used for introspection.'),
   clientSecret: text('Client secret as a value: read, never written; `clientSecretFile` stands in for it.'),
   clientSecretFile: text('Path of the file that holds the client secret.'),
+  private_key_jwt: privateKeyJwtConfig(),
   jwksurl: text('URL of the JSON Web Key Set. Discovered when absent.'),
   introspectionURL: text('RFC 7662 endpoint for opaque tokens.'),
   resourceURL: text('RFC 9728 `resource` of this server.'),
@@ -59,6 +61,7 @@ export const tokenExchangeConfig = block('Exchange of the client’s token (RFC 
   client_id: text('Client identifier.'),
   client_secret: text('Client secret as a value: read, never written; `client_secret_file` stands in for it.'),
   client_secret_file: text('Path of the file that holds the client secret.'),
+  private_key_jwt: privateKeyJwtConfig(),
   subject_token_type: text('`subject_token_type` of the request.'),
   subject_provider_name: text('Upstream provider whose stored token is the subject. Defaults to the client’s token.'),
   header_strategy: text('`replace` (Authorization) or `custom`.'),

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../fields.ts';
+import { privateKeyJwtConfig } from './private-key-jwt.ts';
 import { block, blocks, flag, text, textMap, texts } from '../optional.ts';
 
 /** Location of the user's identity in a provider's replies. */
@@ -23,6 +24,7 @@ const common = {
   client_id: text('Client identifier at the provider.'),
   client_secret_env_var: text('Environment variable that holds the client secret.'),
   client_secret_file: text('Path of the file that holds the client secret.'),
+  private_key_jwt: privateKeyJwtConfig(),
   redirect_uri: text('Redirect URI at the provider. Defaults to `<issuer>/oauth/callback`.'),
   scopes: texts('Scopes to request.'),
   additional_authorization_params: textMap('Additional parameters of the authorization request.'),

@@ -6,6 +6,8 @@ export interface IssuerMetadata {
   readonly jwksUri: string | undefined;
   readonly introspectionEndpoint: string | undefined;
   readonly introspectionAuthMethods: readonly string[] | undefined;
+  /** Algorithms of assertions by which clients authenticate at that endpoint. */
+  readonly introspectionAuthAlgorithms: readonly string[] | undefined;
 }
 
 const MAX_AGE_MS = 24 * 3_600_000;
@@ -97,13 +99,16 @@ function read({ document }: JsonDocument, url: string, issuer: string): IssuerMe
     const message = `${url} is the document of another issuer than ${issuer}${named(document['issuer'])}`;
     throw new FetchFailure('IssuerMismatch', message, { dependency: 'discovery' });
   }
-  const methods = document['introspection_endpoint_auth_methods_supported'];
   return {
     jwksUri: textOf(document['jwks_uri']),
     introspectionEndpoint: textOf(document['introspection_endpoint']),
-    introspectionAuthMethods: Array.isArray(methods) ? methods.filter((one) => typeof one === 'string') : undefined,
+    introspectionAuthMethods: textsOf(document['introspection_endpoint_auth_methods_supported']),
+    introspectionAuthAlgorithms: textsOf(document['introspection_endpoint_auth_signing_alg_values_supported']),
   };
 }
+
+const textsOf = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined;
 
 /** Returns the issuer that a document names, for an administrator: it often differs by a slash only. */
 const named = (issuer: unknown): string =>

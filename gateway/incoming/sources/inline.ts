@@ -2,8 +2,9 @@ import { Type, type Static, type TObject } from 'typebox';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import { isBelow, MOUNTED_FOLDERS, notMounted, PATH_NOT_MOUNTED } from '../../contract/mounted-files.ts';
 import { ATOMIC, flag, text, texts } from '../../contract/optional.ts';
+import { privateKeyJwtSpec, resolvePrivateKeyJwt } from '../../contract/run-config/private-key-jwt.ts';
 import { caBundleRef, secretKeyRef } from '../../contract/references.ts';
-import { needs, rule, safeUrl } from '../../contract/rule.ts';
+import { atMostOne, needs, rule, safeUrl } from '../../contract/rule.ts';
 import { introspectionField, introspectionRules, resolveIntrospection } from './introspection-settings.ts';
 import { createIssuerValidator } from '../tokens/issuer-validator.ts';
 import { defineSource, type ResolvedSource, type SourceScope } from '../mode.ts';
@@ -13,6 +14,7 @@ export const issuerFields = {
   issuer: HttpUrl('Issuer of the tokens. Must equal the `iss` claim exactly.', { maxLength: 2048 }),
   clientId: text('Client identifier for introspection and for `requireClientId`.', { maxLength: 256 }),
   clientSecretRef: secretKeyRef('Client secret. Enables introspection of opaque tokens (RFC 7662).'),
+  privateKeyJwt: privateKeyJwtSpec(),
   jwksUrl: Type.Optional(HttpUrl('URL of the JSON Web Key Set. Discovered when absent.', { maxLength: 2048 })),
   introspectionUrl: Type.Optional(
     HttpUrl('Introspection endpoint (RFC 7662). Discovered when absent.', { maxLength: 2048 }),
@@ -37,6 +39,8 @@ export const issuerRules = [
   safeUrl('', 'jwksUrl'),
   safeUrl('', 'introspectionUrl'),
   needs('', 'clientSecretRef', 'clientId'),
+  needs('', 'privateKeyJwt', 'clientId'),
+  atMostOne('', 'clientSecretRef', 'privateKeyJwt'),
   ...introspectionRules,
 ];
 
@@ -45,6 +49,8 @@ type Issuer = Static<TObject<typeof issuerFields>>;
 /** Resolves an issuer from `oidcConfig` or MCPOIDCConfig. Audience, scopes and resource belong to the virtual server. */
 export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource {
   const { issuer, clientId, clientSecretRef, jwksUrl, introspectionUrl, introspection, jwksAuthTokenPath } = spec;
+  const { privateKeyJwt } = spec;
+  const introspects = clientSecretRef !== undefined || privateKeyJwt !== undefined;
   const flags = {
     allowPrivateIPs: [spec.allowPrivateIPs, spec.jwksAllowPrivateIP, spec.protectedResourceAllowPrivateIP].includes(
       true,
@@ -54,8 +60,9 @@ export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource 
   scope.checkUrl(issuer, 'issuer', flags);
   scope.checkUrl(jwksUrl, 'jwksUrl', flags);
   scope.checkUrl(introspectionUrl, 'introspectionUrl', flags);
-  if (introspectionUrl !== undefined && !clientSecretRef) {
-    const message = 'opaque tokens are accepted with clientSecretRef only: set it, or remove this field';
+  if (introspectionUrl !== undefined && !introspects) {
+    const message =
+      'opaque tokens are accepted with clientSecretRef or privateKeyJwt only: set one, or remove this field';
     scope.warning({ reason: 'NoEffect', path: 'introspectionUrl', message });
   }
   if (scope.mode === 'cluster' && jwksAuthTokenPath !== undefined && !isBelow(jwksAuthTokenPath, MOUNTED_FOLDERS)) {
@@ -69,8 +76,9 @@ export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource 
       issuer,
       ...(clientId !== undefined && { clientID: clientId }),
       ...(clientSecretRef && { clientSecretFile: scope.secretFile(clientSecretRef) }),
+      ...(privateKeyJwt && { private_key_jwt: resolvePrivateKeyJwt(privateKeyJwt, scope) }),
       ...(jwksUrl !== undefined && { jwksurl: jwksUrl }),
-      ...(introspectionUrl !== undefined && clientSecretRef && { introspectionURL: introspectionUrl }),
+      ...(introspectionUrl !== undefined && introspects && { introspectionURL: introspectionUrl }),
       ...(jwksAuthTokenPath !== undefined && { authTokenFile: jwksAuthTokenPath }),
       ...(bundle !== undefined && { cacertPath: bundle }),
       ...(flags.allowPrivateIPs && { allowPrivateIP: true }),

@@ -2,7 +2,7 @@ import { Type, type Static, type TObject } from 'typebox';
 import { between } from '../../contract/duration-rules.ts';
 import type { Incoming } from '../../contract/gateway-config.ts';
 import { block, duration, flag, text } from '../../contract/optional.ts';
-import { needs } from '../../contract/rule.ts';
+import { rule } from '../../contract/rule.ts';
 
 const members = {
   tokens: Type.Optional(
@@ -34,7 +34,13 @@ export const introspectionField = () => block('Rules for the introspection of to
 
 /** Rules of the block that holds the field. */
 export const introspectionRules = [
-  needs('', 'introspection', 'clientSecretRef'),
+  rule<{ introspection?: unknown; clientSecretRef?: unknown; privateKeyJwt?: unknown }>('', {
+    field: 'introspection',
+    rule: '!has(self.introspection) || has(self.clientSecretRef) || has(self.privateKeyJwt)',
+    message: 'introspection needs clientSecretRef or privateKeyJwt',
+    check: ({ introspection, clientSecretRef, privateKeyJwt }) =>
+      introspection === undefined || clientSecretRef !== undefined || privateKeyJwt !== undefined,
+  }),
   between('introspection', 'cacheTtl', '0s', '5m'),
 ];
 

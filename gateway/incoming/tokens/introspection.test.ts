@@ -1,7 +1,11 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { JWK } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EndpointReply, Misbehaviour } from '../../../e2e/harness/issuer-server.ts';
 import { startIssuer, type Claims, type Issuer } from '../../../e2e/harness/issuer.ts';
+import { GATEWAY_CLIENT, startIdentityProvider } from '../../../examples/identity-provider/provider.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
+import type { PrivateKeyJwtConfig } from '../../contract/run-config/private-key-jwt.ts';
 import {
   AUDIENCE,
   filesIn,
@@ -62,6 +66,39 @@ describe('an opaque token', () => {
     const { validator } = validatorFor(testScope(), issuer.url);
     expect(await verdictOn(validator, issuer.opaqueToken())).toBe('opaque');
     expect(asked()).toBe(0);
+  });
+});
+
+describe('an opaque token, for a gateway with a private key,', () => {
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const PEM = keys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+
+  /** Starts `oidc-provider` and a gateway that introspects its opaque tokens with this key. */
+  async function signing(text: string, more: Partial<PrivateKeyJwtConfig> = {}) {
+    const clientKeys = [keys.publicKey.export({ format: 'jwk' }) as JWK];
+    const silent = { port: 0, opaque: true, accessTokenSeconds: 60, log: () => undefined };
+    const provider = await startIdentityProvider({ ...silent, clientKeys });
+    testScope().defer(() => provider.close());
+    const { key: file } = await filesIn(testScope(), { key: text });
+    const key = { private_key_jwt: { private_key_file: file, ...more } };
+    const oidc = { audience: 'http://127.0.0.1:4483/mcp', clientID: GATEWAY_CLIENT.id, ...key };
+    const under = validatorFor(testScope(), provider.issuer, { oidc });
+    const token = async () => (await (await fetch(`${provider.issuer}/dev/token/ann`)).text()).trim();
+    return { ...under, token };
+  }
+
+  it('is introspected by oidc-provider, with a new assertion each time', async () => {
+    const { validator, token } = await signing(PEM);
+    const verdicts = [await verdictOn(validator, await token()), await verdictOn(validator, await token())];
+    expect(verdicts).toEqual(['sub: ann', 'sub: ann']);
+    const { validator: other, token: another } = await signing(PEM, { audience: 'https://other.example' });
+    expect(await verdictOn(other, await another())).toBe('down: introspection');
+  });
+
+  it('is not introspected with an unusable key, which the log names', async () => {
+    const { validator, log, token } = await signing('sesame');
+    expect(await verdictOn(validator, await token())).toBe('down: introspection');
+    expect(JSON.stringify(log)).toContain('there is no private key in PEM form');
   });
 });
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { ClientAssertion } from '../../private-keys/client-assertion.ts';
 import type { Identity } from '../../contract/identity.ts';
 import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
@@ -17,7 +18,9 @@ export interface IntrospectionOptions {
   readonly endpoint: string | undefined;
   readonly discovery: Discovery;
   readonly clientId: string;
-  readonly clientSecretFile: string;
+  readonly clientSecretFile: string | undefined;
+  /** Authentication with a private key in place of the secret. */
+  readonly assertion: ClientAssertion | undefined;
   readonly outbound: Outbound;
   readonly readSecret: (file: string) => string;
   readonly rules: ClaimRules;
@@ -31,6 +34,14 @@ export interface IntrospectionOptions {
 interface Endpoint {
   readonly url: string;
   readonly postsSecret: boolean;
+  /** Algorithms of assertions that the endpoint supports, if known. */
+  readonly algorithms?: readonly string[] | undefined;
+}
+
+/** Client authentication of one request. */
+interface Credential {
+  readonly form: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const REFUSED_MS = 10_000;
@@ -115,7 +126,8 @@ export class Introspection {
 
   async #reply(token: string): Promise<JsonObject> {
     const { status, body } = await this.#post(token, await this.#endpoint());
-    if (status === 401) throw this.#fault('the introspection endpoint refuses our client: check its id and secret');
+    if (status === 401)
+      throw this.#fault('the introspection endpoint refuses our client: check its id and secret or private key');
     if (status !== 200) throw down(`the introspection endpoint answered ${String(status)}`);
     const document = objectOf(body);
     if (document === undefined) throw down('the introspection endpoint answered something that is not a JSON object');
@@ -125,10 +137,11 @@ export class Introspection {
   async #endpoint(): Promise<Endpoint> {
     const { endpoint } = this.#options;
     if (endpoint !== undefined) return { url: endpoint, postsSecret: false };
-    const { introspectionEndpoint: url, introspectionAuthMethods: methods } = await this.#metadata();
+    const metadata = await this.#metadata();
+    const { introspectionEndpoint: url, introspectionAuthMethods: methods } = metadata;
     if (url === undefined) throw this.#fault('the issuer names no introspection endpoint: set introspectionUrl');
     const postsSecret = methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post');
-    return { url, postsSecret };
+    return { url, postsSecret, algorithms: metadata.introspectionAuthAlgorithms };
   }
 
   async #metadata(): Promise<IssuerMetadata> {
@@ -156,26 +169,35 @@ export class Introspection {
     }
   }
 
-  async #send(token: string, { url, postsSecret }: Endpoint): Promise<OutboundReply> {
-    const { clientId } = this.#options;
-    const secret = this.#secret();
-    const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
-    if (postsSecret) {
-      form.set('client_id', clientId);
-      form.set('client_secret', secret);
-    }
+  async #send(token: string, endpoint: Endpoint): Promise<OutboundReply> {
+    const { form, headers } = await this.#credential(endpoint);
     return this.#watched({
-      url,
+      url: endpoint.url,
       method: 'POST',
       headers: {
         accept: 'application/json',
         'content-type': 'application/x-www-form-urlencoded',
-        ...(!postsSecret && { authorization: basic(clientId, secret) }),
+        ...headers,
       },
-      body: form.toString(),
+      body: new URLSearchParams({ token, token_type_hint: 'access_token', ...form }).toString(),
       maxBytes: MAX_REPLY_BYTES,
       timeoutMs: TIMEOUT_MS,
     });
+  }
+
+  /** Returns the client authentication of one request. */
+  async #credential({ postsSecret, algorithms: supported }: Endpoint): Promise<Credential> {
+    const { clientId, assertion, rules } = this.#options;
+    if (assertion) {
+      const request = { clientId, audience: rules.issuer, supported };
+      const signed = assertion.parameters(request).catch((error: unknown) => {
+        throw this.#fault(error instanceof Error ? error.message : 'the private key cannot be read');
+      });
+      return { form: { ...(await signed) }, headers: {} };
+    }
+    const secret = this.#secret();
+    if (postsSecret) return { form: { client_id: clientId, client_secret: secret }, headers: {} };
+    return { form: {}, headers: { authorization: basic(clientId, secret) } };
   }
 
   async #watched(request: Parameters<Outbound['request']>[0]): Promise<OutboundReply> {
@@ -190,7 +212,7 @@ export class Introspection {
   }
 
   #secret(): string {
-    const { readSecret, clientSecretFile } = this.#options;
+    const { readSecret, clientSecretFile = '' } = this.#options;
     try {
       return readSecret(clientSecretFile);
     } catch (error) {

@@ -1,4 +1,5 @@
 import { clientAddresses } from '../../http/addresses/client-address.ts';
+import { ClientAssertion } from '../../private-keys/client-assertion.ts';
 import { durationMs } from '../../contract/fields.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
 import { discoveredKeys, Discovery } from '../keys/discovery.ts';
@@ -8,7 +9,7 @@ import { RemoteKeys } from '../keys/remote-keys.ts';
 import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from '../token-validator.ts';
 
-/** Validates tokens of an external issuer: JWTs with its key set, opaque tokens by introspection when a client secret is set. */
+/** Validates tokens of an external issuer: JWTs with its key set, opaque tokens by introspection when a client secret or key is set. */
 export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator {
   const oidc = oidcOf(config);
   const { issuer, jwksurl } = oidc;
@@ -53,12 +54,14 @@ function introspectionOf(
   deps: ValidatorDeps,
   { rules, guards, discovery }: Parts,
 ): Introspection | undefined {
-  const { clientID: clientId, clientSecretFile, introspectionURL: endpoint } = oidcOf(config);
-  if (clientSecretFile === undefined) return undefined;
-  if (!clientId) throw new Error('oidc_config.clientSecretFile is set, but oidc_config.clientID is not');
+  const { clientID: clientId, clientSecretFile, private_key_jwt: key, introspectionURL: endpoint } = oidcOf(config);
+  if (clientSecretFile === undefined && !key) return undefined;
+  if (!clientId) throw new Error('oidc_config has a credential of a client, but oidc_config.clientID is not set');
   const outbound = guards.for(endpoint ?? rules.issuer);
   const settings = introspectionSettings(config.vmcp.incoming, rules);
-  return new Introspection({ ...deps, ...settings, endpoint, discovery, clientId, clientSecretFile, outbound });
+  const assertion = key && new ClientAssertion(key, deps);
+  const client = { clientId, clientSecretFile, assertion };
+  return new Introspection({ ...deps, ...settings, ...client, endpoint, discovery, outbound });
 }
 
 const CACHE_TTL = '60s';

@@ -58,7 +58,7 @@ export async function assumeRole(
     allowPrivateIPs: settings.allow_private_ips === true,
     insecureAllowHTTP: settings.insecure_allow_http === true,
   };
-  const reply = await postWithRetry(post, deps, 'the Security Token Service');
+  const reply = await postWithRetry(() => post, deps, 'the Security Token Service');
   return readReply(reply, deps.now(), { provider, token });
 }
 

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../../contract/fields.ts';
 import { flag, text, textMap, texts } from '../../contract/optional.ts';
-import type { Problem } from '../../contract/problem.ts';
+import { privateKeyJwtConfig, SECRET_OR_KEY } from '../../contract/run-config/private-key-jwt.ts';
+import { invalid, missing, type Problem } from '../../contract/problem.ts';
 import { reservedProblems } from '../../contract/reserved-params.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
 import { placementProblems } from '../credential-header.ts';
@@ -13,6 +14,7 @@ export const tokenExchangeConfig = Closed({
   token_url: Type.String({ minLength: 1, description: 'Token endpoint for the exchange.' }),
   client_id: text('Client identifier.', { minLength: 1 }),
   client_secret_file: text('Path of the file that holds the client secret.', { minLength: 1 }),
+  private_key_jwt: privateKeyJwtConfig(),
   audience: text('`audience` of the request; left out when empty.'),
   resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', { minLength: 1 }),
   scopes: texts('`scope` parameter of the request.'),
@@ -74,13 +76,11 @@ export const requestedTokenType = ({ requested_token_type = 'access_token' }: To
 
 /** Lists problems of an exchange that the schema cannot find. */
 export function tokenExchangeProblems(config: TokenExchangeConfig): Problem[] {
-  const { client_id, client_secret_file, token_endpoint_auth_method: method, header_strategy } = config;
+  const { client_secret_file, token_endpoint_auth_method: method, header_strategy } = config;
   const placement = { header_strategy, custom_name: config.external_token_header_name };
   return [
     ...urlProblems(config.token_url, 'token_url', config.insecure_allow_http === true),
-    ...(client_secret_file !== undefined && client_id === undefined
-      ? [{ reason: 'MissingField', path: 'client_id', message: 'client_secret_file needs client_id: set it' }]
-      : []),
+    ...clientProblems(config),
     ...(method !== undefined && client_secret_file === undefined
       ? [{ reason: 'MissingField', path: 'client_secret_file', message: `${method} needs client_secret_file: set it` }]
       : []),
@@ -88,6 +88,20 @@ export function tokenExchangeProblems(config: TokenExchangeConfig): Problem[] {
     ...typeProblems(config, 'subject_token_type'),
     ...typeProblems(config, 'requested_token_type'),
     ...placementProblems(placement, 'external_token_header_name'),
+  ];
+}
+
+function clientProblems({
+  client_id,
+  client_secret_file: secret,
+  private_key_jwt: key,
+}: TokenExchangeConfig): Problem[] {
+  const credential = secret === undefined ? 'private_key_jwt' : 'client_secret_file';
+  return [
+    ...(client_id === undefined && (secret !== undefined || key)
+      ? [missing('client_id', `${credential} needs client_id: set it`)]
+      : []),
+    ...(secret !== undefined && key ? [invalid('private_key_jwt', SECRET_OR_KEY)] : []),
   ];
 }
 

@@ -106,7 +106,8 @@ function seconds(value: unknown): number | undefined {
 const ABOUT_TARGET = /audience|resource|target/iu;
 
 const ADVICE = {
-  client: 'check clientId and the client secret, and allow this client the token exchange at the provider',
+  client:
+    'check clientId and the client secret or private key, and allow this client the token exchange at the provider',
   target: 'check audience, resource, scopes and the token types',
   subject:
     'a new login would get the same answer: let the provider issue tokens that this client may exchange, and check audience, resource and scopes',

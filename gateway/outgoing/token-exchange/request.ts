@@ -1,3 +1,4 @@
+import type { AssertionParameters } from '../../private-keys/client-assertion.ts';
 import type { UnlimitedPost } from '../post-with-retry.ts';
 import { requestedTokenType, subjectTokenType, urnOf, type TokenExchangeConfig } from './config.ts';
 
@@ -16,10 +17,16 @@ export const asksForNothingSpecial = (settings: TokenExchangeConfig): boolean =>
   requestedTokenType(settings) === 'access_token' &&
   subjectTokenType(settings) === 'access_token';
 
-/** RFC 8693 §2.1; the client authenticates by RFC 6749 §2.3.1 where it has a secret. */
+/** Authentication of the client: by a secret, by an assertion, or by its identifier alone. */
+export interface ClientCredential {
+  readonly secret?: string | undefined;
+  readonly assertion?: AssertionParameters | undefined;
+}
+
+/** RFC 8693 §2.1; the client authenticates by RFC 6749 §2.3.1 with a secret, and by RFC 7523 §2.2 with an assertion. */
 export function exchangeRequest(
   subjectToken: string,
-  secret: string | undefined,
+  { secret, assertion }: ClientCredential,
   settings: TokenExchangeConfig,
 ): UnlimitedPost {
   const { client_id: id, token_endpoint_auth_method: method } = settings;
@@ -35,6 +42,7 @@ export function exchangeRequest(
       ...targetOf(settings),
       ...(id !== undefined && !usesBasic && { client_id: id }),
       ...(secret !== undefined && !usesBasic && { client_secret: secret }),
+      ...assertion,
     },
     headers: {
       accept: 'application/json',

@@ -1,10 +1,16 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { unlink, writeFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { decodeJwt } from 'jose';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { GATEWAY_CLIENT, startIdentityProvider } from '../../../examples/identity-provider/provider.ts';
+import { Secret } from '../../contract/identity.ts';
 import { createAuthenticator } from '../index.ts';
 import { callerOf } from '../testdata/callers.ts';
 import { credentialError, strategyWorld } from '../testdata/strategy-deps.ts';
 import { GOOD_REPLY, json, numbered, tokenEndpoint } from '../testdata/token-endpoint.ts';
 
+const KEYS = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const PEM = KEYS.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 const URN = 'urn:ietf:params:oauth:token-type:';
 
 async function exchanging(config: Record<string, unknown> = {}, limits = {}) {
@@ -98,6 +104,46 @@ describe('a token exchange request', () => {
     await confidential.headers(alice);
     const secrets = endpoint.seen.map(({ headers }) => Buffer.from(headers.authorization?.slice(6) ?? '', 'base64'));
     expect(secrets.map(String)).toEqual(['c:old', 'c:new']);
+  });
+
+  it('authenticates the client by an assertion with its private key, which oidc-provider accepts', async () => {
+    const provider = await startIdentityProvider({
+      ...{ port: 0, opaque: true, accessTokenSeconds: 60, log: () => undefined },
+      clientKeys: [KEYS.publicKey.export({ format: 'jwk' })],
+    });
+    onTestFinished(() => provider.close());
+    const { secret, entry, deps } = await exchanging();
+    const file = await secret('key', PEM);
+    const subject = (await (await fetch(`${provider.issuer}/dev/token/ann`)).text()).trim();
+    const ann = callerOf('ann', Date.now(), { token: new Secret(subject) });
+    const client = { client_id: GATEWAY_CLIENT.id, private_key_jwt: { private_key_file: file } };
+    const config = { ...entry, ...client, token_url: `${provider.issuer}/token`, audience: 'orders' };
+    const { authorization = '' } = await createAuthenticator(config, { ...deps, now: Date.now }).headers(ann);
+    expect(decodeJwt(authorization.slice('Bearer '.length))).toMatchObject({ sub: 'ann', aud: 'orders' });
+  });
+
+  it('has a new assertion in the second attempt, for the token endpoint and without a secret', async () => {
+    const { endpoint, alice, secret, entry, deps } = await exchanging();
+    const client = { client_id: 'c', private_key_jwt: { private_key_file: await secret('key', PEM), key_id: 'k1' } };
+    endpoint.answer = (res, request) => json(GOOD_REPLY, endpoint.seen.length === 1 ? 503 : 200)(res, request);
+    await createAuthenticator({ ...entry, ...client }, deps).headers(alice);
+    const [first, second] = endpoint.seen.map(({ form }) => decodeJwt(form.get('client_assertion') ?? ''));
+    expect(first).toMatchObject({ iss: 'c', sub: 'c', aud: endpoint.url });
+    expect(second?.jti).not.toBe(first?.jti);
+    expect(endpoint.seen.map(({ form, headers }) => [form.has('client_secret'), headers.authorization])).toEqual([
+      [false, undefined],
+      [false, undefined],
+    ]);
+  });
+
+  it('is not sent with an unusable private key', async () => {
+    const { endpoint, alice, secret, entry, deps } = await exchanging();
+    const file = await secret('key', 'sesame');
+    const client = { client_id: 'c', private_key_jwt: { private_key_file: file } };
+    const error = await credentialError(() => createAuthenticator({ ...entry, ...client }, deps).headers(alice));
+    expect(error.fault).toBe('misconfigured');
+    expect(error.message).toBe(`the private key is unusable: ${file}: there is no private key in PEM form`);
+    expect(endpoint.seen).toEqual([]);
   });
 
   it.each([

@@ -3,11 +3,19 @@ import { Closed, DnsLabel, HttpUrl } from '../../contract/fields.ts';
 import { headerNameProblems } from '../../contract/header-names.ts';
 import type { Identity, Secret } from '../../contract/identity.ts';
 import { ATOMIC, flag, text, textMap, texts } from '../../contract/optional.ts';
+import { privateKeyJwtSpec, resolvePrivateKeyJwt } from '../../contract/run-config/private-key-jwt.ts';
 import { reservedRule } from '../../contract/reserved-params.ts';
 import { secretKeyRef } from '../../contract/references.ts';
-import { HEADER_NAME_PATTERN, needs, OWN_CREDENTIAL, safeOptionalHeader, safeUrl } from '../../contract/rule.ts';
+import {
+  atMostOne,
+  HEADER_NAME_PATTERN,
+  needs,
+  OWN_CREDENTIAL,
+  safeOptionalHeader,
+  safeUrl,
+} from '../../contract/rule.ts';
 import { CredentialError, type Authenticator, type StrategyDeps } from '../authenticator.ts';
-import { bearerHeaders, placedIn, readSecretFile } from '../credential-header.ts';
+import { bearerHeaders, placedIn } from '../credential-header.ts';
 import { postWithRetry } from '../post-with-retry.ts';
 import { defineStrategy } from '../strategy.ts';
 import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './cache.ts';
@@ -22,6 +30,7 @@ import {
 } from './config.ts';
 import { TokenExchangeRefusals } from './refusals.ts';
 import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
+import { ExchangeClient } from './exchange-client.ts';
 import { asksForNothingSpecial, exchangeRequest } from './request.ts';
 import { claimsOf, isNew, issuedAt } from './subject-age.ts';
 import { ExchangedAudiences } from './exchanged-audiences.ts';
@@ -37,6 +46,7 @@ const spec = Closed(
     tokenUrl: HttpUrl('Token endpoint for the exchange.', { maxLength: 2048 }),
     clientId: text('Client identifier.', { maxLength: 256 }),
     clientSecretRef: secretKeyRef('Client secret.'),
+    privateKeyJwt: privateKeyJwtSpec(),
     audience: text('`audience` parameter of the request. Omitted when absent.', { maxLength: 2048 }),
     resource: text('`resource` parameter of the request (RFC 8707). Omitted when absent.', {
       pattern: RESOURCE_PATTERN,
@@ -89,6 +99,8 @@ export const tokenExchange = defineStrategy({
   rules: [
     safeUrl('', 'tokenUrl'),
     needs('', 'clientSecretRef', 'clientId'),
+    needs('', 'privateKeyJwt', 'clientId'),
+    atMostOne('', 'clientSecretRef', 'privateKeyJwt'),
     needs('', 'tokenEndpointAuthMethod', 'clientSecretRef'),
     safeOptionalHeader('', 'externalTokenHeaderName', OWN_CREDENTIAL),
     reservedRule('additionalParams', RESERVED),
@@ -96,7 +108,7 @@ export const tokenExchange = defineStrategy({
   config: tokenExchangeConfig,
   resolve(given, scope) {
     const { subjectProviderName: provider, externalTokenHeaderName: header, clientSecretRef } = given;
-    const { requestedTokenType: requested, tokenEndpointAuthMethod: method } = given;
+    const { requestedTokenType: requested, tokenEndpointAuthMethod: method, privateKeyJwt } = given;
     scope.checkUrl(given.tokenUrl, 'tokenUrl', given);
     if (provider !== undefined && !scope.upstreams.has(provider)) {
       scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
@@ -107,6 +119,7 @@ export const tokenExchange = defineStrategy({
       token_url: given.tokenUrl,
       ...(given.clientId !== undefined && { client_id: given.clientId }),
       ...(clientSecretRef && { client_secret_file: scope.secretFile(clientSecretRef) }),
+      ...(privateKeyJwt && { private_key_jwt: resolvePrivateKeyJwt(privateKeyJwt, scope) }),
       ...(given.audience !== undefined && { audience: given.audience }),
       ...(given.resource !== undefined && { resource: given.resource }),
       ...(given.scopes && { scopes: given.scopes }),
@@ -130,8 +143,9 @@ function exchanger(settings: TokenExchangeConfig, deps: StrategyDeps): Authentic
   const cache = new TokenExchangeCache(deps.now);
   const refusals = new TokenExchangeRefusals(deps.now);
   const audiences = new ExchangedAudiences(settings, deps);
+  const client = new ExchangeClient(settings, deps);
   const exchange = (caller: Identity, earlier: EarlierExchange | undefined) =>
-    exchangeFor(caller, earlier, { settings, header, deps, refusals, audiences });
+    exchangeFor(caller, earlier, { settings, header, deps, client, refusals, audiences });
   return {
     perUser: true,
     ...(provider !== undefined && { provider }),
@@ -149,6 +163,7 @@ interface Exchanger {
   /** Name of the header that carries the token. */
   readonly header: string;
   readonly deps: StrategyDeps;
+  readonly client: ExchangeClient;
   readonly refusals: TokenExchangeRefusals;
   readonly audiences: ExchangedAudiences;
 }
@@ -156,12 +171,13 @@ interface Exchanger {
 async function exchangeFor(
   caller: Identity,
   earlier: EarlierExchange | undefined,
-  { settings, header, deps, refusals, audiences }: Exchanger,
+  { settings, header, deps, client, refusals, audiences }: Exchanger,
 ): Promise<ExchangedToken> {
-  const secret = clientSecret(settings, deps);
+  const secret = client.secret();
   refusals.check(caller, secret);
   const subject = await subjectOf(caller, earlier?.refused, settings, deps);
-  const reply = await postWithRetry(exchangeRequest(subject.token, secret, settings), deps);
+  const request = async () => exchangeRequest(subject.token, await client.credential(secret), settings);
+  const reply = await postWithRetry(request, deps);
   const isExpired = subject.expiresAt !== undefined && subject.expiresAt <= deps.now();
   const hasEnded = isExpired || earlier !== undefined;
   const asked: ExchangeAsked = {
@@ -182,12 +198,6 @@ async function exchangeFor(
   }
   const message = 'the token endpoint gave a token that holds a character that no header may hold';
   throw new CredentialError('misconfigured', message);
-}
-
-function clientSecret({ client_secret_file: file }: TokenExchangeConfig, deps: StrategyDeps): string | undefined {
-  const secret = file === undefined ? undefined : readSecretFile(deps, file);
-  if (secret === '') throw new CredentialError('misconfigured', `the file ${String(file)} is empty`);
-  return secret;
 }
 
 interface Subject {

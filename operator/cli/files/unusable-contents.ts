@@ -1,16 +1,19 @@
+import { clientKeyOf } from '../../../gateway/private-keys/client-key.ts';
 import { clientSecretOf } from '../../../gateway/authserver/keys/client-secret.ts';
-import { KeyRefused } from '../../../gateway/authserver/keys/key-refused.ts';
+import { KeyRefused } from '../../../gateway/private-keys/key-refused.ts';
 import { secretOf } from '../../../gateway/authserver/keys/hmac-secrets.ts';
 import { signingKeyOf } from '../../../gateway/authserver/keys/signing-key.ts';
 import { bundleFault } from '../../resolve/ca-bundle.ts';
 
-/** Use of a file or of a Secret's key in the embedded authorization server. */
-export type Role = 'signing key' | 'HMAC secret' | 'client secret' | 'credential' | 'CA bundle';
+/** Use of a file or of a Secret's key. */
+export type Role = 'signing key' | 'HMAC secret' | 'client secret' | 'client key' | 'credential' | 'CA bundle';
 
 export interface Held {
   readonly role: Role;
   /** Content with one character per byte; undefined when it is not known. */
   readonly content: string | undefined;
+  /** Configured algorithm of a client key. */
+  readonly algorithm?: string | undefined;
 }
 
 export interface Unusable<Item> {
@@ -20,11 +23,11 @@ export interface Unusable<Item> {
   readonly message: string;
 }
 
-/** Lists contents with which the server would not start or no login would succeed. */
+/** Lists contents with which the gateway would not start, no login would succeed, or no assertion could be signed. */
 export function unusableContents<Item extends Held>(items: readonly Item[]): Unusable<Item>[] {
   const kids = new Set<string>();
   return items.flatMap((item): Unusable<Item>[] => {
-    const fault = item.content === undefined ? undefined : faultOf(item.role, item.content, kids);
+    const fault = item.content === undefined ? undefined : faultOf(item, item.content, kids);
     return fault === undefined ? [] : [{ item, reason: REASONS[item.role], message: fault }];
   });
 }
@@ -33,12 +36,13 @@ const REASONS: Readonly<Record<Role, string>> = {
   'signing key': 'InvalidKeyFile',
   'HMAC secret': 'InvalidKeyFile',
   'client secret': 'InvalidKeyFile',
+  'client key': 'InvalidKeyFile',
   credential: 'SecretEmpty',
   'CA bundle': 'CABundleRefInvalid',
 };
 
 /** Returns the fault of a content. `kids` are the ids of the previous signing keys. */
-function faultOf(role: Role, content: string, kids: Set<string>): string | undefined {
+function faultOf({ role, algorithm }: Held, content: string, kids: Set<string>): string | undefined {
   switch (role) {
     case 'signing key':
       return refusal('openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256', () => {
@@ -48,6 +52,10 @@ function faultOf(role: Role, content: string, kids: Set<string>): string | undef
       return refusal('openssl rand -base64 48', () => void secretOf(content, () => undefined));
     case 'client secret':
       return refusal('openssl rand -base64 48', () => void clientSecretOf(content));
+    case 'client key':
+      return refusal('openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256', () => {
+        clientKeyOf(content, algorithm);
+      });
     case 'credential':
       return content.trim() === '' ? 'it is empty: add the value' : undefined;
     case 'CA bundle': {

@@ -48,6 +48,23 @@ it('rejects a link out of the mounted folder', async () => {
   ]);
 });
 
+it('rejects a file that is no private key of a client', async () => {
+  const secrets = await mounted();
+  const config = configOf(secrets, 'keys/api');
+  const private_key_jwt = { private_key_file: join(secrets, 'keys', 'api') };
+  const exchange = { type: 'token_exchange', token_url: 'https://idp.example/token', client_id: 'a', private_key_jwt };
+  const checked = {
+    ...config,
+    oidc_config: { private_key_jwt },
+    vmcp: { ...config.vmcp, outgoing_auth: { a: exchange } },
+  };
+  const message = expect.stringContaining('there is no private key in PEM form') as string;
+  expect(await unusableFiles(checked)).toMatchObject([
+    { reason: 'InvalidKeyFile', path: 'oidc_config.private_key_jwt.private_key_file', message },
+    { reason: 'InvalidKeyFile', path: 'vmcp.outgoing_auth.a.private_key_jwt.private_key_file', message },
+  ]);
+});
+
 it('rejects a short secret of a delegate client', async () => {
   const secrets = await mounted();
   const config = configOf(secrets, 'keys/api');

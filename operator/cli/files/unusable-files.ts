@@ -1,5 +1,5 @@
 import { readFile, realpath } from 'node:fs/promises';
-import { configFiles, type ConfigFile } from '../../../gateway/contract/gateway-config-files.ts';
+import { configFiles, isClientKey, type ConfigFile } from '../../../gateway/contract/gateway-config-files.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { foldersOf, isBelow, notMounted, PATH_NOT_MOUNTED } from '../../../gateway/contract/mounted-files.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
@@ -8,12 +8,13 @@ import { unusableContents, type Held, type Role } from './unusable-contents.ts';
 
 const PATH = 'embedded_auth_server_config.';
 
-/** Lists the files of a configuration that are unreadable or unusable for the embedded authorization server. */
+/** Lists the files of a configuration that are unreadable, or unusable for the embedded authorization server or for signatures. */
 export async function unusableFiles(config: GatewayConfig): Promise<Problem[]> {
   const files = configFiles(config);
   const unreachable = await unreachableFiles(files, config.vmcp.cluster && foldersOf(config));
   if (unreachable.length > 0) return unreachable;
-  const held = await Promise.all(files.filter(({ path }) => path.startsWith(PATH)).map(contentOf));
+  const checked = files.filter(({ path }) => path.startsWith(PATH) || isClientKey(path));
+  const held = await Promise.all(checked.map(contentOf));
   return unusableContents(held).map(({ item: { path, file }, reason, message }) => ({
     path,
     reason,
@@ -47,6 +48,7 @@ const contentOf = async (named: ConfigFile): Promise<ConfigFile & Held> => ({
 });
 
 function roleOf(path: string): Role {
+  if (isClientKey(path)) return 'client key';
   if (path.startsWith(`${PATH}signing_key_config.`)) return 'signing key';
   if (path.startsWith(`${PATH}hmac_secret_files[`)) return 'HMAC secret';
   if (path.startsWith(`${PATH}delegate_clients[`)) return 'client secret';

@@ -78,10 +78,11 @@ function unusedIn(manifests: Manifests): ObjectProblem[] {
 /** Adds problems for Secrets with unusable keys. */
 async function checkSecrets(server: ResolvedServer, manifests: Manifests): Promise<ResolvedServer> {
   const { config: _, namespace, name, ...rest } = server;
-  const vmcp = manifests.snapshots.get(namespace)?.vmcps.get(name);
-  if (!vmcp) return server;
-  const object = { kind: vmcp.kind, namespace, name };
-  const unusable = await unusableSecrets(vmcp, object, manifests.secretValues);
+  const snapshot = manifests.snapshots.get(namespace);
+  const vmcp = snapshot?.vmcps.get(name);
+  if (!snapshot || !vmcp) return server;
+  const { secretValues: values } = manifests;
+  const unusable = await unusableSecrets(vmcp, snapshot, { mounts: server.mounts, values });
   if (unusable.length === 0) return server;
   return { ...rest, namespace, name, problems: [...server.problems, ...unusable] };
 }

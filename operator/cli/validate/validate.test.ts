@@ -440,6 +440,84 @@ describe('keys of an authorization server', () => {
   });
 });
 
+/** The private key of `desk` at a provider, and those of `other` at an issuer and at a token endpoint. */
+const SIGNED = (key: string, algorithm = ''): string => {
+  const client = (name: string) =>
+    `clientId: desk, privateKeyJwt: {privateKeyRef: {name: ${name}, key: client}${algorithm}}`;
+  const login = LOGIN(privateKey(), RANDOM, key);
+  return `${login.replace('clientId: desk, clientSecretRef: {name: keys, key: client}', client('keys'))}---
+apiVersion: v1
+kind: Secret
+metadata: {name: exchange}
+stringData: {client: ${JSON.stringify(key)}}
+---
+${API}
+kind: MCPOIDCConfig
+metadata: {name: shared}
+spec: {type: inline, inline: {issuer: "https://idp.example.com", ${client('keys')}}}
+---
+${API}
+kind: MCPExternalAuthConfig
+metadata: {name: exchange}
+spec: {type: tokenExchange, tokenExchange: {tokenUrl: "https://idp.example.com/token", ${client('exchange')}}}
+---
+${API}
+kind: MCPGroup
+metadata: {name: others}
+spec: {}
+---
+${API}
+kind: MCPServerEntry
+metadata: {name: remote}
+spec: {remoteUrl: "https://mcp.example.com/mcp", transport: streamable-http, groupRef: {name: others}, externalAuthConfigRef: {name: exchange}}
+---
+${API}
+kind: VirtualMCPServer
+metadata: {name: other}
+spec:
+  groupRef: {name: others}
+  incomingAuth: {type: oidc, audience: "https://desk.example.com/mcp", oidcConfigRef: {name: shared}}
+  outgoingAuth: {backends: {remote: {type: discovered}}}
+`;
+};
+
+describe('private keys of clients', () => {
+  const PLACES = [
+    [`VirtualMCPServer ${AUTH}.upstreamProviders[0].oidcConfig`, 'keys'],
+    ['MCPExternalAuthConfig spec.tokenExchange', 'exchange'],
+    ['MCPOIDCConfig spec.inline', 'keys'],
+  ];
+
+  it.each([
+    ['a client secret', 'canary', '', 'there is no private key in PEM form'],
+    [
+      'a public key',
+      JSON.stringify({ kty: 'EC', crv: 'P-256', x: 'canary', y: 'canary' }),
+      '',
+      'the JWK has no private part',
+    ],
+    ['a key for another algorithm', privateKey(), ', algorithm: RS256', 'the algorithm RS256 does not fit this key'],
+  ])('are checked in every object that names one: %s', async (_what, key, algorithm, message) => {
+    await write('a.yaml', SIGNED(key, algorithm));
+    const { problems } = await examine([dir], { needsFiles: true }, '/state');
+    const said = problems.map(({ kind, reason, path, message: text }) => `${reason} ${kind} ${path}: ${text}`);
+    const expected = PLACES.map(
+      ([place = '', name = '']) =>
+        `InvalidKeyFile ${place}.privateKeyJwt.privateKeyRef.key: key "client" of Secret "${name}": ${message}`,
+    );
+    expect(said.toSorted()).toEqual(expected.toSorted().map((start) => expect.stringContaining(start) as string));
+    expect(said.join()).not.toMatch(/canary|BEGIN/u);
+  });
+
+  it('are accepted as PEM and as JWK', async () => {
+    const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    for (const text of [privateKey(), JSON.stringify(key.export({ format: 'jwk' }))]) {
+      await write('a.yaml', SIGNED(text));
+      expect((await examine([dir], { needsFiles: true }, '/state')).problems).toEqual([]);
+    }
+  });
+});
+
 describe('unused objects', () => {
   it('cause warnings that do not change the exit code', async () => {
     const object = (kind: string, name: string, spec: string): string =>

@@ -4,6 +4,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   client_secret_file: 'clientSecretRef',
   initial_access_token_file: 'initialAccessTokenRef',
   insecure_allow_http: 'insecureAllowHTTP',
+  private_key_file: 'privateKeyRef',
   userinfo: 'userInfo',
   userinfo_override: 'userInfoOverride',
 };

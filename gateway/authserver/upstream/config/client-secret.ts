@@ -1,5 +1,6 @@
 import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
-import type { ClientSecret } from '../protocol/client-authentication.ts';
+import { ClientAssertion } from '../../../private-keys/client-assertion.ts';
+import type { ClientSecret, SignedClient } from '../protocol/client-authentication.ts';
 import type { UpstreamDeps } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
@@ -26,4 +27,19 @@ function read(file: string, { readSecret }: Pick<UpstreamDeps, 'readSecret'>): s
     const message = error instanceof Error ? error.message : 'it cannot be read';
     throw new UpstreamError('misconfigured', `the client secret is missing: ${message}`);
   }
+}
+
+/** Returns the client with the private key of a configuration; undefined without one. @param audience default of `aud`. */
+export function configuredKey(
+  { private_key_jwt: key }: Pick<ProviderConfig, 'private_key_jwt'>,
+  audience: string,
+  deps: Pick<UpstreamDeps, 'readSecret' | 'now'>,
+): SignedClient | undefined {
+  if (!key) return undefined;
+  const assertion = new ClientAssertion(key, deps);
+  return (request) =>
+    assertion.parameters({ ...request, audience }).catch((error: unknown) => {
+      const cause = error instanceof Error ? error.message : 'it cannot be read';
+      throw new UpstreamError('misconfigured', `the private key is unusable: ${cause}`);
+    });
 }

@@ -7,6 +7,7 @@ import { urlProblems } from '../../../contract/url-problems.ts';
 export function dcrProblems(given: OAuth2ProviderConfig): Problem[] {
   const { dcr_config: dcr, client_id: clientId, client_secret_file: file, client_secret_env_var: variable } = given;
   if (!dcr) return [];
+  const { private_key_jwt: key } = given;
   const { discovery_url: discovery, registration_endpoint: endpoint } = dcr;
   const addresses = { discovery_url: discovery, registration_endpoint: endpoint };
   return [
@@ -14,6 +15,7 @@ export function dcrProblems(given: OAuth2ProviderConfig): Problem[] {
     ...(file === undefined && variable === undefined
       ? []
       : [invalid('dcr_config', 'a registered client gets its secret from the provider: remove the client secret')]),
+    ...(key ? [invalid('dcr_config', 'a registered client has no private key: remove private_key_jwt')] : []),
     ...((discovery === undefined) === (endpoint === undefined)
       ? [problem('RuleViolated', 'dcr_config', 'set exactly one of discovery_url and registration_endpoint')]
       : []),

@@ -1,11 +1,17 @@
+import type { Static, TObject } from 'typebox';
 import { SCOPE_PATTERN } from '../../../contract/fields.ts';
 import { ATOMIC, flag, text, textMap, texts } from '../../../contract/optional.ts';
+import {
+  privateKeyJwtSpec,
+  resolvePrivateKeyJwt,
+  SECRET_OR_KEY,
+} from '../../../contract/run-config/private-key-jwt.ts';
 import type { Problem } from '../../../contract/problem.ts';
 import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { caBundleRef, secretKeyRef, type BundleRef } from '../../../contract/references.ts';
-import { safeUrl, rule, type Rule } from '../../../contract/rule.ts';
+import { atMostOne, safeUrl, rule, type Rule } from '../../../contract/rule.ts';
 import { parameterProblems } from './additional-params.ts';
-import { configuredSecret } from './client-secret.ts';
+import { configuredKey, configuredSecret } from './client-secret.ts';
 import { ClientAuthentication } from '../protocol/client-authentication.ts';
 import { CodeClient, type CodeClientOptions } from '../protocol/code-client.ts';
 import { Guards } from '../protocol/guards.ts';
@@ -15,6 +21,7 @@ import { urlProblems } from '../../../contract/url-problems.ts';
 /** Fields that all types of providers have in a resource. */
 export const commonSpec = {
   clientSecretRef: secretKeyRef('Client secret. Absent for a public client.'),
+  privateKeyJwt: privateKeyJwtSpec(),
   scopes: texts('Scopes to request.', { maxItems: 64, ...ATOMIC }),
   redirectUri: text(
     'Redirect URI of the callback. Defaults to `<issuer>/oauth/callback`, followed by `/<name>` for every provider after the first that does not support `iss` in callbacks (RFC 9207).',
@@ -35,7 +42,7 @@ export const commonSpec = {
   insecureAllowHTTP: flag('Allow http URLs for the provider.'),
 };
 
-interface CommonSpec {
+interface CommonSpec extends Pick<Static<TObject<typeof commonSpec>>, 'privateKeyJwt'> {
   readonly clientSecretRef?: { readonly name: string; readonly key: string };
   readonly scopes?: readonly string[];
   readonly redirectUri?: string;
@@ -52,6 +59,7 @@ export function resolveCommon(spec: CommonSpec, scope: UpstreamScope) {
   const bundle = scope.bundleFile(spec.caBundleRef, 'caBundleRef');
   return {
     ...(spec.clientSecretRef && { client_secret_file: scope.secretFile(spec.clientSecretRef) }),
+    ...(spec.privateKeyJwt && { private_key_jwt: resolvePrivateKeyJwt(spec.privateKeyJwt, scope) }),
     ...(spec.redirectUri !== undefined && { redirect_uri: spec.redirectUri }),
     ...(spec.scopes && { scopes: [...spec.scopes] }),
     ...(authorization && { additional_authorization_params: { ...authorization } }),
@@ -67,7 +75,7 @@ const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 
 /** Lists the problems of the common fields that the schema cannot express. */
 export function commonProblems(config: ProviderConfig, isRegistered = false): Problem[] {
-  const { client_secret_file: file, client_secret_env_var: variable } = config;
+  const { client_secret_file: file, client_secret_env_var: variable, private_key_jwt: key } = config;
   const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
   return [
     ...(!isRegistered && (config.client_id === undefined || config.client_id === '')
@@ -76,6 +84,7 @@ export function commonProblems(config: ProviderConfig, isRegistered = false): Pr
     ...(file !== undefined && variable !== undefined
       ? [problem('InvalidValue', 'client_secret_env_var', 'set client_secret_file or client_secret_env_var, not both')]
       : []),
+    ...(key && (file ?? variable) !== undefined ? [problem('InvalidValue', 'private_key_jwt', SECRET_OR_KEY)] : []),
     ...redirectProblems(config.redirect_uri),
     ...(config.scopes ?? [])
       .filter((scope) => !SCOPE_TOKEN.test(scope))
@@ -122,17 +131,25 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
     deps,
   );
 
+interface ClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
+  /** `aud` of assertions: the issuer, or the token endpoint where the issuer is unknown. */
+  readonly audience: string;
+}
+
+/** Rules of the client's credential in a resource. */
+export const credentialRules: readonly Rule[] = [atMostOne('', 'clientSecretRef', 'privateKeyJwt')];
+
 /** Creates the client of the code flow at a provider. `secret` is the configured one by default. */
 export const codeClientOf = (
   config: ProviderConfig,
   deps: UpstreamDeps,
-  { redirectUri, rules }: Pick<CodeClientOptions, 'redirectUri' | 'rules'>,
+  { redirectUri, rules, audience }: ClientFacts,
   secret = configuredSecret(config, deps),
 ): CodeClient =>
   new CodeClient({
     clientId: config.client_id ?? '',
     redirectUri,
-    authentication: new ClientAuthentication(secret),
+    authentication: new ClientAuthentication(secret, configuredKey(config, audience, deps)),
     tokenParameters: config.additional_token_params,
     rules,
     timeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,

@@ -1,8 +1,12 @@
-import type { ClientAuth } from 'openid-client';
+import type { ClientAuth, ServerMetadata } from 'openid-client';
+import type { AssertionParameters, AssertionRequest } from '../../../private-keys/client-assertion.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
 /** Returns the current client secret; undefined for a public client. Throws `UpstreamError`. */
 export type ClientSecret = () => string | undefined;
+
+/** Returns the parameters of one request that is authenticated with a private key. Rejects with `UpstreamError`. */
+export type SignedClient = (request: Pick<AssertionRequest, 'clientId' | 'supported'>) => Promise<AssertionParameters>;
 
 /** Error codes for a rejected client secret, of RFC 6749 §5.2, GitHub and Slack. */
 export const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
@@ -12,23 +16,36 @@ export const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
   'invalid_client_id',
 ]);
 
-/** Authentication of the gateway at one provider. Reads the secret for every request. */
+/** Authentication of the gateway at one provider. Reads the secret or the private key for every request. */
 export class ClientAuthentication {
   readonly #secret: ClientSecret;
+  readonly #signed: SignedClient | undefined;
   /** Method for a provider that does not state what it supports. */
   #guess: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic';
   /** The provider has accepted the guess. */
   #isProven = false;
 
-  constructor(secret: ClientSecret) {
+  /** @param signed replaces the secret. */
+  constructor(secret: ClientSecret, signed?: SignedClient) {
     this.#secret = secret;
+    this.#signed = signed;
   }
 
   /**
-   * Returns the client authentication: Basic if supported (RFC 6749 §2.3.1 requires it), none without a secret. Throws
-   * `UpstreamError`. @param supported `token_endpoint_auth_methods_supported`, if known.
+   * Returns the client authentication of one request: an assertion with a private key, else Basic if supported (RFC 6749 §2.3.1
+   * requires it), none without a secret. Rejects with `UpstreamError`.
    */
-  authFor(supported: readonly string[] | undefined): ClientAuth {
+  async authFor(clientId: string, metadata: ServerMetadata): Promise<ClientAuth> {
+    const { token_endpoint_auth_methods_supported: methods } = metadata;
+    if (!this.#signed) return this.#authBySecret(methods);
+    const { token_endpoint_auth_signing_alg_values_supported: supported } = metadata;
+    const parameters: [string, string][] = Object.entries(await this.#signed({ clientId, supported }));
+    return (_server, _client, body) => {
+      for (const [name, value] of parameters) body.set(name, value);
+    };
+  }
+
+  #authBySecret(supported: readonly string[] | undefined): ClientAuth {
     const secret = this.#secret();
     if (secret === undefined) {
       return (_server, { client_id }, body) => {

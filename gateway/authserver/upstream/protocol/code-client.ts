@@ -174,7 +174,7 @@ export class CodeClient {
       readByRequests(metadata),
       clientId,
       undefined,
-      authentication.authFor(metadata.token_endpoint_auth_methods_supported),
+      await authentication.authFor(clientId, metadata),
     );
     config[openid.customFetch] = transport.fetch;
     allowHttp(openid, config);
