@@ -1,8 +1,10 @@
 import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
+import { createAuthority } from '../../gateway/outbound/testdata/authority.ts';
 import { freePort } from '../harness/free-port.ts';
-import { entry, group, server, virtualServer, yaml } from '../harness/manifests.ts';
+import { configMap, entry, group, resource, server, virtualServer, yaml } from '../harness/manifests.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 import { temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.ts';
 
@@ -50,11 +52,83 @@ it('vmcp validate --online reports what does not exist, with file and line', asy
   const lines = [...stdout.matchAll(/^a\.yaml:\d+: \w+\/([\w-]+): ([\w.]+): .* \[(\w+)\]$/gmu)];
   expect(code).toBe(2);
   expect(lines.map(([, ...facts]) => facts.join(' '))).toEqual([
-    'gateway spec.incomingAuth UnreachableOnline',
+    'gateway spec.incomingAuth.oidcConfig.inline.issuer UnreachableOnline',
     'npm-missing spec.image NotFoundOnline',
     'python-missing spec.image NotFoundOnline',
     'image-missing spec.image NotFoundOnline',
     'remote-gone spec.remoteUrl UnreachableOnline',
   ]);
   expect((await vmcpResult(scope, ['validate', 'a.yaml'], { cwd: folder })).code).toBe(0);
+});
+
+const KEY = { kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+
+/** Starts a provider whose certificate only its own authority has signed. It registers no clients. */
+async function startPrivateProvider(scope: Scope) {
+  const authority = createAuthority('corp');
+  const { key, cert } = authority.sign('IP:127.0.0.1');
+  const host = createSecureServer({ key, cert }, (req, res) => {
+    const issuer = `https://${req.headers.host ?? ''}`;
+    const documents: Readonly<Record<string, unknown>> = {
+      '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys`, scopes_supported: ['openid', 'mail'] },
+      '/keys': { keys: [KEY] },
+      '/token': {},
+    };
+    const document = documents[req.url ?? ''];
+    res.writeHead(document === undefined ? 404 : 200).end(JSON.stringify(document));
+  });
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  scope.defer(() => {
+    host.closeAllConnections();
+    host.close();
+  });
+  return { ca: authority.cert, issuer: `https://127.0.0.1:${String((host.address() as AddressInfo).port)}` };
+}
+
+it('validate --online and doctor check providers with their own CA, trusted issuers, registration and scopes', async () => {
+  const scope = testScope();
+  const { ca, issuer } = await startPrivateProvider(scope);
+  const closed = `http://127.0.0.1:${String(await freePort())}`;
+  const own = 'http://127.0.0.1:4483';
+  const caBundleRef = { configMapRef: { name: 'corp-ca' } };
+  const git = { authorizationEndpoint: `${issuer}/auth`, tokenEndpoint: `${issuer}/token`, caBundleRef };
+  const dcrConfig = { discoveryUrl: `${issuer}/.well-known/openid-configuration` };
+  const authServerConfig = {
+    issuer: own,
+    upstreamProviders: [
+      {
+        name: 'corp',
+        type: 'oidc',
+        oidcConfig: { issuerUrl: issuer, clientId: 'desk', caBundleRef, scopes: ['openid', 'mali'] },
+      },
+      { name: 'git', type: 'oauth2', oauth2Config: { ...git, dcrConfig } },
+    ],
+    trustedIssuers: [{ issuerUrl: closed, expectedAudience: 'desk', allowedDelegateClients: ['*'] }],
+  };
+  const incomingAuth = { type: 'oidc', audience: `${own}/mcp`, oidcConfigRef: { name: 'own' } };
+  const files = yaml(
+    group(),
+    configMap('corp-ca', { 'ca.crt': ca }),
+    resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: own } }),
+    virtualServer({}, { incomingAuth, authServerConfig }),
+    entry('remote', `${closed}/mcp`),
+  );
+  const folder = await temporaryFolder(scope);
+  await writeFiles(folder, { 'a.yaml': files });
+  const line = (field: string) => files.split('\n').findIndex((text) => text.includes(field)) + 1;
+  const { stdout, stderr } = await vmcpResult(scope, ['validate', '--online', 'a.yaml'], { cwd: folder });
+  const found = [...`${stdout}${stderr}`.matchAll(/^a\.yaml:(\d+): VirtualMCPServer\/\w+: (\S+): .* \[(\w+)\]/gmu)]
+    .map(([, number = '', path = '', reason = '']) => `${number} ${path} ${reason}`)
+    .filter((text) => /Online|Listed|Offered/u.test(text));
+  const providers = 'spec.authServerConfig.upstreamProviders';
+  expect(found).toEqual([
+    `${String(line('discoveryUrl'))} ${providers}[1].oauth2Config.dcrConfig.discoveryUrl RegistrationNotOffered`,
+    `${String(line(`issuerUrl: ${closed}`))} spec.authServerConfig.trustedIssuers[0].issuerUrl UnreachableOnline`,
+    `${String(line('- mali'))} ${providers}[0].oidcConfig.scopes[1] ScopeNotListed`,
+  ]);
+  const doctor = await vmcpResult(scope, ['doctor', 'a.yaml', '-o', 'json'], { cwd: folder });
+  const { checks } = JSON.parse(doctor.stdout) as { checks: { name: string; message: string }[] };
+  const message = checks.find(({ name }) => name === 'issuers')?.message ?? '';
+  expect(message).toContain(`a.yaml:${String(line('discoveryUrl'))}: VirtualMCPServer/gateway: ${providers}[1].`);
+  expect(message).toContain('spec.authServerConfig.trustedIssuers[0].issuerUrl: issuer');
 });

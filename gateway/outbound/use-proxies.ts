@@ -1,4 +1,4 @@
-import { Agent, setGlobalDispatcher } from 'undici';
+import { Agent, setGlobalDispatcher, type Dispatcher } from 'undici';
 import { guardedConnector } from './connector.ts';
 import type { OutboundPolicy } from './policy.ts';
 import { inAbsoluteForm } from './proxy/absolute-form.ts';
@@ -24,3 +24,9 @@ export function useProxies(env: Readonly<Record<string, string | undefined>>): v
   const connect = guardedConnector(ANY_HOST, { timeoutMs: CONNECT_TIMEOUT_MS });
   setGlobalDispatcher(inAbsoluteForm(new Agent({ allowH2: false, connect })));
 }
+
+/** Returns a dispatcher of `fetch` that trusts these PEM certificates beside the system's, and uses the same proxies. */
+export const dispatcherTrusting = (ca: string): Dispatcher =>
+  inAbsoluteForm(
+    new Agent({ allowH2: false, connect: guardedConnector(ANY_HOST, { timeoutMs: CONNECT_TIMEOUT_MS, ca: [ca] }) }),
+  );

@@ -1,5 +1,6 @@
 import type { Running } from '../../local/running.ts';
-import type { ExternalIssuer } from '../probes/issuer.ts';
+import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { NamedSubject } from '../online/online-check.ts';
 import type { Get } from '../probes/http-get.ts';
 import type { ServerStatus } from '../status/gateway-status.ts';
 
@@ -32,10 +33,10 @@ export interface Machine extends Programs {
   readonly stateDir: string;
   /** Running `vmcp up` of the state folder; undefined when none runs. */
   readonly running: Running | undefined;
-  /** Issuers in the files of the command line, without repetitions. */
-  readonly issuers: readonly ExternalIssuer[];
-  /** Token and userinfo endpoints in those files, without repetitions. */
-  readonly endpoints?: readonly string[];
+  /** Issuers, endpoints and scopes of identity providers in the files of the command line. */
+  readonly providers: readonly NamedSubject[];
+  /** Returns the file, the line and the path of a field in those files. */
+  readonly placeOf: (problem: ObjectProblem) => string;
   readonly isPortFree: (port: number) => Promise<boolean>;
   /** Returns the error code when this user cannot write into the folder or create it. */
   readonly writeFault: (dir: string) => Promise<string | undefined>;

@@ -6,10 +6,11 @@ import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';
 import { httpGet } from '../probes/http-get.ts';
-import { credentialEndpoints, externalIssuer, upstreamIssuers, type ExternalIssuer } from '../probes/issuer.ts';
+import { providerSubjects } from '../online/provider-subjects.ts';
+import type { Manifests } from '../../source/files/load.ts';
 import { readManagement } from '../status/management.ts';
 import { renderTable } from '../table.ts';
-import { examine } from '../validate/examine.ts';
+import { examine, locateProblems } from '../validate/examine.ts';
 import { formatProblems } from '../validate/problems-output.ts';
 import type { Machine } from './check.ts';
 import { CHECKS } from './checks/index.ts';
@@ -23,13 +24,10 @@ export interface DoctorFlags {
 /** `vmcp doctor [PATH...]`: exits with 0, 1 when a check fails, or 2 for invalid files. */
 export async function doctor(paths: readonly string[], flags: DoctorFlags): Promise<number> {
   const stateDir = resolve(flags.state ?? defaultStateDir(process.env));
-  const { servers, problems } = paths.length > 0 ? await examine(paths, {}, stateDir) : { servers: [], problems: [] };
+  const { manifests, problems } =
+    paths.length > 0 ? await examine(paths, {}, stateDir) : { manifests: undefined, problems: [] };
   process.stderr.write(formatProblems(problems, []));
-  const issuers = servers.flatMap(({ config }) =>
-    config ? [externalIssuer(config) ?? [], upstreamIssuers(config)].flat() : [],
-  );
-  const endpoints = new Set(servers.flatMap(({ config }) => (config ? credentialEndpoints(config) : [])));
-  const machine = { ...thisMachine(stateDir, distinct(issuers)), endpoints: [...endpoints] };
+  const machine = { ...thisMachine(stateDir), ...(manifests && providersIn(manifests)) };
   const findings = await Promise.all(
     CHECKS.map(async (check) => ({ name: check.name, ...(await check.run(machine)) })),
   );
@@ -40,16 +38,21 @@ export async function doctor(paths: readonly string[], flags: DoctorFlags): Prom
   return problems.length > 0 ? 2 : 0;
 }
 
-const distinct = (issuers: readonly ExternalIssuer[]): ExternalIssuer[] => [
-  ...new Map(issuers.map((each) => [JSON.stringify(each), each])).values(),
-];
+const providersIn = (manifests: Manifests): Pick<Machine, 'providers' | 'placeOf'> => ({
+  providers: [...manifests.snapshots.values()].flatMap(providerSubjects),
+  placeOf: (problem) =>
+    locateProblems(manifests, [problem])
+      .map(({ file, line, kind, name, path }) => `${file}:${String(line)}: ${kind}/${name}: ${path}`)
+      .join(''),
+});
 
-const thisMachine = (stateDir: string, issuers: readonly ExternalIssuer[]): Machine => ({
+const thisMachine = (stateDir: string): Machine => ({
   nodeVersion: process.versions.node,
   env: process.env,
   stateDir,
   running: readRunning(stateDir),
-  issuers,
+  providers: [],
+  placeOf: ({ path }) => path,
   ...programsOf(process.env),
   isPortFree: (port) => isPortFree(port),
   writeFault,

@@ -1,7 +1,7 @@
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { ONLINE_CHECKS } from './checks/index.ts';
-import type { Finding, Online } from './online-check.ts';
-import type { NamedSubject } from './subjects.ts';
+import type { Get, Reply } from '../probes/http-get.ts';
+import type { Finding, NamedSubject, Online } from './online-check.ts';
 
 const MOST_AT_ONCE = 8;
 
@@ -10,13 +10,16 @@ export async function examineOnline(
   named: readonly NamedSubject[],
   online: Online,
 ): Promise<Readonly<Record<'problems' | 'warnings', ObjectProblem[]>>> {
+  const { get, env } = { ...online, get: onceEach(online.get) };
   const groups = [...Map.groupBy(named, ({ subject }) => JSON.stringify(subject)).values()];
   const found: { readonly finding: Finding; readonly object: ObjectProblem }[] = [];
   const waiting = groups.values();
   const work = async (): Promise<void> => {
     for (const group of waiting) {
       const [first] = group;
-      const finding = first && (await ONLINE_CHECKS[first.subject.type](first.subject, online));
+      const finding =
+        first &&
+        (await ONLINE_CHECKS[first.subject.type](first.subject, { env, get: trusting(get, first.subject.ca) }));
       if (!finding) continue;
       const { reason, message } = finding;
       for (const { object, path } of group) found.push({ finding, object: { ...object, path, reason, message } });
@@ -27,3 +30,17 @@ export async function examineOnline(
     found.filter(({ finding }) => finding.severity === severity).map(({ object }) => object);
   return { problems: of('problem'), warnings: of('warning') };
 }
+
+/** Sends each request once: several checks read the metadata of one provider. */
+function onceEach(get: Get): Get {
+  const sent = new Map<string, Promise<Reply>>();
+  return (url, options = {}) => {
+    const key = JSON.stringify([url, options]);
+    const reply = sent.get(key) ?? get(url, options);
+    sent.set(key, reply);
+    return reply;
+  };
+}
+
+const trusting = (get: Get, ca: string | undefined): Get =>
+  ca === undefined ? get : (url, options) => get(url, { ...options, ca });

@@ -1,4 +1,5 @@
-import type { ExternalIssuer } from '../probes/issuer.ts';
+import type { ObjectRef } from '../../resolve/problems.ts';
+import type { ExternalIssuer, MetadataPlace } from '../probes/issuer.ts';
 import { NoReply, type Get, type Reply } from '../probes/http-get.ts';
 
 /** Result of a check that did not find its subject. A warning does not change the exit code. */
@@ -16,11 +17,22 @@ export interface Online {
 
 /** Something on the network that a resource names. */
 export interface Subject {
-  readonly type: 'npm' | 'python' | 'image' | 'url' | 'issuer' | 'endpoint';
-  /** Image reference, URL, or issuer. */
+  readonly type: 'npm' | 'python' | 'image' | 'url' | 'issuer' | 'endpoint' | 'registration' | 'scope';
+  /** Image reference, URL, issuer, or scope. */
   readonly value: string;
   /** For `issuer`. */
   readonly issuer?: ExternalIssuer;
+  /** For `registration` and `scope`: place of the metadata of the provider. */
+  readonly metadata?: MetadataPlace;
+  /** PEM certificates that are trusted beside the system's. */
+  readonly ca?: string;
+}
+
+/** A subject with the field that names it. */
+export interface NamedSubject {
+  readonly object: ObjectRef;
+  readonly path: string;
+  readonly subject: Subject;
 }
 
 export type OnlineCheck = (subject: Subject, online: Online) => Promise<Finding | undefined>;

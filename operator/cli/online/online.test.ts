@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
-import { credentialEndpoints } from '../probes/issuer.ts';
+import { newSnapshot, type Resource } from '../../resolve/snapshot.ts';
 import { NoReply, type Get, type GetOptions } from '../probes/http-get.ts';
 import { ONLINE_CHECKS } from './checks/index.ts';
 import { parseReference } from './checks/image.ts';
 import { examineOnline } from './examine-online.ts';
 import type { Subject } from './online-check.ts';
+import { providerSubjects } from './provider-subjects.ts';
 
 interface Answer {
   readonly status?: number;
@@ -146,19 +146,111 @@ describe('an endpoint', () => {
     if (finding) expect(found).toMatchObject(finding);
     else expect(found).toBeUndefined();
   });
+});
 
-  it('is each token and userinfo endpoint of a configuration, once', () => {
-    const exchange = { type: 'token_exchange', token_url: 'https://idp.example/token' };
-    const oauth2_config = {
-      token_endpoint: 'https://git.example/t',
-      userinfo: { endpoint_url: 'https://git.example/u' },
-    };
-    const config = {
-      embedded_auth_server_config: { upstreams: [{ name: 'git', type: 'oauth2', oauth2_config }] },
-      vmcp: { outgoing_auth: { a: exchange, b: exchange, c: { type: 'unauthenticated' } } },
-    } as unknown as GatewayConfig;
-    const expected = ['https://git.example/t', 'https://git.example/u', 'https://idp.example/token'];
-    expect(credentialEndpoints(config)).toEqual(expected);
+describe('metadata of a provider', () => {
+  const issuer = 'https://idp.example';
+  const { get, seen } = network({
+    [`${issuer}/.well-known/openid-configuration`]: { document: { issuer, scopes_supported: ['openid', 'a'] } },
+    'https://other.example/.well-known/openid-configuration': {
+      document: { issuer: 'https://other.example', registration_endpoint: 'https://other.example/reg' },
+    },
+    'https://hub.example/metadata': { document: { issuer: 'https://hub.example' } },
+  });
+  const found = async (subject: Omit<Subject, 'value'>, value = 'a') =>
+    (await ONLINE_CHECKS[subject.type]({ ...subject, value }, { get, env: {} }))?.reason;
+
+  it.each([
+    ['of an issuer that registers clients', { issuer: 'https://other.example' }, undefined],
+    ['of one that does not', { issuer }, 'RegistrationNotOffered'],
+    ['at a URL, of one that does not', { url: 'https://hub.example/metadata' }, 'RegistrationNotOffered'],
+    ['that cannot be read', { url: 'https://gone.example/metadata' }, 'UnreachableOnline'],
+  ])('say whether the gateway can register: %s', async (_which, metadata, reason) => {
+    expect(await found({ type: 'registration', metadata })).toBe(reason);
+  });
+
+  it.each([
+    ['listed', 'a', { issuer }, undefined],
+    ['not listed', 'b', { issuer }, 'ScopeNotListed'],
+    ['of a provider that lists none', 'b', { issuer: 'https://other.example' }, undefined],
+    ['of a provider that cannot be reached', 'b', { issuer: 'https://gone.example' }, undefined],
+  ])('list scopes: one that is %s', async (_which, value, metadata, reason) => {
+    expect(await found({ type: 'scope', metadata }, value)).toBe(reason);
+  });
+
+  it('are read once for all scopes', async () => {
+    seen.length = 0;
+    const subjects = ['a', 'b', 'c'].map((value, index) => ({
+      object: { kind: 'VirtualMCPServer', namespace: 'default', name: 'desk' },
+      path: `spec.scopes[${String(index)}]`,
+      subject: { type: 'scope' as const, value, metadata: { issuer } },
+    }));
+    const { warnings } = await examineOnline(subjects, { get, env: {} });
+    expect(warnings.map(({ path }) => path)).toEqual(['spec.scopes[1]', 'spec.scopes[2]']);
+    expect(seen.filter((line) => line.endsWith('/openid-configuration'))).toHaveLength(1);
+  });
+});
+
+describe('the subjects of identity providers', () => {
+  const object = (kind: string, name: string, spec: object) =>
+    ({ kind, metadata: { name }, spec }) as unknown as Resource;
+  const inline = { issuer: 'https://in.example', caBundleRef: { configMapRef: { name: 'ca' } } };
+  const scopes = ['openid'];
+  const git = {
+    tokenEndpoint: 'https://git.example/t',
+    revocationEndpoint: 'https://git.example/r',
+    userInfo: { endpointUrl: 'https://git.example/u' },
+    dcrConfig: { discoveryUrl: 'https://git.example/m' },
+    scopes,
+  };
+  const authServerConfig = {
+    issuer: 'https://desk.example',
+    upstreamProviders: [
+      { name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://corp.example', scopes } },
+      { name: 'git', type: 'oauth2', oauth2Config: git },
+    ],
+    trustedIssuers: [
+      { issuerUrl: 'https://ci.example' },
+      { issuerUrl: 'https://b.example', jwksUrl: 'https://b.example/k' },
+    ],
+  };
+  const own = { oidcConfig: { type: 'inline', inline: { issuer: authServerConfig.issuer, audience: 'desk' } } };
+  const snapshot = newSnapshot('default', {
+    configMaps: [{ name: 'ca', data: { 'ca.crt': 'PEM' } }],
+    resources: [
+      object('VirtualMCPServer', 'desk', { incomingAuth: own, authServerConfig }),
+      object('VirtualMCPServer', 'other', { incomingAuth: { oidcConfigRef: { name: 'shared', scopes } } }),
+      object('MCPOIDCConfig', 'shared', {
+        type: 'inline',
+        inline: { ...inline, introspectionUrl: 'https://in.example/i' },
+      }),
+      object('MCPExternalAuthConfig', 'exchange', { tokenExchange: { tokenUrl: 'https://in.example/t' } }),
+    ],
+  });
+
+  it('have the exact path of their field, and the certificates of their block', () => {
+    const named = providerSubjects(snapshot).map(
+      ({ object: { name }, path, subject: { type, value, ca } }) =>
+        `${name} ${path}: ${type} ${value}${ca === undefined ? '' : ' CA'}`,
+    );
+    const server = 'desk spec.authServerConfig';
+    expect(named.toSorted()).toEqual(
+      [
+        `${server}.upstreamProviders[0].oidcConfig.issuerUrl: issuer https://corp.example`,
+        `${server}.upstreamProviders[0].oidcConfig.scopes[0]: scope openid`,
+        `${server}.upstreamProviders[1].oauth2Config.tokenEndpoint: endpoint https://git.example/t`,
+        `${server}.upstreamProviders[1].oauth2Config.revocationEndpoint: endpoint https://git.example/r`,
+        `${server}.upstreamProviders[1].oauth2Config.userInfo.endpointUrl: endpoint https://git.example/u`,
+        `${server}.upstreamProviders[1].oauth2Config.dcrConfig.discoveryUrl: registration https://git.example/m`,
+        `${server}.upstreamProviders[1].oauth2Config.scopes[0]: scope openid`,
+        `${server}.trustedIssuers[0].issuerUrl: issuer https://ci.example`,
+        `${server}.trustedIssuers[1].jwksUrl: issuer https://b.example`,
+        'other spec.incomingAuth.oidcConfigRef.scopes[0]: scope openid CA',
+        'shared spec.inline.issuer: issuer https://in.example CA',
+        'shared spec.inline.introspectionUrl: endpoint https://in.example/i CA',
+        'exchange spec.tokenExchange.tokenUrl: endpoint https://in.example/t',
+      ].toSorted(),
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 import { fetch } from 'undici';
+import { dispatcherTrusting } from '../../../gateway/outbound/use-proxies.ts';
 import { ProxyError } from '../../../gateway/outbound/proxy/proxy-error.ts';
 
 export interface Reply {
@@ -11,6 +12,8 @@ export interface Reply {
 export interface GetOptions {
   readonly method?: 'GET' | 'HEAD';
   readonly headers?: Readonly<Record<string, string>>;
+  /** PEM certificates that are trusted beside the system's. */
+  readonly ca?: string;
 }
 
 /** Sends one request. Rejects with `NoReply`. */
@@ -21,15 +24,19 @@ export class NoReply extends Error {}
 
 const TIMEOUT_MS = 10_000;
 
-export const httpGet: Get = async (url, { method = 'GET', headers = {} } = {}) => {
+export const httpGet: Get = async (url, { method = 'GET', headers = {}, ca } = {}) => {
+  const dispatcher = ca === undefined ? undefined : dispatcherTrusting(ca);
   try {
-    const response = await fetch(url, { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(url, { method, headers, signal, ...(dispatcher && { dispatcher }) });
     const body = await response.text();
     return { status: response.status, header: (name) => response.headers.get(name) ?? undefined, body };
   } catch (error) {
     const { cause } = error as Error;
     if (cause instanceof ProxyError) throw new NoReply(cause.message);
     throw new NoReply(`${URL.parse(url)?.host ?? url} cannot be reached (${reasonOf(error)})`);
+  } finally {
+    void dispatcher?.close();
   }
 };
 

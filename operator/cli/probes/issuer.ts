@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
-import { Discovery, discoveredKeys } from '../../../gateway/incoming/keys/discovery.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
+import { Discovery, discoveredKeys, wellKnownUrls } from '../../../gateway/incoming/keys/discovery.ts';
 import { FetchFailure, type JsonGet } from '../../../gateway/incoming/keys/json-get.ts';
 import { keySetOf } from '../../../gateway/incoming/keys/key-set.ts';
 import { NoReply, type Get } from './http-get.ts';
@@ -11,39 +11,16 @@ export interface ExternalIssuer {
   readonly jwksUrl: string | undefined;
 }
 
-/**
- * Returns the issuer that a gateway with this configuration asks for keys. Undefined without one, when the gateway is its
- * own issuer, and when only the gateway can ask it: with its own certificates or a token.
- */
-export function externalIssuer({
-  oidc_config: oidc,
-  embedded_auth_server_config: own,
-}: GatewayConfig): ExternalIssuer | undefined {
-  if (!oidc?.issuer || own || oidc.cacertPath !== undefined || oidc.authTokenFile !== undefined) return undefined;
-  return { issuer: oidc.issuer, jwksUrl: oidc.jwksurl };
-}
+/** Place of the metadata of a provider: found from its issuer, or at a URL. */
+export type MetadataPlace = { readonly issuer: string } | { readonly url: string };
 
-/** Returns the OpenID providers of the embedded authorization server, except those that need certificates of their own. */
-export const upstreamIssuers = ({ embedded_auth_server_config: server }: GatewayConfig): ExternalIssuer[] =>
-  (server?.upstreams ?? []).flatMap(({ oidc_config: oidc }) =>
-    oidc?.issuer_url === undefined || oidc.ca_file !== undefined
-      ? []
-      : [{ issuer: oidc.issuer_url, jwksUrl: undefined }],
-  );
-
-/** Returns the token and userinfo endpoints that a gateway sends requests to, except those that need certificates of their own. */
-export function credentialEndpoints({
-  embedded_auth_server_config: server,
-  vmcp: { outgoing_auth: outgoing = {} },
-}: Pick<GatewayConfig, 'embedded_auth_server_config' | 'vmcp'>): string[] {
-  const ofProviders = (server?.upstreams ?? []).flatMap(({ oauth2_config: oauth2, oidc_config: oidc }) =>
-    (oauth2 ?? oidc)?.ca_file === undefined
-      ? [oauth2?.token_endpoint, oauth2?.userinfo?.endpoint_url, oidc?.userinfo_override?.endpoint_url]
-      : [],
-  );
-  const ofExchanges = Object.values(outgoing).map((entry) => (entry as { readonly token_url?: unknown }).token_url);
-  const urls = [...ofProviders, ...ofExchanges].filter((url) => typeof url === 'string');
-  return [...new Set(urls)];
+/** Returns the members of all metadata documents of a provider; undefined when there is none. */
+export async function metadataAt(place: MetadataPlace, get: Get): Promise<JsonObject | undefined> {
+  const urls = 'url' in place ? [place.url] : wellKnownUrls(place.issuer);
+  const documents = await Promise.all(urls.map((url) => jsonOver(get)(url).catch(() => undefined)));
+  const found = documents.flatMap((reply) => (isObject(reply?.document) ? [reply.document] : []));
+  const genuine = found.filter(({ issuer }) => 'url' in place || issuer === place.issuer);
+  return genuine.length === 0 ? undefined : Object.fromEntries(genuine.flatMap((each) => Object.entries(each)));
 }
 
 /** Reads the metadata and the keys of an issuer. Returns the reason why tokens could not be validated. */

@@ -30,8 +30,8 @@ export async function validate(
 }
 
 async function withOnlineProblems(examination: Examination): Promise<Examination> {
-  const { manifests, servers } = examination;
-  const subjects = namedSubjects(manifests.snapshots.values(), servers);
+  const { manifests } = examination;
+  const subjects = namedSubjects(manifests.snapshots.values());
   const { problems, warnings } = await examineOnline(subjects, { get: httpGet, env: process.env });
   return {
     ...examination,

@@ -1,10 +1,9 @@
-import type { GatewayConfig } from '../../../../gateway/contract/gateway-config.ts';
-import { upstreamIssuers } from '../../probes/issuer.ts';
 import { expect, it } from 'vitest';
 import { NoReply, type Get, type Reply } from '../../probes/http-get.ts';
 import type { Running } from '../../../local/running.ts';
 import { NoStatus } from '../../status/management.ts';
 import type { Machine } from '../check.ts';
+import type { NamedSubject, Subject } from '../../online/online-check.ts';
 import { CHECKS } from './index.ts';
 
 const NOW = Date.parse('2026-11-23T20:00:00Z');
@@ -34,12 +33,20 @@ const unreachable: Get = async () => {
   throw new NoReply('idp.example.com cannot be reached (ENOTFOUND)');
 };
 
+const named = (path: string, subject: Subject): NamedSubject => ({
+  object: { kind: 'VirtualMCPServer', namespace: 'default', name: 'desk' },
+  path,
+  subject,
+});
+const ISSUED = named('spec.issuer', { type: 'issuer', value: ISSUER, issuer: { issuer: ISSUER, jwksUrl: undefined } });
+
 const healthy: Machine = {
   nodeVersion: '24.21.0',
   env: { LANG: 'C.UTF-8' },
   stateDir: '/state',
   running: undefined,
-  issuers: [{ issuer: ISSUER, jwksUrl: undefined }],
+  providers: [ISSUED],
+  placeOf: ({ path }) => `a.yaml:7: ${path}`,
   find: (program) => `/usr/bin/${program}`,
   succeeds: async () => true,
   respondingEngine: async () => 'podman',
@@ -80,9 +87,12 @@ it.each<[string, Partial<Machine>, 'warn' | 'fail', RegExp]>([
   ['issuers', { get: unreachable }, 'fail', /idp.example.com cannot be reached \(ENOTFOUND\)/u],
   [
     'issuers',
-    { issuers: [], endpoints: ['https://idp.example.com/t'], get: unreachable },
+    {
+      providers: [named('spec.tokenUrl', { type: 'endpoint', value: 'https://idp.example.com/t' })],
+      get: unreachable,
+    },
     'fail',
-    /idp.example.com\/t: .*ENOTFOUND/u,
+    /a.yaml:7: spec.tokenUrl: idp.example.com .*ENOTFOUND/u,
   ],
   ['issuers', { get: async () => reply(undefined) }, 'fail', /answered 404/u],
   ['issuers', { get: async () => reply({ issuer: 'https://other' }) }, 'fail', /another issuer/u],
@@ -95,7 +105,7 @@ it.each<[string, Partial<Machine>, 'warn' | 'fail', RegExp]>([
 
 it('says what was not checked', async () => {
   for (const name of ['issuers', 'clock'])
-    expect(await check(name, { issuers: [] })).toMatchObject({ state: 'ok', message: /^not checked/u });
+    expect(await check(name, { providers: [] })).toMatchObject({ state: 'ok', message: /^not checked/u });
   expect(await check('clock', { get: unreachable })).toMatchObject({ state: 'ok', message: /^not checked/u });
 });
 
@@ -111,16 +121,25 @@ it('accepts ports of the running gateway', async () => {
   expect(await check('port 8080', busy)).toMatchObject({ state: 'ok' });
 });
 
-it('knows the OpenID providers of the embedded authorization server, apart from those with certificates of their own', () => {
-  const provider = (name: string, oidc: object) => ({
-    name,
-    type: 'oidc',
-    oidc_config: { issuer_url: `https://${name}`, ...oidc },
+it('names the field of each finding with its file and line, and warns about scopes that a provider does not list', async () => {
+  const documents: Get = async (url) => {
+    if (url.endsWith('/openid-configuration'))
+      return reply({ issuer: ISSUER, jwks_uri: `${ISSUER}/keys`, scopes_supported: ['openid'] });
+    return reply(url.endsWith('/keys') ? { keys: [KEY] } : undefined);
+  };
+  const scope = { type: 'scope' as const, value: 'mail', metadata: { issuer: ISSUER } };
+  const registration = { type: 'registration' as const, value: ISSUER, metadata: { issuer: ISSUER } };
+  const providers = [ISSUED, named('spec.scopes[0]', scope)];
+  const warned = await check('issuers', { providers, get: documents });
+  expect(warned).toEqual({
+    state: 'warn',
+    message: `a.yaml:7: spec.scopes[0]: ${ISSUER} does not list the scope "mail" (scopes_supported: openid): correct it, unless the list is incomplete`,
   });
-  const upstreams = [provider('corp', {}), provider('inner', { ca_file: '/ca.pem' }), { name: 'chat', type: 'oauth2' }];
-  const config = { embedded_auth_server_config: { upstreams } } as unknown as GatewayConfig;
-  expect(upstreamIssuers(config)).toEqual([{ issuer: 'https://corp', jwksUrl: undefined }]);
-  expect(upstreamIssuers({} as GatewayConfig)).toEqual([]);
+  const failed = await check('issuers', {
+    providers: [...providers, named('spec.dcrConfig', registration)],
+    get: documents,
+  });
+  expect(failed).toMatchObject({ state: 'fail', message: /^a\.yaml:7: spec\.dcrConfig: .*no registration_endpoint/u });
 });
 
 it('names the tools that model APIs reject, as a running gateway reports them', async () => {

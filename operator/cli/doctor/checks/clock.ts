@@ -6,20 +6,20 @@ const MOST_SECONDS = 30;
 
 export const clock: Check = {
   name: 'clock',
-  run: async ({ issuers, get, now }) => {
-    const [first] = issuers;
+  run: async ({ providers, get, now }) => {
+    const first = providers.find(({ subject }) => subject.type === 'issuer')?.subject;
     if (!first) return ok('not checked: no file that names another issuer was given');
-    const date = await get(first.issuer, { method: 'HEAD' }).then(
+    const date = await get(first.value, { method: 'HEAD', ...(first.ca !== undefined && { ca: first.ca }) }).then(
       ({ header }) => Date.parse(header('date') ?? ''),
       (error: unknown) => {
         if (error instanceof NoReply) return Number.NaN;
         throw error;
       },
     );
-    if (Number.isNaN(date)) return ok(`not checked: ${first.issuer} sends no date`);
+    if (Number.isNaN(date)) return ok(`not checked: ${first.value} sends no date`);
     const seconds = Math.round(Math.abs(now() - date) / 1_000);
     return seconds <= MOST_SECONDS
-      ? ok(`that of ${first.issuer}`)
-      : fail(`${String(seconds)} s from that of ${first.issuer}, so its tokens are rejected: set the clock`);
+      ? ok(`that of ${first.value}`)
+      : fail(`${String(seconds)} s from that of ${first.value}, so its tokens are rejected: set the clock`);
   },
 };

@@ -1,29 +1,19 @@
-import { NoReply, type Get } from '../../probes/http-get.ts';
-import { issuerFault } from '../../probes/issuer.ts';
-import { fail, ok, type Check } from '../check.ts';
+import { examineOnline } from '../../online/examine-online.ts';
+import { fail, ok, warn, type Check } from '../check.ts';
+
+const NAMED: ReadonlySet<string> = new Set(['issuer', 'endpoint']);
 
 export const issuers: Check = {
   name: 'issuers',
-  run: async ({ issuers: all, endpoints = [], get }) => {
-    if (all.length + endpoints.length === 0) return ok('not checked: no file that names another issuer was given');
-    const checks = [
-      ...all.map(async (each) => ({ issuer: each.issuer, fault: await issuerFault(each, get) })),
-      ...endpoints.map(async (url) => ({ issuer: url, fault: await silence(url, get) })),
-    ];
-    const faults = (await Promise.all(checks)).filter(({ fault }) => fault !== undefined);
-    if (faults.length === 0)
-      return ok(`metadata and keys of ${[...all.map(({ issuer }) => issuer), ...endpoints].join(', ')}`);
-    const list = faults.map(({ issuer, fault = '' }) => `${issuer}: ${fault}`).join('; ');
-    return fail(`${list}: correct the issuer, or start it`);
+  run: async ({ providers, placeOf, get, env }) => {
+    if (providers.length === 0) return ok('not checked: no file that names another issuer was given');
+    const { problems, warnings } = await examineOnline(providers, { get, env });
+    // endpoints for POST answer HEAD with 404 too
+    const found = problems.length > 0 ? problems : warnings.filter(({ reason }) => reason !== 'NotChecked');
+    const list = found.map((problem) => `${placeOf(problem)}: ${problem.message}`).join('; ');
+    if (problems.length > 0) return fail(list);
+    if (found.length > 0) return warn(list);
+    const checked = providers.filter(({ subject }) => NAMED.has(subject.type)).map(({ subject }) => subject.value);
+    return ok(`metadata and keys of ${[...new Set(checked)].join(', ')}`);
   },
 };
-
-/** Returns the reason why nothing answers at an endpoint. Each status is an answer: endpoints for POST reject HEAD in many ways. */
-const silence = (url: string, get: Get): Promise<string | undefined> =>
-  get(url, { method: 'HEAD' }).then(
-    () => undefined,
-    (error: unknown) => {
-      if (error instanceof NoReply) return error.message;
-      throw error;
-    },
-  );

@@ -4,7 +4,9 @@ import { image } from './image.ts';
 import { issuer } from './issuer.ts';
 import { npmPackage } from './npm-package.ts';
 import { pythonPackage } from './python-package.ts';
+import { registration } from './registration.ts';
 import { remoteUrl } from './remote-url.ts';
+import { scope } from './scope.ts';
 
 /** Checks by the type of their subjects. */
 export const ONLINE_CHECKS: Readonly<Record<Subject['type'], OnlineCheck>> = {
@@ -14,4 +16,6 @@ export const ONLINE_CHECKS: Readonly<Record<Subject['type'], OnlineCheck>> = {
   url: remoteUrl,
   issuer,
   endpoint,
+  registration,
+  scope,
 };
