@@ -16,6 +16,8 @@ const REAL: Readonly<Record<string, string>> = {
   'npm-brave-brave-search-mcp-server-2.1.4':
     'Error: A Brave API key is required via --brave-api-key, BRAVE_API_KEY, --brave-api-key-file, or BRAVE_API_KEY_FILE. You can get one at https://brave.com/search/api/.',
   'npm-elastic-mcp-server-elasticsearch-0.3.1': 'Server error: url: Elasticsearch URL cannot be empty',
+  'npm-kubernetes-mcp-server-0.0.67':
+    'Error: unable to create kubernetes target provider: no current-context is set and no contexts are defined in kubeconfig.',
   'npm-linear-mcp-server-0.1.0': 'LINEAR_API_KEY environment variable is required',
   'npm-mcp-obsidian-1.0.0': 'Usage: mcp-obsidian <vault-directory>',
   'npm-modelcontextprotocol-server-brave-search-0.6.2': 'Error: BRAVE_API_KEY environment variable is required',
@@ -26,10 +28,13 @@ const REAL: Readonly<Record<string, string>> = {
     'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
   'npm-perplexity-ai-mcp-server-1.2.1': 'Error: PERPLEXITY_API_KEY environment variable is required',
   'npm-sentry-mcp-server-0.36.0': 'Error: No access token was provided.',
+  'npm-slack-mcp-server-1.3.0':
+    'Authentication required: Either SLACK_MCP_XOXP_TOKEN, SLACK_MCP_XOXB_TOKEN, or both SLACK_MCP_XOXC_TOKEN and SLACK_MCP_XOXD_TOKEN must be provided',
   'npm-stripe-mcp-0.3.3':
     'Stripe API key not provided. Please either pass it as an argument --api-key=$KEY or set the STRIPE_SECRET_KEY environment variable.',
   'npm-supabase-mcp-server-supabase-0.13.0':
     'Please provide a personal access token (PAT) with the --access-token flag or set the SUPABASE_ACCESS_TOKEN environment variable',
+  'npm-sveltejs-mcp-0.1.26': 'Error: getaddrinfo ENOTFOUND svelte.dev',
   'pypi-elevenlabs-mcp-0.12.2': 'ValueError: ELEVENLABS_API_KEY environment variable is required',
   'pypi-mcp-neo4j-cypher-0.6.0':
     "ImportError: cannot import name 'AnyFunction' from 'mcp.types' (/home/user/.venv/lib/python3.11/site-packages/mcp/types/__init__.py)",
@@ -93,6 +98,31 @@ it.each([
     `panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/main.go:9 +0x1d\nexit status 2`,
     'panic: runtime error: index out of range',
   ],
+  [
+    'the causes below an error of Node.js, of which the last is the first in time',
+    `Failed to start: TypeError: fetch failed\n    at node:internal/deps/undici/undici:14976:13 {\n  [cause]: Error: cannot load settings\n      at load (/srv/app.js:1:75)\n      ... 4 lines matching cause stack trace ...\n      at node:internal/main/run_main_module:28:49 {\n    [cause]: Error: connect ECONNREFUSED 127.0.0.1:3999\n        at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1611:16) {\n      errno: -111,\n      code: 'ECONNREFUSED'\n    }\n  }\n}\n\nNode.js v20.20.2`,
+    'Error: connect ECONNREFUSED 127.0.0.1:3999',
+  ],
+  [
+    'the causes below an exception of Java',
+    `Exception in thread "main" java.lang.IllegalStateException: cannot start\n\tat demo.Main.main(Main.java:9)\nCaused by: java.net.UnknownHostException: db.example\n\tat java.base/sun.nio.ch.NioSocketImpl.connect(NioSocketImpl.java:567)\n\t... 3 more`,
+    'java.net.UnknownHostException: db.example',
+  ],
+  [
+    'the causes below an error of Rust',
+    `Error: failed to start the server\n\nCaused by:\n    0: error sending request for url (https://api.example/)\n    1: failed to lookup address information: Name or service not known`,
+    'failed to lookup address information: Name or service not known',
+  ],
+  [
+    'an error whose causes name less than it does',
+    `Error: API_KEY is not set\n    at read (/srv/app.js:1:75) {\n  [cause]: undefined\n}\nCaused by: java.lang.Exception`,
+    'Error: API_KEY is not set',
+  ],
+  [
+    'an error that Node.js prints in brackets',
+    `[AxiosError: Request failed with status code 401] {\n  code: 'ERR_BAD_REQUEST'\n}`,
+    'AxiosError: Request failed with status code 401',
+  ],
   ['words that say nothing', 'starting\nbad licence', 'bad licence'],
   ['no words', '}\n]\n---\n', undefined],
 ])('finds the cause in %s', (_name, output, expected) => {
@@ -124,6 +154,12 @@ it.each([
   const cause = stderrCause([]);
   cause.line(line);
   expect(cause.cause()).toMatch(expected);
+});
+
+it('keeps the message of a long log entry in JSON', () => {
+  const cause = stderrCause([]);
+  cause.line(JSON.stringify({ level: 'fatal', stack: 'x'.repeat(1_500), msg: 'API_KEY is not set' }));
+  expect(cause.cause()).toBe('API_KEY is not set');
 });
 
 it('keeps the start and the end of a long output', () => {

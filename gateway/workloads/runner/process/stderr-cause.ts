@@ -14,7 +14,7 @@ const SHORTEST_SECRET = 6;
 
 /** Lines that never name a cause: frames and excerpts of the source, versions, notices of npm and of warnings. */
 const NOISE = [
-  /^\s*at\s/u,
+  /^\s*at\s|^\s*\.\.\. \d+ (?:more|lines matching)/u,
   /^\s*File "/u,
   /^\s*(?:raise|throw|return|import|from|await|const|let|var|if|with)\s/u,
   /^Node\.js v\d/u,
@@ -37,13 +37,19 @@ const FRAME = /[│|║┃]/gu;
 /** Name of an environment variable. */
 const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/u;
 const NEED =
-  /\b(?:requires?|required|missing|not set|unset|must|please|provided?|needs?|needed|undefined|no|not found|not configured|not defined|cannot be empty|expected|set)\b/iu;
+  /\b(?:requires?|required|missing|not set|unset|must|please|provided?|needs?|needed|undefined|no|not found|not configured|not defined|cannot be empty|expected|set(?!-))\b/iu;
 const SUBJECT =
-  /\b(?:api[ _-]?keys?|keys?|tokens?|passwords?|credentials?|secrets?|auth\w*|arguments?|urls?|uri|director(?:y|ies)|folders?|paths?|files?|config\w*|environment|variables?|options?|flags?|modules?|packages?|database|connection string)\b/iu;
+  /\b(?:api[ _-]?keys?|keys?|tokens?|passwords?|credentials?|secrets?|auth\w*|arguments?|urls?|uri|director(?:y|ies)|folders?|paths?|files?|\w*config\w*|environment|variables?|options?|flags?|modules?|packages?|database|connection string)\b/iu;
 const FAILURE =
   /error|exception|fatal|panic|failed|failure|cannot|can't|could not|couldn't|unable|invalid|refused|denied|unauthorized|not supported|not found/iu;
 const NAMED_ERROR = /^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?: \[\w+\])?:\s+\S/u;
 const USAGE = /^\s*usage\b/iu;
+/** Line below an error that names its cause: that of Node.js, of Java, and of Rust, where the causes follow in lines of their own. */
+const INNER_CAUSE = /^\s*(?:\[cause\]|caused by):\s*(.*)$/iu;
+/** Causes that say nothing: a class without a message, a value that is no error. */
+const EMPTY_CAUSE = /^(?:['"]?[\w.$]*['"]?[:,]?|\{.*)$/u;
+/** Error that Node.js prints with its properties and without a stack. */
+const IN_BRACKETS = /^\[(\w*Error\b[^\]]*)\](?:\s*\{)?$/u;
 
 /** Chooses the line of the error output of a process that names the cause of its end. */
 export interface StderrCause {
@@ -61,7 +67,7 @@ export function stderrCause(secrets: readonly string[]): StderrCause {
   const last: string[] = [];
   return {
     line(text) {
-      const line = text.slice(0, LONGEST_LINE);
+      const line = shortened(text);
       if (first.length < KEPT.first) first.push(line);
       else if (last.push(line) > KEPT.last) last.shift();
     },
@@ -72,8 +78,26 @@ export function stderrCause(secrets: readonly string[]): StderrCause {
   };
 }
 
+/** Returns a line without its end if it is long. Of a long log entry in JSON only the message stays. */
+function shortened(text: string): string {
+  if (text.length <= LONGEST_LINE) return text;
+  return (documentAt([text], 0)?.text ?? text).slice(0, LONGEST_LINE);
+}
+
 /** Ratings of statements by what they name. */
-const SCORES = { variable: 100, subject: 90, namedError: 80, failure: 70, usage: 60, other: 10, help: -50 };
+const SCORES = {
+  variable: 100,
+  subject: 90,
+  innerCause: 85,
+  namedError: 80,
+  failure: 70,
+  usage: 60,
+  other: 10,
+  help: -50,
+};
+
+/** Ratings of which the last statement decides: the innermost cause, and the last text. */
+const LAST_DECIDES: ReadonlySet<number> = new Set([SCORES.innerCause, SCORES.other]);
 
 /**
  * Returns the line that names the cause: the first of those that name it equally well, else the last one. Undefined when none
@@ -82,43 +106,67 @@ const SCORES = { variable: 100, subject: 90, namedError: 80, failure: 70, usage:
 export function causeIn(lines: readonly string[], least = -Infinity): string | undefined {
   let best: { readonly text: string; readonly score: number } | undefined;
   let isHelp = false;
-  for (const text of statements(lines)) {
-    const score: number = isHelp ? SCORES.help : scoreOf(text);
+  for (const statement of statements(lines)) {
+    const score: number = isHelp ? SCORES.help : scoreOf(statement);
     isHelp ||= score === SCORES.usage;
-    if (!best || score > best.score || (score === best.score && score === SCORES.other)) best = { text, score };
+    const isBetter = !best || score > best.score || (score === best.score && LAST_DECIDES.has(score));
+    if (isBetter) best = { text: statement.text, score };
   }
   return best && best.score >= least ? best.text : undefined;
 }
 
 /** Rates a statement: what the user must set comes before errors in general, and these before other text. */
-function scoreOf(text: string): number {
+function scoreOf({ text, isInnerCause }: Statement): number {
   const needs = NEED.test(text);
   if (USAGE.test(text)) return SCORES.usage;
   if (needs && VARIABLE.test(text)) return SCORES.variable;
   if (needs && SUBJECT.test(text)) return SCORES.subject;
+  if (isInnerCause) return SCORES.innerCause;
   if (NAMED_ERROR.test(text)) return SCORES.namedError;
   return FAILURE.test(text) ? SCORES.failure : SCORES.other;
 }
 
-/** Returns the lines with words, in order. A JSON document and a list of faults of a validator become one line each. */
-function statements(lines: readonly string[]): string[] {
-  const found: string[] = [];
+interface Statement {
+  readonly text: string;
+  /** True for the cause that stands below an error. */
+  readonly isInnerCause: boolean;
+}
+
+/** Part of the output that one statement replaces; `end` is its last line. */
+interface Part {
+  readonly text: string;
+  readonly end: number;
+}
+
+/** Returns the lines with words, in order. A JSON document, a list of faults of a validator and a cause become one line each. */
+function statements(lines: readonly string[]): Statement[] {
+  const found: Statement[] = [];
   const plain = lines.map((line) => stripVTControlCharacters(line));
   for (let at = 0; at < plain.length; at += 1) {
     const line = plain[at] ?? '';
     if (MARK.test(plain[at + 1] ?? '')) continue; // an excerpt of the source, above its mark
     if (NOISE.some((pattern) => pattern.test(line)) || !HAS_WORD.test(line)) continue;
-    const document = documentAt(plain, at);
-    if (document) at = document.end;
-    const faults = document ? undefined : faultsAt(plain, at);
-    if (faults !== undefined) at += 2;
-    found.push((document?.text ?? faults ?? line).replace(FRAME, ' ').replace(/\s+/gu, ' ').trim());
+    const inner = innerCauseAt(plain, at);
+    const part = inner ?? documentAt(plain, at) ?? faultsAt(plain, at);
+    at = part?.end ?? at;
+    const text = (part?.text ?? line).replace(FRAME, ' ').replace(/\s+/gu, ' ').trim();
+    found.push({ text: text.replace(IN_BRACKETS, '$1'), isInnerCause: inner !== undefined });
   }
   return found;
 }
 
+/** Reads the cause below an error: `[cause]: TEXT`, `Caused by: TEXT`, or the last of the indented lines after `Caused by:`. */
+function innerCauseAt(lines: readonly string[], at: number): Part | undefined {
+  const [, text] = INNER_CAUSE.exec(lines[at] ?? '') ?? [];
+  if (text === undefined) return undefined;
+  if (text !== '') return EMPTY_CAUSE.test(text) ? undefined : { text: text.replace(/\s*\{$/u, ''), end: at };
+  let end = at;
+  while (/^\s+\S/u.test(lines[end + 1] ?? '')) end += 1;
+  return end === at ? undefined : { text: (lines[end] ?? '').replace(/^\s*\d+:\s/u, ''), end };
+}
+
 /** Reads a JSON document that begins at the end of a line, or that the line is. */
-function documentAt(lines: readonly string[], at: number): { readonly text: string; readonly end: number } | undefined {
+function documentAt(lines: readonly string[], at: number): Part | undefined {
   const [, before = '', open] = /^([^[{]*)([[{].*)$/u.exec(lines[at] ?? '') ?? [];
   if (open === undefined || !(/^[[{]\s*$/u.test(open) || /[\]}]\s*$/u.test(open))) return undefined;
   let text = open;
@@ -150,11 +198,11 @@ function messageIn(value: unknown): string | undefined {
 }
 
 /** Returns the first fault of a validation in Python, which is spread over three lines. */
-function faultsAt(lines: readonly string[], at: number): string | undefined {
+function faultsAt(lines: readonly string[], at: number): Part | undefined {
   const line = lines[at] ?? '';
   const [field, fault] = [lines[at + 1]?.trim(), lines[at + 2]];
   if (!/\bvalidation errors? for \S+$/u.test(line) || !field || fault?.startsWith('  ') !== true) return undefined;
-  return `${line}: ${field}: ${fault.replace(/\[type=.*$/u, '').trim()}`;
+  return { text: `${line}: ${field}: ${fault.replace(/\[type=.*$/u, '').trim()}`, end: at + 2 };
 }
 
 /** Words in the place of a secret: names of variables, placeholders, and words of a sentence. */

@@ -208,6 +208,29 @@ printf '[console_scripts]\nnew-py = a:b\n' > "\${0%bin/python}lib/python3.13/sit
     await own.close();
   });
 
+  /** The output of uv 0.13.9 on a machine without a network that has no such Python. */
+  const NO_DOWNLOAD = `error: Request failed after 3 retries in 11.1s
+  cause: Failed to download \`https://github.com/astral-sh/python-build-standalone/releases/download/cpython-3.15.2.tar.gz\`
+  cause: error sending request for url (https://github.com/astral-sh/python-build-standalone/releases/download/cpython-3.15.2.tar.gz)
+  cause: client error (Connect)
+  cause: failed to lookup address information: Name or service not known`;
+
+  it.each([
+    ['that a package requires', {}, '>=3.12,<4'],
+    ['that the user chose', { package: { python: '3.14' } }, '3.14'],
+  ])('names the Python %s and uv cannot download', async (_whose, settings, wanted) => {
+    const uv = OLD_UV.replace('exit 0', `[ "$3" = -- ] && exit 0; echo '${NO_DOWNLOAD}' >&2; exit 2`);
+    await withPrograms({ uv }, async ({ launcher }) => {
+      const cause = `this machine has no Python ${wanted}, and uv cannot download it: failed to lookup address information: Name or service not known`;
+      await expect(launcher.prepare({ image: 'uvx://new-py', ...settings }, 'demo')).rejects.toMatchObject({
+        reason: 'InstallFailed',
+        problem: {
+          message: `uv venv new-py failed (${cause}): the start is retried, and the log has the output`,
+        },
+      });
+    });
+  });
+
   it('advises what to install without Python or without venv', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-no-python-'));
     const bare = openFixture({ hostEnv: { PATH: folder } });

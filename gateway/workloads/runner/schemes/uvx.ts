@@ -23,6 +23,8 @@ const INSTALL_TIMEOUT_MS = 300_000;
 const NOT_FOUND = /No matching distribution|not found in the package registry|no version of|no versions of/i;
 /** Lines by which pip reports an unreachable index, before it prints "No matching distribution" as for a missing package. */
 const NOT_REACHED = /Retrying \(Retry|Could not fetch URL|connection error|Failed to fetch/i;
+/** Line of `uv venv` about a Python: it downloads nothing else. */
+const NOT_DOWNLOADED = /Failed to download/i;
 /** The last line that begins so says why it failed; uv prints advice after it. */
 const CAUSE = /^(?:error|cause|caused by): /i;
 
@@ -99,6 +101,8 @@ function install(target: Target, workload: string, tools: Tools): Promise<void> 
 interface Failed extends RunResult {
   /** Command that failed. */
   readonly step: string;
+  /** Python that this command had to find. */
+  readonly python?: string | undefined;
 }
 
 /** Creates the virtual environment and installs the packages into it. Returns the step that failed. */
@@ -113,7 +117,7 @@ async function makeEnvironment(target: Target, workload: string, tools: Tools): 
   else {
     const made = await run(uv, ['venv', '--quiet', ...(wanted === undefined ? [] : ['--python', wanted]), '--', dir]);
     if (made.code !== 0 && /^error: No interpreter found/mu.test(made.stderr)) throw noPython(packages[0], wanted);
-    if (made.code !== 0) return { ...made, step: 'uv venv' };
+    if (made.code !== 0) return { ...made, step: 'uv venv', python: wanted };
   }
   const installed =
     uv === undefined
@@ -152,14 +156,21 @@ const noPython = (requirement: string, wanted = ''): LaunchError =>
     `${requirement} needs Python ${wanted}, which this machine does not have: install it, or uv (https://docs.astral.sh/uv), which downloads it`,
   );
 
-function installFailure({ stderr, step }: Failed, requirement: string, workload: string, tools: Tools): LaunchError {
+function installFailure(
+  { stderr, step, python }: Failed,
+  requirement: string,
+  workload: string,
+  tools: Tools,
+): LaunchError {
   if (NOT_FOUND.test(stderr) && !NOT_REACHED.test(stderr)) {
     return new LaunchError('PackageNotFound', `PyPI has no package ${requirement}: check its name and version`);
   }
   tools.log.warn('package not installed', { workload, package: requirement, output: stderr });
   const lines = stderr.split('\n').map((line) => line.trim());
   const cause = lines.findLast((line) => CAUSE.test(line))?.replace(CAUSE, '') ?? lines.findLast(Boolean) ?? '';
-  return installFailed(step, requirement, cause);
+  const isMissing = python !== undefined && NOT_DOWNLOADED.test(stderr);
+  const missing = isMissing ? `this machine has no Python ${python}, and uv cannot download it: ` : '';
+  return installFailed(step, requirement, missing + cause);
 }
 
 /** Returns the chosen script; without a choice, the script with the package's name, as uvx does, or the only script. */
