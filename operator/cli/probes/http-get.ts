@@ -14,7 +14,12 @@ export interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** PEM certificates that are trusted beside the system's. */
   readonly ca?: string;
+  /** `manual`: a redirect is the reply. */
+  readonly redirect?: 'follow' | 'manual';
 }
+
+/** Options for a server that only has to answer. A redirect is an answer, also one that leads nowhere but to itself. */
+export const ANY_ANSWER: GetOptions = { method: 'HEAD', redirect: 'manual' };
 
 /** Sends one request. Rejects with `NoReply`. */
 export type Get = (url: string, options?: GetOptions) => Promise<Reply>;
@@ -24,11 +29,11 @@ export class NoReply extends Error {}
 
 const TIMEOUT_MS = 10_000;
 
-export const httpGet: Get = async (url, { method = 'GET', headers = {}, ca } = {}) => {
+export const httpGet: Get = async (url, { method = 'GET', headers = {}, redirect = 'follow', ca } = {}) => {
   const dispatcher = ca === undefined ? undefined : dispatcherTrusting(ca);
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(url, { method, headers, signal, ...(dispatcher && { dispatcher }) });
+    const response = await fetch(url, { method, headers, redirect, signal, ...(dispatcher && { dispatcher }) });
     const body = await response.text();
     return { status: response.status, header: (name) => response.headers.get(name) ?? undefined, body };
   } catch (error) {
@@ -45,5 +50,6 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   if (error.name === 'TimeoutError') return 'no answer within 10 s';
   const { cause } = error;
+  if (cause instanceof Error && cause.message === 'redirect count exceeded') return 'too many redirects';
   return cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.name) : error.name;
 }
