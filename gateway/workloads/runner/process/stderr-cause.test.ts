@@ -40,6 +40,8 @@ const REAL: Readonly<Record<string, string>> = {
     "ImportError: cannot import name 'AnyFunction' from 'mcp.types' (/home/user/.venv/lib/python3.11/site-packages/mcp/types/__init__.py)",
   'pypi-mcp-obsidian-0.2.3':
     'ValueError: OBSIDIAN_API_KEY environment variable required. Working directory: /home/user/project',
+  'pypi-mcp-server-docker-0.3.0':
+    "docker.errors.DockerException: Error while fetching server API version: ('Connection aborted.', FileNotFoundError(2, 'No such file or directory'))",
   'pypi-mcp-server-sentry-2025.1.14':
     "ImportError: cannot import name 'McpError' from 'mcp.shared.exceptions' (/home/user/.venv/lib/python3.11/site-packages/mcp/shared/exceptions.py)",
   'pypi-minimax-mcp-0.0.19': 'ValueError: MINIMAX_API_KEY environment variable is required',
@@ -112,6 +114,16 @@ it.each([
     'the causes below an error of Rust',
     `Error: failed to start the server\n\nCaused by:\n    0: error sending request for url (https://api.example/)\n    1: failed to lookup address information: Name or service not known`,
     'failed to lookup address information: Name or service not known',
+  ],
+  [
+    'exceptions of Python, of which the last explains the others',
+    `Traceback (most recent call last):\n  File "/srv/a.py", line 1, in <module>\n    connect()\nConnectionRefusedError: [Errno 111] Connection refused\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File "/srv/a.py", line 3, in <module>\n    start()\nredis.exceptions.ConnectionError: Error 111 connecting to localhost:6379. Connection refused.`,
+    'redis.exceptions.ConnectionError: Error 111 connecting to localhost:6379. Connection refused.',
+  ],
+  [
+    'an exception of Python that says more than the last one',
+    `Traceback (most recent call last):\n  File "/srv/a.py", line 1, in <module>\nKeyError: 'API_KEY is required'\n\nThe above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n  File "/srv/a.py", line 3, in <module>\nRuntimeError: cannot start`,
+    "KeyError: 'API_KEY is required'",
   ],
   [
     'an error whose causes name less than it does',

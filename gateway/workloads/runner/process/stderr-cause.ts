@@ -20,8 +20,7 @@ const NOISE = [
   /^Node\.js v\d/u,
   /^node:internal\//u,
   /^\S*:\d+$/u,
-  /^Traceback \(most recent call last\)/u,
-  /^(?:During handling of|The above exception)/u,
+  /Traceback \(most recent call last\):$/u,
   /^npm (?:notice|warn)/iu,
   /^npm error (?:code|errno|path|command|A complete log)/u,
   /^\(node:\d+\)|^\(Use `node/u,
@@ -29,6 +28,10 @@ const NOISE = [
   /Warning:\s|^\s*warnings\.warn/u,
 ];
 
+/** Line of Python between an exception and the one that it led to. */
+const LED_TO = /^(?:During handling of the above|The above) exception/u;
+/** Start of a line in a group of exceptions of Python. */
+const IN_GROUP = /^\s+\|(?: |$)/u;
 const MARK = /^[\s^~]+$/u;
 const HAS_WORD = /[\p{L}\d]{2}/u;
 /** Characters of the frame of a banner around a text. */
@@ -109,7 +112,8 @@ export function causeIn(lines: readonly string[], least = -Infinity): string | u
   for (const statement of statements(lines)) {
     const score: number = isHelp ? SCORES.help : scoreOf(statement);
     isHelp ||= score === SCORES.usage;
-    const isBetter = !best || score > best.score || (score === best.score && LAST_DECIDES.has(score));
+    const decides = LAST_DECIDES.has(score) || statement.explains;
+    const isBetter = !best || score > best.score || (score === best.score && decides);
     if (isBetter) best = { text: statement.text, score };
   }
   return best && best.score >= least ? best.text : undefined;
@@ -130,6 +134,8 @@ interface Statement {
   readonly text: string;
   /** True for the cause that stands below an error. */
   readonly isInnerCause: boolean;
+  /** True for an exception of Python that another one led to. */
+  readonly explains: boolean;
 }
 
 /** Part of the output that one statement replaces; `end` is its last line. */
@@ -141,16 +147,22 @@ interface Part {
 /** Returns the lines with words, in order. A JSON document, a list of faults of a validator and a cause become one line each. */
 function statements(lines: readonly string[]): Statement[] {
   const found: Statement[] = [];
-  const plain = lines.map((line) => stripVTControlCharacters(line));
+  const plain = lines.map((line) => stripVTControlCharacters(line).replace(IN_GROUP, ''));
+  let isLedTo = false;
   for (let at = 0; at < plain.length; at += 1) {
     const line = plain[at] ?? '';
     if (MARK.test(plain[at + 1] ?? '')) continue; // an excerpt of the source, above its mark
     if (NOISE.some((pattern) => pattern.test(line)) || !HAS_WORD.test(line)) continue;
+    isLedTo ||= LED_TO.test(line);
+    if (LED_TO.test(line)) continue;
     const inner = innerCauseAt(plain, at);
     const part = inner ?? documentAt(plain, at) ?? faultsAt(plain, at);
     at = part?.end ?? at;
-    const text = (part?.text ?? line).replace(FRAME, ' ').replace(/\s+/gu, ' ').trim();
-    found.push({ text: text.replace(IN_BRACKETS, '$1'), isInnerCause: inner !== undefined });
+    const raw = (part?.text ?? line).replace(FRAME, ' ').replace(/\s+/gu, ' ').trim();
+    const text = raw.replace(IN_BRACKETS, '$1');
+    const explains = isLedTo && NAMED_ERROR.test(text);
+    found.push({ text, isInnerCause: inner !== undefined, explains });
+    if (explains) isLedTo = false;
   }
   return found;
 }

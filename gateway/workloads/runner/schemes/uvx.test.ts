@@ -80,16 +80,27 @@ describe('uvx://', () => {
       'InstallFailed',
       1,
     ],
-  ])('distinguishes an unreachable index from a missing package: %j is %s', async (output, reason, dumps) => {
-    const folder = mkdtempSync(join(tmpdir(), 'vmcp-index-'));
-    const own = openFixture({ hostEnv: { PATH: `${folder}:/usr/bin:/bin` } });
-    writeFileSync(join(folder, 'uv'), `#!/bin/sh\n[ "$1" = venv ] && exit 0\ncat >&2 <<'E'\n${output}\nE\nexit 1\n`);
-    chmodSync(join(folder, 'uv'), 0o755);
-    await expect(own.launcher.prepare({ image: 'uvx://x' }, 'demo')).rejects.toMatchObject({ reason });
-    expect(own.logged.filter(({ message }) => message === 'package not installed')).toHaveLength(dumps);
-    await own.close();
-    rmSync(folder, { recursive: true });
-  });
+    ['ERROR: No matching distribution found for pglast==7.2.0 (from x)', 'InstallFailed', 1],
+    ['  cause: Because there is no version of x==9 and you require x==9, we can conclude', 'PackageNotFound', 0],
+    [
+      '  cause: Because there is no version of pglast==7.2.0 and x>=0.3.0 depends on pglast==7.2.0, we can conclude that x>=0.3.0 cannot be used.',
+      'InstallFailed',
+      1,
+    ],
+    ['  cause: Because extra was not found in the package registry and you require extra', 'InstallFailed', 1],
+  ])(
+    'distinguishes an unreachable index and another missing package from the package: %j is %s',
+    async (output, reason, dumps) => {
+      const folder = mkdtempSync(join(tmpdir(), 'vmcp-index-'));
+      const own = openFixture({ hostEnv: { PATH: `${folder}:/usr/bin:/bin` } });
+      writeFileSync(join(folder, 'uv'), `#!/bin/sh\n[ "$1" = venv ] && exit 0\ncat >&2 <<'E'\n${output}\nE\nexit 1\n`);
+      chmodSync(join(folder, 'uv'), 0o755);
+      await expect(own.launcher.prepare({ image: 'uvx://x' }, 'demo')).rejects.toMatchObject({ reason });
+      expect(own.logged.filter(({ message }) => message === 'package not installed')).toHaveLength(dumps);
+      await own.close();
+      rmSync(folder, { recursive: true });
+    },
+  );
 
   /** A uv whose Python is 3.11: the package installs only with another one. */
   const OLD_UV = `#!/bin/sh

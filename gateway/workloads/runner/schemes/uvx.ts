@@ -20,7 +20,9 @@ const PREFIX = 'uvx://';
 const SPEC =
   /^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(\[[A-Za-z0-9._,-]+\])?(?:==([A-Za-z0-9][A-Za-z0-9.!+_-]*))?$/;
 const INSTALL_TIMEOUT_MS = 300_000;
-const NOT_FOUND = /No matching distribution|not found in the package registry|no version of|no versions of/i;
+/** Lines of pip and uv that name a package, or a version of it, that the index does not have. */
+const NOT_FOUND =
+  /(?:No matching distribution found for|no versions? of) ([\w.-]+)|([\w.-]+) was not found in the package registry/gi;
 /** Lines by which pip reports an unreachable index, before it prints "No matching distribution" as for a missing package. */
 const NOT_REACHED = /Retrying \(Retry|Could not fetch URL|connection error|Failed to fetch/i;
 /** Line of `uv venv` about a Python: it downloads nothing else. */
@@ -162,15 +164,22 @@ function installFailure(
   workload: string,
   tools: Tools,
 ): LaunchError {
-  if (NOT_FOUND.test(stderr) && !NOT_REACHED.test(stderr)) {
+  if (isMissing(requirement, stderr) && !NOT_REACHED.test(stderr)) {
     return new LaunchError('PackageNotFound', `PyPI has no package ${requirement}: check its name and version`);
   }
   tools.log.warn('package not installed', { workload, package: requirement, output: stderr });
   const lines = stderr.split('\n').map((line) => line.trim());
   const cause = lines.findLast((line) => CAUSE.test(line))?.replace(CAUSE, '') ?? lines.findLast(Boolean) ?? '';
-  const isMissing = python !== undefined && NOT_DOWNLOADED.test(stderr);
-  const missing = isMissing ? `this machine has no Python ${python}, and uv cannot download it: ` : '';
-  return installFailed(step, requirement, missing + cause);
+  const lacksPython = python !== undefined && NOT_DOWNLOADED.test(stderr);
+  const first = lacksPython ? `this machine has no Python ${python}, and uv cannot download it: ` : '';
+  return installFailed(step, requirement, first + cause);
+}
+
+/** Returns true if the index lacks the package itself, and not one that it depends on. */
+function isMissing(requirement: string, stderr: string): boolean {
+  const missing = [...stderr.matchAll(NOT_FOUND)].map(([, one, other = '']) => normalize(one ?? other));
+  const [name = ''] = /^[\w.-]+/.exec(requirement) ?? [];
+  return missing.includes(normalize(name));
 }
 
 /** Returns the chosen script; without a choice, the script with the package's name, as uvx does, or the only script. */
