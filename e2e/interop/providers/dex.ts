@@ -18,9 +18,30 @@ export const dex: Provider = {
   user: { name: 'alice@example.com', password: 'password' },
   login: { clientId: 'mcp-client', scope: 'openid profile email offline_access audience:server:client_id:vmcp' },
   otherLogin: { clientId: 'mcp-client', scope: 'openid' },
+  lacksRefresh: true,
   lacks: {},
   exchangedAudience: 'vmcp',
   exchangedSubject: 'other',
+  exchangeMistake: {
+    correct: 'connector_id: self',
+    wrong: 'connector_id: nothing',
+    says: 'Requested connector does not exist.',
+  },
+  async alikeIdToken({ at }, accessToken) {
+    const body = new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      connector_id: 'self',
+      subject_token: accessToken,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+      scope: 'openid',
+    });
+    const authorization = `Basic ${Buffer.from('vmcp:secret-of-vmcp').toString('base64')}`;
+    const reply = await fetch(`${at(dex.issuer)}/token`, { method: 'POST', headers: { authorization }, body });
+    const { access_token: token } = (await reply.json()) as { access_token?: string }; // also for an ID token: RFC 8693 §2.2.1
+    if (token === undefined) throw new Error(`Dex gives no ID token: HTTP ${String(reply.status)}`);
+    return token;
+  },
   async start(lab, { file, at }) {
     const main = await readFile(join(SERVER, 'main.go'), 'utf8');
     const folder = await installed(lab, 'dex', `${VERSION}\n${main}`, async (place) => {

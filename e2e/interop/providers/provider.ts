@@ -27,6 +27,10 @@ export interface Provider {
   readonly login: ProviderLogin;
   /** A login whose tokens are not meant for the gateway. */
   readonly otherLogin?: ProviderLogin;
+  /** True for a provider that answers no refresh in the set-up of its page. */
+  readonly lacksRefresh?: true;
+  /** Returns an ID token that nothing tells from an access token: the gateway accepts it, and the page says so. */
+  alikeIdToken?(place: Place, accessToken: string): Promise<string>;
   /** Why a use is not possible; uses that are not named here are run. */
   readonly lacks: Readonly<Partial<Record<Use, string>>>;
   /** `aud` that the backend receives after an exchange. */

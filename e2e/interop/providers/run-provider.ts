@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../harness/free-port.ts';
+import { within } from '../../harness/vmcp.ts';
 import type { Lab } from '../lab.ts';
 import type { Check } from '../result.ts';
 import type { Found } from '../unit.ts';
@@ -13,6 +14,8 @@ import { DOCUMENTED_PORTS, replacing, USES, type Place, type Provider, type Use 
 
 /** Runs a use and returns a sentence about what worked. @throws Error that says what did not */
 type RunUse = (trial: Trial) => Promise<string>;
+/** Time for a use. A provider that does not answer fails this use only. */
+const USE_MS = 180_000;
 const RUNS: Readonly<Record<Use, RunUse>> = { incoming, upstream, exchange, delegation };
 
 /** Starts a provider and runs each of its uses against a gateway of its own. */
@@ -46,7 +49,8 @@ async function tried(use: Use, trial: Omit<Trial, 'scope'>): Promise<Check> {
   const stops: (() => unknown)[] = [];
   trial.lab.step(use);
   try {
-    const detail = await RUNS[use]({ ...trial, scope: { defer: (stop) => void stops.push(stop) } });
+    const run = RUNS[use]({ ...trial, scope: { defer: (stop) => void stops.push(stop) } });
+    const detail = await within(run, USE_MS, () => `${use} does not end: a request has no answer`);
     return { name: use, outcome: 'passed', detail };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

@@ -21,6 +21,7 @@ export const springAuthorizationServer: Provider = {
   otherLogin: { clientId: 'mcp-client', scope: 'openid' },
   lacks: {},
   exchangedAudience: 'orders',
+  exchangeMistake: { correct: 'audience: orders', wrong: 'scopes: [nothing]', says: 'invalid_scope' },
   async start(lab, { at, file, port }) {
     const key = `${BOOT}\n${await readFile(PROGRAM, 'utf8')}`;
     const folder = await installed(lab, 'spring-authorization-server', key, async (place) => {

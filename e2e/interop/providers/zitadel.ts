@@ -16,6 +16,7 @@ export const zitadel: Provider = {
   user: { name: 'test-user@localhost', password: 'verysecure' },
   login: { clientId: 'web', clientSecret: 'secret', scope: 'openid profile email offline_access' },
   lacks: { delegation: 'its access tokens are opaque; the gateway exchanges JWTs of a trusted issuer only' },
+  exchangeMistake: { correct: 'clientId: api', wrong: 'clientId: nothing', says: 'invalid_client' },
   async start(lab, { at, port }) {
     const folder = await installed(lab, 'zitadel', VERSION, async (place) => {
       const env = { GOBIN: place, CGO_ENABLED: '0' };

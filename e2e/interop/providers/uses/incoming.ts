@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { eventually } from '../../../harness/poll.ts';
 import type { Vmcp } from '../../../harness/vmcp.ts';
-import { demand, logIn, sessionWith, startGateway, statusWith, type Trial } from './trial.ts';
+import { demand, logIn, refresh, sessionWith, startGateway, statusWith, type Trial } from './trial.ts';
 
 /** Tokens of the provider at the gateway: the challenge, a login, calls, and tokens that must be refused. */
 export async function incoming(trial: Trial): Promise<string> {
@@ -19,7 +19,32 @@ export async function incoming(trial: Trial): Promise<string> {
     await refuses(vmcp, other.access_token, 'a token for another audience');
   }
   const also = [...refused.map((kind) => kind.replace('_', ' ')), ...(provider.otherLogin ? ['other audience'] : [])];
-  return `${formOf(tokens.access_token)}; refuses: no token${also.map((item) => `, ${item}`).join('')}`;
+  if (tokens.refresh_token !== undefined && !provider.lacksRefresh)
+    also.push(...(await refreshed(trial, vmcp, tokens.refresh_token)));
+  const accepted = await alike(trial, vmcp, tokens.access_token);
+  return `${formOf(tokens.access_token)}; refuses: no token${also.map((item) => `, ${item}`).join('')}${accepted}`;
+}
+
+/** Presents the tokens of a refresh: the gateway accepts the access token only. Returns the names of those that it refuses. */
+async function refreshed(trial: Trial, vmcp: Vmcp, refreshToken: string): Promise<string[]> {
+  const { access_token: accessToken, id_token: idToken } = await refresh(trial, trial.provider.login, refreshToken);
+  await sessionWith(vmcp, accessToken);
+  if (idToken === undefined) return [];
+  const what = 'id token of a refresh';
+  await refuses(vmcp, idToken, `the ${what}`);
+  return [what];
+}
+
+/** Presents an ID token that nothing tells from an access token. */
+async function alike({ provider, place }: Trial, vmcp: Vmcp, accessToken: string): Promise<string> {
+  const token = await provider.alikeIdToken?.(place, accessToken);
+  if (token === undefined) return '';
+  const { status } = await statusWith(vmcp, token);
+  demand(
+    status === 200,
+    `an ID token like an access token gets HTTP ${String(status)}: the page says that it is accepted`,
+  );
+  return '; accepts, as nothing tells them apart: id token of an exchange';
 }
 
 const formOf = (token: string): string => {

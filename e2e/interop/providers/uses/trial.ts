@@ -53,15 +53,24 @@ export async function startWhoami({ scope, backend }: Trial): Promise<void> {
 export const browserOf = ({ user: { name, password } }: Provider): ScriptedBrowser =>
   new ScriptedBrowser({ user: name, password, cookies: new CookieJar({ isLoopbackSecure: true }) });
 
+/** Returns an MCP client that the provider knows. */
+async function clientOf({ provider, place }: Trial, { clientId, clientSecret }: ProviderLogin): Promise<OAuthClient> {
+  const server = await OAuthClient.discover(place.at(provider.issuer), 'oidc');
+  const authentication = clientSecret === undefined ? oauth.None() : oauth.ClientSecretBasic(clientSecret);
+  return new OAuthClient(server, { client_id: clientId }, authentication);
+}
+
 /** Logs in at the provider as an MCP client does. */
 export async function logIn(trial: Trial, login: ProviderLogin): Promise<oauth.TokenEndpointResponse> {
-  const { provider, place, gateway } = trial;
-  const server = await OAuthClient.discover(place.at(provider.issuer), 'oidc');
-  const { clientId, clientSecret, scope, sendsResource = false } = login;
-  const authentication = clientSecret === undefined ? oauth.None() : oauth.ClientSecretBasic(clientSecret);
-  const client = new OAuthClient(server, { client_id: clientId }, authentication);
-  const resource = `http://127.0.0.1:${String(gateway)}/mcp`;
-  return client.login(browserOf(provider), { scope, ...(sendsResource && { resource }) });
+  const { scope, sendsResource = false } = login;
+  const client = await clientOf(trial, login);
+  const resource = `http://127.0.0.1:${String(trial.gateway)}/mcp`;
+  return client.login(browserOf(trial.provider), { scope, ...(sendsResource && { resource }) });
+}
+
+/** Refreshes the tokens of a login at the provider. */
+export async function refresh(trial: Trial, login: ProviderLogin, token: string): Promise<oauth.TokenEndpointResponse> {
+  return (await clientOf(trial, login)).refresh(token);
 }
 
 /** Opens an MCP session with a bearer token. @throws Error with the reason in the log of a gateway that refuses it */
