@@ -39,6 +39,16 @@ describe('docs/interop.md', () => {
     expect(text).toContain('1 checks passed, 1 failed.');
   });
 
+  it('counts the servers that run, and those that say why they do not', () => {
+    const checks = ['runs', 'says why it cannot run', 'says why it cannot run', 'names its fault'].map((name) => ({
+      ...{ name, outcome: 'passed' as const, detail: '' },
+    }));
+    const servers = checks.map((check) => ({ ...memory, checks: [check] }));
+    expect(documentOf([...servers, memory])).toContain(
+      'Of 5 servers 1 run, 2 give the reason of their README, and 1 name a fault.',
+    );
+  });
+
   it('keeps a detail with line breaks and bars in its cell', () => {
     expect(text).toContain(String.raw`| memory | 1.0.0   | runs  | **no** | unhealthy: a \| b | 2026-11-27 |`);
   });

@@ -1,3 +1,4 @@
+import { NAMES_FAULT, RUNS, SAYS_WHY } from './servers/verdict.ts';
 import { KINDS, tallyOf, type Check, type Kind, type Result } from './result.ts';
 
 const HEADINGS: Readonly<Record<Kind, { title: string; text: string }>> = {
@@ -17,7 +18,8 @@ const HEADINGS: Readonly<Record<Kind, { title: string; text: string }>> = {
     title: 'Servers',
     text:
       'Each server is started by `vmcp up` from the configuration that its README publishes, without a key of a service. A server that ' +
-      'cannot run so passes if `/status` gives the reason that its README gives.',
+      'cannot run so passes if `/status` gives the reason that its README gives (says why it cannot run), or a known reason that it does ' +
+      'not give (names its fault): a fault of its package, or a host or library that the machine lacks.',
   },
 };
 
@@ -47,7 +49,16 @@ function partOf(kind: Kind, results: readonly Result[]): string {
   const { title, text } = HEADINGS[kind];
   const rows = results.flatMap((result) => result.checks.map((check) => rowOf(result, check)));
   const name = title.replace(/s$/u, '');
-  return `## ${title}\n\n${text}\n\n${tableOf([[name, 'Version', 'Check', 'Works', 'Result', 'Run'], ...rows])}`;
+  return `## ${title}\n\n${text}${kind === 'server' ? countsOf(results) : ''}\n\n${tableOf([[name, 'Version', 'Check', 'Works', 'Result', 'Run'], ...rows])}`;
+}
+
+/** Returns a sentence about the servers that run, and those that say why they do not. */
+function countsOf(results: readonly Result[]): string {
+  const passed = results.flatMap(({ checks }) => checks).filter(({ outcome }) => outcome === 'passed');
+  const [run, why, fault] = [RUNS, SAYS_WHY, NAMES_FAULT].map((name) =>
+    String(passed.filter((check) => check.name === name).length),
+  );
+  return `\n\nOf ${String(results.length)} servers ${run} run, ${why} give the reason of their README, and ${fault} name a fault.`;
 }
 
 const rowOf = (result: Result, { name, outcome, detail }: Check): string[] => [

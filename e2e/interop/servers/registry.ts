@@ -7,8 +7,10 @@ export interface ServerEntry {
    */
   readonly command: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Reason that `/status` must give where the server cannot run: what its README demands, or a fault of its own. */
+  /** Reason that `/status` must give where the server cannot run: what its README demands. */
   readonly demands?: RegExp;
+  /** Reason that its README does not give: a fault of its package, or a host or library that this machine lacks. */
+  readonly fault?: RegExp;
 }
 
 const official = (name: string, version: string, args = ''): string =>
@@ -43,7 +45,7 @@ export const SERVERS: readonly ServerEntry[] = [
   { name: 'chrome-devtools', command: 'npx -y chrome-devtools-mcp@1.11.0' },
   { name: 'context7', command: 'npx -y @upstash/context7-mcp@4.1.1' },
   // Its dependency keytar is compiled where it has no binary, and needs libsecret.
-  { name: 'azure-devops', command: 'npx -y @azure-devops/mcp@2.10.0 contoso', demands: /libsecret/u },
+  { name: 'azure-devops', command: 'npx -y @azure-devops/mcp@2.10.0 contoso', fault: /libsecret/u },
   {
     name: 'supabase',
     command: 'npx -y @supabase/mcp-server-supabase@0.13.0',
@@ -63,7 +65,7 @@ export const SERVERS: readonly ServerEntry[] = [
   { name: 'antv-chart', command: 'npx -y @antv/mcp-server-chart@0.9.10' },
   { name: 'eslint', command: 'npx -y @eslint/mcp@0.3.13' },
   { name: 'mastra-docs', command: 'npx -y @mastra/mcp-docs-server@1.2.27' },
-  { name: 'svelte', command: 'npx -y @sveltejs/mcp@0.1.26', demands: /svelte\.dev/u },
+  { name: 'svelte', command: 'npx -y @sveltejs/mcp@0.1.26', fault: /svelte\.dev/u },
   { name: 'airtable', command: 'npx -y airtable-mcp-server@1.14.0', demands: /AIRTABLE_API_KEY|api key/iu },
   { name: 'airbnb', command: 'npx -y @openbnb/mcp-server-airbnb@0.3.0' },
   { name: 'hello-world', command: 'npx -y mcp-hello-world@1.1.2' },
@@ -84,8 +86,8 @@ export const SERVERS: readonly ServerEntry[] = [
   { name: 'arxiv', command: 'uvx arxiv-mcp-server==0.8.2' },
   { name: 'excel', command: 'uvx excel-mcp-server==2.2.2 stdio' },
   { name: 'markitdown', command: 'uvx markitdown-mcp==0.0.1a8' },
-  { name: 'duckdb', command: 'uvx mcp-server-duckdb==1.1.0 --db-path {folder}/data.duckdb', demands: NEEDS_OLDER_SDK },
-  { name: 'sqlite', command: 'uvx mcp-server-sqlite==2025.4.25 --db-path {folder}/data.db', demands: NEEDS_OLDER_SDK },
+  { name: 'duckdb', command: 'uvx mcp-server-duckdb==1.1.0 --db-path {folder}/data.duckdb', fault: NEEDS_OLDER_SDK },
+  { name: 'sqlite', command: 'uvx mcp-server-sqlite==2025.4.25 --db-path {folder}/data.db', fault: NEEDS_OLDER_SDK },
   { name: 'calculator', command: 'uvx mcp-server-calculator==0.2.1' },
   { name: 'wikipedia', command: 'uvx wikipedia-mcp==2.0.1' },
   { name: 'atlassian', command: 'uvx mcp-atlassian==0.23.1' },
@@ -95,7 +97,8 @@ export const SERVERS: readonly ServerEntry[] = [
   {
     name: 'postgres-pro',
     command: 'uvx postgres-mcp==0.3.0',
-    demands: /no Python >=3\.12|there is no version of pglast==7\.2\.0/u,
+    demands: /no Python >=3\.12/u,
+    fault: /there is no version of pglast==7\.2\.0/u,
   },
   { name: 'basic-memory', command: 'uvx basic-memory==0.24.1 mcp', demands: /no Python >=3\.12/u },
   { name: 'kubectl', command: 'uvx --from kubectl-mcp-server==2.0.0 kubectl-mcp', demands: /kubeconfig|cluster/iu },
@@ -110,6 +113,6 @@ export const SERVERS: readonly ServerEntry[] = [
     name: 'commands-python',
     command: 'uvx cli-mcp-server==0.2.5',
     env: { ALLOWED_DIR: '{folder}' },
-    demands: NEEDS_OLDER_SDK,
+    fault: NEEDS_OLDER_SDK,
   },
 ];

@@ -9,7 +9,7 @@ import type { Check } from '../result.ts';
 import type { Found } from '../unit.ts';
 import { namedBy, publishedServer } from './published.ts';
 import type { ServerEntry } from './registry.ts';
-import { verdictOf, type BackendStatus } from './verdict.ts';
+import { RUNS, verdictOf, type BackendStatus } from './verdict.ts';
 
 /** Time for all installations of a group, and for the first answers. */
 const SETTLED_MS = 12 * 60_000;
@@ -33,7 +33,7 @@ export async function* runServers(lab: Lab, entries: readonly ServerEntry[]): As
 function notImported(name: string, image: string | undefined, output: string): Check {
   const line = output.split('\n').find((text) => text.includes(`"${name}"`)) ?? output.slice(0, 200);
   const detail = image === undefined ? `vmcp import: ${line}` : `vmcp import runs ${image} instead`;
-  return { name: 'runs', outcome: 'failed', detail };
+  return { name: RUNS, outcome: 'failed', detail };
 }
 
 /** Reads the images of the MCPServers that `vmcp import` wrote. */
@@ -81,7 +81,7 @@ async function* startServers(lab: Lab, folder: string, entries: readonly ServerE
 function judge(entry: ServerEntry, backend: BackendStatus, refusal: string | undefined, programs: string): Check {
   const check = verdictOf(entry, backend);
   const { program } = namedBy(entry);
-  if (check.name !== 'runs' || check.outcome === 'failed') return check;
+  if (check.name !== RUNS || check.outcome === 'failed') return check;
   if (refusal !== undefined) return { ...check, outcome: 'failed', detail: `${check.detail}, but ${refusal}` };
   if (program === undefined || programs.includes(`/${program}`)) return check;
   return { ...check, outcome: 'failed', detail: `${check.detail}, but another program than ${program} runs` };

@@ -10,6 +10,13 @@ it.each([
   [{}, status('degraded', 'its last answer took 6.0 s'), 'passed', 'degraded, 3 tools'],
   [{ demands }, status('unhealthy', 'code 1: DEMO_KEY is not set'), 'passed', 'unhealthy: code 1: DEMO_KEY is not set'],
   [{ demands }, status('unhealthy', 'no'), 'failed', 'unhealthy: no; the reason must match DEMO_KEY'],
+  [{ fault: demands }, status('unhealthy', 'DEMO_KEY is a fault'), 'passed', 'unhealthy: DEMO_KEY is a fault'],
+  [
+    { demands, fault: /libdemo/u },
+    status('unhealthy', 'no'),
+    'failed',
+    'unhealthy: no; the reason must match DEMO_KEY or libdemo',
+  ],
   [{}, status('unhealthy', 'code 1: DEMO_KEY is not set'), 'failed', 'unhealthy: code 1: DEMO_KEY is not set'],
 ])('judges a server with %j in state %j', (entry, backend, outcome, detail) => {
   expect(verdictOf(entry, backend)).toMatchObject({ outcome, detail });

@@ -9,21 +9,27 @@ export interface BackendStatus {
   readonly tools?: number;
 }
 
+/** Names of the checks of servers. */
+export const RUNS = 'runs';
+export const SAYS_WHY = 'says why it cannot run';
+export const NAMES_FAULT = 'names its fault';
+
 /** Longest text of a cell of the table. */
 const MAX_REASON = 240;
 
 const shortened = (text: string): string => (text.length > MAX_REASON ? `${text.slice(0, MAX_REASON - 1)}…` : text);
 
-/** Returns the check of a server that has settled: it runs, or its reason is the one of its README. */
+/** Returns the check of a server that has settled: it runs, or its reason is the one of its README or its known fault. */
 export function verdictOf(
-  { demands }: Pick<ServerEntry, 'demands'>,
+  { demands, fault }: Pick<ServerEntry, 'demands' | 'fault'>,
   { health, reason = '', tools }: BackendStatus,
 ): Check {
   const runs = health === 'healthy' || health === 'degraded';
-  if (runs) return { name: 'runs', outcome: 'passed', detail: `${health}, ${String(tools ?? 0)} tools` };
-  const isDemanded = demands?.test(reason) === true;
+  if (runs) return { name: RUNS, outcome: 'passed', detail: `${health}, ${String(tools ?? 0)} tools` };
   const says = shortened(`${health}: ${reason}`);
-  if (isDemanded) return { name: 'says why it cannot run', outcome: 'passed', detail: says };
-  const missing = demands === undefined ? '' : `; the reason must match ${demands.source}`;
-  return { name: 'runs', outcome: 'failed', detail: `${says}${missing}` };
+  if (demands?.test(reason) === true) return { name: SAYS_WHY, outcome: 'passed', detail: says };
+  if (fault?.test(reason) === true) return { name: NAMES_FAULT, outcome: 'passed', detail: says };
+  const expected = [demands, fault].flatMap((pattern) => pattern?.source ?? []);
+  const missing = expected.length === 0 ? '' : `; the reason must match ${expected.join(' or ')}`;
+  return { name: RUNS, outcome: 'failed', detail: `${says}${missing}` };
 }
