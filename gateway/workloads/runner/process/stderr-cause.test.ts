@@ -135,6 +135,57 @@ it.each([
     `[AxiosError: Request failed with status code 401] {\n  code: 'ERR_BAD_REQUEST'\n}`,
     'AxiosError: Request failed with status code 401',
   ],
+  [
+    'the end of the usage of argparse',
+    'usage: server [-h] --token TOKEN\nserver: error: the following arguments are required: --token',
+    'server: error: the following arguments are required: --token',
+  ],
+  [
+    'the end of the usage of click',
+    `Usage: server [OPTIONS]\nTry 'server --help' for help.\n\nError: Missing option '--token'.`,
+    `Error: Missing option '--token'.`,
+  ],
+  [
+    'the box of typer',
+    `Usage: server [OPTIONS]\nTry 'server --help' for help.\n╭─ Error ──────────╮\n│ Missing option '--token'.  │\n╰──────────╯`,
+    `Missing option '--token'.`,
+  ],
+  [
+    'the end of the help of yargs',
+    'server.js\n\nOptions:\n  --help   Show help  [boolean]\n  --token  the token  [string] [required]\n\nMissing required argument: token',
+    'Missing required argument: token',
+  ],
+  [
+    'the error of clap, with the lines that belong to it',
+    `error: the following required arguments were not provided:\n  --token <TOKEN>\n\nUsage: server --token <TOKEN>\n\nFor more information, try '--help'.`,
+    'error: the following required arguments were not provided: --token <TOKEN>',
+  ],
+  [
+    'a list of variables',
+    'Missing required environment variables:\n  - JIRA_URL\n  - JIRA_TOKEN\nbye',
+    'Missing required environment variables: JIRA_URL, JIRA_TOKEN',
+  ],
+  [
+    'the inner exception of .NET',
+    'Unhandled exception. System.InvalidOperationException: cannot start\n ---> System.Net.Sockets.SocketException (111): Connection refused 127.0.0.1:5432\n   at System.Net.Sockets.Socket.Connect()\n   --- End of inner exception stack trace ---',
+    'System.Net.Sockets.SocketException (111): Connection refused 127.0.0.1:5432',
+  ],
+  [
+    'a panic of Rust',
+    `thread 'main' panicked at src/main.rs:12:9:\nbad port\nnote: run with \`RUST_BACKTRACE=1\` environment variable to display a backtrace`,
+    `thread 'main' panicked at src/main.rs:12:9: bad port`,
+  ],
+  [
+    'an error after information about what is not set',
+    '2026-01-01 INFO No API_KEY set, anonymous mode\n2026-01-01 [info] listening\nError: listen EADDRINUSE: address already in use 127.0.0.1:3000',
+    'Error: listen EADDRINUSE: address already in use 127.0.0.1:3000',
+  ],
+  ['information, where nothing else names it', 'INFO: API_KEY is not set\ngoodbye', 'INFO: API_KEY is not set'],
+  [
+    'the lines after an advertisement of dotenv',
+    '[dotenv@17.2.3] injecting env (0) from .env -- tip: set OPTIONS_KEY to override existing env vars\nError: SLACK_TOKEN is required',
+    'Error: SLACK_TOKEN is required',
+  ],
   ['words that say nothing', 'starting\nbad licence', 'bad licence'],
   ['no words', '}\n]\n---\n', undefined],
 ])('finds the cause in %s', (_name, output, expected) => {

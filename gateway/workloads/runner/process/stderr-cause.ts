@@ -1,41 +1,13 @@
-import { stripVTControlCharacters } from 'node:util';
-import { isObject } from '../../../contract/json.ts';
 import { redactText } from '../../../telemetry/redact.ts';
 import { REDACTED } from '../../../telemetry/secret-members.ts';
+import { messageOfLine, NAMED_ERROR, statements, type Statement } from './stderr-statements.ts';
 
 /** Lines that are kept of the start and of the end of the output. */
 const KEPT = { first: 40, last: 80 };
 const LONGEST_LINE = 500;
 const LONGEST_CAUSE = 300;
-/** Most lines of a JSON document in the output. */
-const MOST_JSON_LINES = 60;
 /** Length of the shortest secret that is hidden: shorter secrets would hide words. */
 const SHORTEST_SECRET = 6;
-
-/** Lines that never name a cause: frames and excerpts of the source, versions, notices of npm and of warnings. */
-const NOISE = [
-  /^\s*at\s|^\s*\.\.\. \d+ (?:more|lines matching)/u,
-  /^\s*File "/u,
-  /^\s*(?:raise|throw|return|import|from|await|const|let|var|if|with)\s/u,
-  /^Node\.js v\d/u,
-  /^node:internal\//u,
-  /^\S*:\d+$/u,
-  /Traceback \(most recent call last\):$/u,
-  /^npm (?:notice|warn)/iu,
-  /^npm error (?:code|errno|path|command|A complete log)/u,
-  /^\(node:\d+\)|^\(Use `node/u,
-  /^\s*For further information visit/u,
-  /Warning:\s|^\s*warnings\.warn/u,
-];
-
-/** Line of Python between an exception and the one that it led to. */
-const LED_TO = /^(?:During handling of the above|The above) exception/u;
-/** Start of a line in a group of exceptions of Python. */
-const IN_GROUP = /^\s+\|(?: |$)/u;
-const MARK = /^[\s^~]+$/u;
-const HAS_WORD = /[\p{L}\d]{2}/u;
-/** Characters of the frame of a banner around a text. */
-const FRAME = /[│|║┃]/gu;
 
 /** Name of an environment variable. */
 const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/u;
@@ -45,14 +17,11 @@ const SUBJECT =
   /\b(?:api[ _-]?keys?|keys?|tokens?|passwords?|credentials?|secrets?|auth\w*|arguments?|urls?|uri|director(?:y|ies)|folders?|paths?|files?|\w*config\w*|environment|variables?|options?|flags?|modules?|packages?|database|connection string)\b/iu;
 const FAILURE =
   /error|exception|fatal|panic|failed|failure|cannot|can't|could not|couldn't|unable|invalid|refused|denied|unauthorized|not supported|not found/iu;
-const NAMED_ERROR = /^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?: \[\w+\])?:\s+\S/u;
 const USAGE = /^\s*usage\b/iu;
-/** Line below an error that names its cause: that of Node.js, of Java, and of Rust, where the causes follow in lines of their own. */
-const INNER_CAUSE = /^\s*(?:\[cause\]|caused by):\s*(.*)$/iu;
-/** Causes that say nothing: a class without a message, a value that is no error. */
-const EMPTY_CAUSE = /^(?:['"]?[\w.$]*['"]?[:,]?|\{.*)$/u;
-/** Error that Node.js prints with its properties and without a stack. */
-const IN_BRACKETS = /^\[(\w*Error\b[^\]]*)\](?:\s*\{)?$/u;
+/** Line below a usage that says what is wrong. */
+const WRONG_USAGE = /^(?:[\w./-]+: )?(?:error|fatal): |^(?:missing|unknown|unrecognized|invalid|not enough) /iu;
+/** Level of a line of a log. */
+const INFORMATION = /(?:^|[\s[(|])(?:INFO|DEBUG|TRACE)(?=[\s\]):|])|\[(?:info|debug)\]|\blevel=(?:info|debug)\b/u;
 
 /** Chooses the line of the error output of a process that names the cause of its end. */
 export interface StderrCause {
@@ -84,7 +53,7 @@ export function stderrCause(secrets: readonly string[]): StderrCause {
 /** Returns a line without its end if it is long. Of a long log entry in JSON only the message stays. */
 function shortened(text: string): string {
   if (text.length <= LONGEST_LINE) return text;
-  return (documentAt([text], 0)?.text ?? text).slice(0, LONGEST_LINE);
+  return (messageOfLine(text) ?? text).slice(0, LONGEST_LINE);
 }
 
 /** Ratings of statements by what they name. */
@@ -94,6 +63,7 @@ const SCORES = {
   innerCause: 85,
   namedError: 80,
   failure: 70,
+  information: 65,
   usage: 60,
   other: 10,
   help: -50,
@@ -110,7 +80,7 @@ export function causeIn(lines: readonly string[], least = -Infinity): string | u
   let best: { readonly text: string; readonly score: number } | undefined;
   let isHelp = false;
   for (const statement of statements(lines)) {
-    const score: number = isHelp ? SCORES.help : scoreOf(statement);
+    const score: number = isHelp && !WRONG_USAGE.test(statement.text) ? SCORES.help : scoreOf(statement);
     isHelp ||= score === SCORES.usage;
     const decides = LAST_DECIDES.has(score) || statement.explains;
     const isBetter = !best || score > best.score || (score === best.score && decides);
@@ -121,100 +91,14 @@ export function causeIn(lines: readonly string[], least = -Infinity): string | u
 
 /** Rates a statement: what the user must set comes before errors in general, and these before other text. */
 function scoreOf({ text, isInnerCause }: Statement): number {
-  const needs = NEED.test(text);
   if (USAGE.test(text)) return SCORES.usage;
+  const needs = NEED.test(text);
+  if (needs && INFORMATION.test(text)) return SCORES.information;
   if (needs && VARIABLE.test(text)) return SCORES.variable;
   if (needs && SUBJECT.test(text)) return SCORES.subject;
   if (isInnerCause) return SCORES.innerCause;
   if (NAMED_ERROR.test(text)) return SCORES.namedError;
   return FAILURE.test(text) ? SCORES.failure : SCORES.other;
-}
-
-interface Statement {
-  readonly text: string;
-  /** True for the cause that stands below an error. */
-  readonly isInnerCause: boolean;
-  /** True for an exception of Python that another one led to. */
-  readonly explains: boolean;
-}
-
-/** Part of the output that one statement replaces; `end` is its last line. */
-interface Part {
-  readonly text: string;
-  readonly end: number;
-}
-
-/** Returns the lines with words, in order. A JSON document, a list of faults of a validator and a cause become one line each. */
-function statements(lines: readonly string[]): Statement[] {
-  const found: Statement[] = [];
-  const plain = lines.map((line) => stripVTControlCharacters(line).replace(IN_GROUP, ''));
-  let isLedTo = false;
-  for (let at = 0; at < plain.length; at += 1) {
-    const line = plain[at] ?? '';
-    if (MARK.test(plain[at + 1] ?? '')) continue; // an excerpt of the source, above its mark
-    if (NOISE.some((pattern) => pattern.test(line)) || !HAS_WORD.test(line)) continue;
-    isLedTo ||= LED_TO.test(line);
-    if (LED_TO.test(line)) continue;
-    const inner = innerCauseAt(plain, at);
-    const part = inner ?? documentAt(plain, at) ?? faultsAt(plain, at);
-    at = part?.end ?? at;
-    const raw = (part?.text ?? line).replace(FRAME, ' ').replace(/\s+/gu, ' ').trim();
-    const text = raw.replace(IN_BRACKETS, '$1');
-    const explains = isLedTo && NAMED_ERROR.test(text);
-    found.push({ text, isInnerCause: inner !== undefined, explains });
-    if (explains) isLedTo = false;
-  }
-  return found;
-}
-
-/** Reads the cause below an error: `[cause]: TEXT`, `Caused by: TEXT`, or the last of the indented lines after `Caused by:`. */
-function innerCauseAt(lines: readonly string[], at: number): Part | undefined {
-  const [, text] = INNER_CAUSE.exec(lines[at] ?? '') ?? [];
-  if (text === undefined) return undefined;
-  if (text !== '') return EMPTY_CAUSE.test(text) ? undefined : { text: text.replace(/\s*\{$/u, ''), end: at };
-  let end = at;
-  while (/^\s+\S/u.test(lines[end + 1] ?? '')) end += 1;
-  return end === at ? undefined : { text: (lines[end] ?? '').replace(/^\s*\d+:\s/u, ''), end };
-}
-
-/** Reads a JSON document that begins at the end of a line, or that the line is. */
-function documentAt(lines: readonly string[], at: number): Part | undefined {
-  const [, before = '', open] = /^([^[{]*)([[{].*)$/u.exec(lines[at] ?? '') ?? [];
-  if (open === undefined || !(/^[[{]\s*$/u.test(open) || /[\]}]\s*$/u.test(open))) return undefined;
-  let text = open;
-  for (let end = at; end < lines.length && end - at < MOST_JSON_LINES; end += 1) {
-    if (end > at) text += `\n${lines[end] ?? ''}`;
-    if (!/[\]}]\s*$/u.test(text)) continue;
-    try {
-      const message = messageIn(JSON.parse(text) as unknown);
-      return message === undefined ? undefined : { text: before + message, end };
-    } catch {
-      // the document goes on
-    }
-  }
-  return undefined;
-}
-
-/** Returns the message of a line of a JSON log, or of the first issue of a validator. */
-function messageIn(value: unknown): string | undefined {
-  const issue: unknown = Array.isArray(value) ? value[0] : value;
-  if (!isObject(issue)) return undefined;
-  const { message, msg, error, err, path } = issue;
-  const where = Array.isArray(path) && path.length > 0 ? `${path.join('.')}: ` : '';
-  for (const text of [message, msg, error, err]) {
-    if (typeof text === 'string' && text !== '') return where + text;
-    const inner = isObject(text) ? messageIn(text) : undefined;
-    if (inner !== undefined) return inner;
-  }
-  return undefined;
-}
-
-/** Returns the first fault of a validation in Python, which is spread over three lines. */
-function faultsAt(lines: readonly string[], at: number): Part | undefined {
-  const line = lines[at] ?? '';
-  const [field, fault] = [lines[at + 1]?.trim(), lines[at + 2]];
-  if (!/\bvalidation errors? for \S+$/u.test(line) || !field || fault?.startsWith('  ') !== true) return undefined;
-  return { text: `${line}: ${field}: ${fault.replace(/\[type=.*$/u, '').trim()}`, end: at + 2 };
 }
 
 /** Words in the place of a secret: names of variables, placeholders, and words of a sentence. */

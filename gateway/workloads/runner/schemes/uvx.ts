@@ -22,7 +22,7 @@ const SPEC =
 const INSTALL_TIMEOUT_MS = 300_000;
 /** Lines of pip and uv that name a package, or a version of it, that the index does not have. */
 const NOT_FOUND =
-  /(?:No matching distribution found for|no versions? of) ([\w.-]+)|([\w.-]+) was not found in the package registry/gi;
+  /(?:No matching distribution found for|no versions? of) ([\w.-]+)|(?:because|and) ([\w.-]+) was not found in the package registry/gi;
 /** Lines by which pip reports an unreachable index, before it prints "No matching distribution" as for a missing package. */
 const NOT_REACHED = /Retrying \(Retry|Could not fetch URL|connection error|Failed to fetch/i;
 /** Line of `uv venv` about a Python: it downloads nothing else. */
