@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { endpoint } from '../online/checks/endpoint.ts';
 import { remoteUrl } from '../online/checks/remote-url.ts';
-import { issuers } from '../doctor/checks/issuers.ts';
 import { httpGet } from './http-get.ts';
 
 /** Redirects every HEAD to its login page, and that one to itself, as Spring Authorization Server does. */
@@ -24,11 +23,6 @@ describe('an endpoint that redirects HEAD for ever', () => {
     const online = { get: httpGet, env: {} };
     expect(await endpoint({ type: 'endpoint', value: url }, online)).toBeUndefined();
     expect(await remoteUrl({ type: 'url', value: url }, online)).toBeUndefined();
-  });
-
-  it('answers, for vmcp doctor', async () => {
-    const found = await issuers.run({ issuers: [], endpoints: [url], get: httpGet } as never);
-    expect(found).toMatchObject({ state: 'ok' });
   });
 
   it('is named as such where a document is expected', async () => {
