@@ -180,6 +180,21 @@ it.each([
     '2026-01-01 INFO No API_KEY set, anonymous mode\n2026-01-01 [info] listening\nError: listen EADDRINUSE: address already in use 127.0.0.1:3000',
     'Error: listen EADDRINUSE: address already in use 127.0.0.1:3000',
   ],
+  [
+    'an error after information in JSON',
+    `{"level":30,"msg":"no api key configured, read-only"}\n{"level":"info","message":"no token"}\n{"level":50,"err":{"message":"listen EADDRINUSE: address already in use :::3000"},"msg":"server failed"}`,
+    'server failed: listen EADDRINUSE: address already in use :::3000',
+  ],
+  [
+    'an error before information',
+    '2026-11-28T21:00:00.000Z error: Unable to authenticate: 401 Unauthorized\n2026-11-28T21:00:00.000Z info: closing, no token',
+    '2026-11-28T21:00:00.000Z error: Unable to authenticate: 401 Unauthorized',
+  ],
+  [
+    'the issues of a validator as Node.js prints them',
+    `Invalid environment variables: [\n  {\n    code: 'invalid_type',\n    received: 'undefined',\n    path: [ 'API_URL' ],\n    message: 'Required'\n  }\n]\nbye`,
+    'Invalid environment variables: API_URL: Required',
+  ],
   ['information, where nothing else names it', 'INFO: API_KEY is not set\ngoodbye', 'INFO: API_KEY is not set'],
   [
     'the lines after an advertisement of dotenv',

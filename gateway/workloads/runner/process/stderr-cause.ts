@@ -21,7 +21,8 @@ const USAGE = /^\s*usage\b/iu;
 /** Line below a usage that says what is wrong. */
 const WRONG_USAGE = /^(?:[\w./-]+: )?(?:error|fatal): |^(?:missing|unknown|unrecognized|invalid|not enough) /iu;
 /** Level of a line of a log. */
-const INFORMATION = /(?:^|[\s[(|])(?:INFO|DEBUG|TRACE)(?=[\s\]):|])|\[(?:info|debug)\]|\blevel=(?:info|debug)\b/u;
+const INFORMATION =
+  /(?:^|[\s[(|])(?:INFO|DEBUG|TRACE)(?=[\s\]):|])|\[(?:info|debug)\]|\blevel=(?:info|debug)\b|^\d\S* (?:\d\S* )?(?:info|debug):/u;
 
 /** Chooses the line of the error output of a process that names the cause of its end. */
 export interface StderrCause {
@@ -90,10 +91,10 @@ export function causeIn(lines: readonly string[], least = -Infinity): string | u
 }
 
 /** Rates a statement: what the user must set comes before errors in general, and these before other text. */
-function scoreOf({ text, isInnerCause }: Statement): number {
+function scoreOf({ text, isInnerCause, isInformation }: Statement): number {
   if (USAGE.test(text)) return SCORES.usage;
   const needs = NEED.test(text);
-  if (needs && INFORMATION.test(text)) return SCORES.information;
+  if (needs && (isInformation || INFORMATION.test(text))) return SCORES.information;
   if (needs && VARIABLE.test(text)) return SCORES.variable;
   if (needs && SUBJECT.test(text)) return SCORES.subject;
   if (isInnerCause) return SCORES.innerCause;

@@ -48,6 +48,8 @@ export interface Statement {
   readonly text: string;
   /** True for the cause that stands below an error. */
   readonly isInnerCause: boolean;
+  /** True for an entry of a log in JSON whose level is below a warning. */
+  readonly isInformation: boolean;
   /** True for an exception of Python that another one led to. */
   readonly explains: boolean;
 }
@@ -56,6 +58,7 @@ export interface Statement {
 interface Part {
   readonly text: string;
   readonly end: number;
+  readonly isInformation?: boolean;
 }
 
 /** Returns the lines with words, in order. A JSON document, a list of faults of a validator and a cause become one line each. */
@@ -75,7 +78,7 @@ export function statements(lines: readonly string[]): Statement[] {
     const raw = (part?.text ?? line).replace(FRAME, ' ').replace(/\s+/gu, ' ').trim();
     const text = raw.replace(IN_BRACKETS, '$1');
     const explains = isLedTo && NAMED_ERROR.test(text);
-    found.push({ text, isInnerCause: inner !== undefined, explains });
+    found.push({ text, isInnerCause: inner !== undefined, isInformation: part?.isInformation === true, explains });
     if (explains) isLedTo = false;
   }
   return found;
@@ -120,14 +123,29 @@ function documentAt(lines: readonly string[], at: number): Part | undefined {
   for (let end = at; end < lines.length && end - at < MOST_JSON_LINES; end += 1) {
     if (end > at) text += `\n${lines[end] ?? ''}`;
     if (!/[\]}]\s*$/u.test(text)) continue;
-    try {
-      const message = messageIn(JSON.parse(text) as unknown);
-      return message === undefined ? undefined : { text: before + message, end };
-    } catch {
-      // the document goes on
-    }
+    const value = parsed(text) ?? parsed(jsonOf(text));
+    if (value === undefined) continue; // the document goes on
+    const message = messageIn(value);
+    return message === undefined ? undefined : { text: before + message, end, isInformation: isInformation(value) };
   }
   return undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns an object that Node.js prints, `{ path: [ 'API_URL' ] }`, as JSON. */
+const jsonOf = (text: string): string => text.replaceAll(/\b(\w+): /gu, '"$1": ').replaceAll("'", '"');
+
+/** Returns true for a level below a warning: those of pino and bunyan are numbers. */
+function isInformation(value: unknown): boolean {
+  const level = isObject(value) ? value['level'] : undefined;
+  return typeof level === 'number' ? level <= 30 : typeof level === 'string' && /^(?:info|debug|trace)$/iu.test(level);
 }
 
 /** Returns the message of a line that is an entry of a log in JSON. */
@@ -139,12 +157,10 @@ function messageIn(value: unknown): string | undefined {
   if (!isObject(issue)) return undefined;
   const { message, msg, error, err, path } = issue;
   const where = Array.isArray(path) && path.length > 0 ? `${path.join('.')}: ` : '';
-  for (const text of [message, msg, error, err]) {
-    if (typeof text === 'string' && text !== '') return where + text;
-    const inner = isObject(text) ? messageIn(text) : undefined;
-    if (inner !== undefined) return inner;
-  }
-  return undefined;
+  const texts = [message, msg, error, err].flatMap((text) =>
+    typeof text === 'string' && text !== '' ? where + text : ((isObject(text) ? messageIn(text) : undefined) ?? []),
+  );
+  return texts.length === 0 ? undefined : [...new Set(texts)].join(': ');
 }
 
 /** Returns the first fault of a validation in Python, which is spread over three lines. */
