@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../fields.ts';
-import { flag, text, textMap, texts } from '../optional.ts';
+import { block, flag, text, textMap, texts } from '../optional.ts';
 
 /** Network access of an isolated container. */
 export const ContainerIsolation = Closed(
@@ -21,11 +21,16 @@ export type ContainerIsolation = Static<typeof ContainerIsolation>;
 export const ContainerOptions = Closed(
   {
     volumes: texts('Mounts, each `host:container[:ro]` with absolute paths.'),
+    engine_volumes: texts('Volumes that the engine keeps, each `name:container[:ro]`.'),
     publish: texts('Published ports, each `hostPort:containerPort`, on 127.0.0.1.'),
     labels: textMap('Labels of the container.'),
     network: text('`none`, `host` or the name of a network of the engine. The default network when absent.'),
     privileged: flag('Run the container with all privileges.'),
     isolation: Type.Optional(ContainerIsolation),
+    ignore: block('Use of ignore files, which name the paths of mounts that are hidden from the server.', {
+      load_global: flag('Also read the ignore file of the user.'),
+      print_overlays: flag('Write the hidden paths to the log.'),
+    }),
   },
   { description: 'Options of a container.' },
 );

@@ -34,8 +34,10 @@ const profile = (object: MakeObject) =>
         ),
       ),
       privileged: flag('Run without a sandbox.'),
-      read: texts('Paths that are mounted read-only.'),
-      write: texts('Paths that are mounted with write access.'),
+      read: texts(
+        'Paths that are mounted read-only: a path, `host:container`, `file://` before one of these, or `volume://NAME:container`.',
+      ),
+      write: texts('Paths that are mounted with write access, in the same forms.'),
     },
     { description: 'File system and network access of a container.' },
   );

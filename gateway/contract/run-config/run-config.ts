@@ -49,9 +49,9 @@ const server = {
   ),
   isolate_network: flag('Limit the network access of the server to its permission profile.'),
   allow_container_gateway: flag('Allow an isolated server to connect to the container host.'),
-  ignore_config: block('Files of a mount that are hidden from the server.', {
-    loadGlobal: flag('Also read the user’s ignore file.'),
-    printOverlays: flag('Print the hidden files.'),
+  ignore_config: block('Files of a mount that are hidden from the server, beside those in its `.vmcpignore`.', {
+    loadGlobal: flag('Also read the user’s ignore file, `~/.config/vmcp/ignore`.'),
+    printOverlays: flag('Write the hidden paths to the log.'),
   }),
 };
 

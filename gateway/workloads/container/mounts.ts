@@ -2,8 +2,9 @@ import type { PermissionProfile } from '../../contract/container/permission-prof
 import type { Problem } from '../../contract/problem.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 
-/** Mount of a host path, as `host:container[:ro]`. */
+/** Mount of a host path or of a volume of the engine, as `host:container[:ro]`. */
 export interface Mount {
+  /** Absolute path, or the name of a volume. */
   readonly host: string;
   readonly container: string;
   readonly readOnly: boolean;
@@ -14,9 +15,11 @@ type Parsed = { readonly path: string } & ({ readonly mount: Mount } | { readonl
 
 /** Control characters, which no engine accepts in a path. */
 const CONTROL = /\p{Cc}/u;
-const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//iu;
+const SCHEME = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/isu;
+/** Name of a volume of an engine. */
+const VOLUME_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/u;
 
-/** Returns the mounts of `volumes` and of the `read` and `write` lists of the profile as volumes, and their problems. Pure. */
+/** Returns the mounts of `volumes` and of the `read` and `write` lists of the profile, those of volumes of the engine apart, and their problems. Pure. */
 export function mountsOf(config: Pick<RunConfig, 'volumes'>, profile: PermissionProfile) {
   const parsed = [
     ...(config.volumes ?? []).map((text, at) => parseVolume(text, `volumes[${at}]`)),
@@ -24,7 +27,7 @@ export function mountsOf(config: Pick<RunConfig, 'volumes'>, profile: Permission
     ...(profile.write ?? []).map((text, at) => parseAccess(text, false, `permission_profile.write[${at}]`)),
   ];
   const problems = parsed.flatMap((one) => ('problem' in one ? [one.problem] : []));
-  const volumes: string[] = [];
+  const [volumes, engineVolumes]: [string[], string[]] = [[], []];
   const used = new Set<string>();
   for (const one of parsed) {
     if (!('mount' in one)) continue;
@@ -32,9 +35,9 @@ export function mountsOf(config: Pick<RunConfig, 'volumes'>, profile: Permission
     if (used.has(container))
       problems.push(invalid(one.path, `mounts "${container}" a second time: remove one of them`));
     used.add(container);
-    volumes.push(`${host}:${container}${readOnly ? ':ro' : ''}`);
+    (host.startsWith('/') ? volumes : engineVolumes).push(`${host}:${container}${readOnly ? ':ro' : ''}`);
   }
-  return { volumes, problems };
+  return { volumes, engineVolumes, problems };
 }
 
 function parseVolume(text: string, path: string): Parsed {
@@ -45,15 +48,27 @@ function parseVolume(text: string, path: string): Parsed {
   return checkMount({ host, container: tidyPath(container), readOnly: mode === 'ro' }, path);
 }
 
-/** Parses an entry of `read` or `write`: `path`, `host:container` or `scheme://...`. */
+/** Parses an entry of `read` or `write`: `path`, `host:container`, or one of these after `file://`, or `volume://NAME:container`. */
 function parseAccess(text: string, readOnly: boolean, path: string): Parsed {
-  if (SCHEME.test(text)) {
-    const message = 'vmcp does not mount URIs yet: use a path or host:container';
+  const [, scheme, target = text] = SCHEME.exec(text) ?? [];
+  if (scheme?.toLowerCase() === 'volume') return parseEngineVolume(target, readOnly, path);
+  if (scheme !== undefined && scheme.toLowerCase() !== 'file') {
+    const message = `vmcp cannot mount ${scheme}://: use a path, file:// or volume://`;
     return { path, problem: { reason: 'NotSupportedYet', path, message } };
   }
-  const [host = '', container = host, ...rest] = text.split(':');
+  const [host = '', container = host, ...rest] = target.split(':');
   if (rest.length > 0) return { path, problem: invalid(path, 'must be a path or host:container') };
   return checkMount({ host, container: tidyPath(container), readOnly }, path);
+}
+
+/** Parses `NAME:container` of a volume that the engine keeps. */
+function parseEngineVolume(text: string, readOnly: boolean, path: string): Parsed {
+  const [name = '', container = '', ...rest] = text.split(':');
+  if (!VOLUME_NAME.test(name) || container === '' || rest.length > 0)
+    return { path, problem: invalid(path, 'must be volume://NAME:container') };
+  const fault = pathFault('container', container);
+  if (fault !== undefined) return { path, problem: invalid(path, fault) };
+  return checkTarget({ host: name, container: tidyPath(container), readOnly }, path);
 }
 
 function checkMount(mount: Mount, path: string): Parsed {
@@ -63,9 +78,13 @@ function checkMount(mount: Mount, path: string): Parsed {
     const message = 'mounts the whole file system of this machine: mount the folder that the server needs';
     return { path, problem: invalid(path, message) };
   }
-  if (mount.container === '/') return { path, problem: invalid(path, 'cannot replace the root of the container') };
-  return { path, mount };
+  return checkTarget(mount, path);
 }
+
+const checkTarget = (mount: Mount, path: string): Parsed =>
+  mount.container === '/'
+    ? { path, problem: invalid(path, 'cannot replace the root of the container') }
+    : { path, mount };
 
 function pathFault(side: 'host' | 'container', value: string): string | undefined {
   if (!value.startsWith('/')) return `the ${side} path must be absolute`;

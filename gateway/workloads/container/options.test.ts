@@ -65,6 +65,31 @@ describe('the options of a container', () => {
     });
   });
 
+  it('mount files and volumes that a profile names by URI', () => {
+    const permission_profile = {
+      read: ['file:///srv/a', 'volume://cache:/cache/', 'VOLUME://other:/o'],
+      write: ['file:///srv/b:/b', 'volume://notes.v1:/notes'],
+    };
+    expect(optionsOf({ permission_profile })).toMatchObject({
+      volumes: ['/srv/a:/srv/a:ro', '/srv/b:/b'],
+      engine_volumes: ['cache:/cache:ro', 'other:/o:ro', 'notes.v1:/notes'],
+    });
+    const twice = { read: ['volume://a:/x'], write: ['file:///b:/x'] };
+    expect(problemsOf({ permission_profile: twice })).toEqual([
+      'permission_profile.write[0]: mounts "/x" a second time: remove one of them',
+    ]);
+  });
+
+  it('use ignore files where something is mounted', () => {
+    const ignore_config = { loadGlobal: true, printOverlays: true };
+    const volumes = ['/a:/a'];
+    expect(optionsOf({ ignore_config, volumes })).toMatchObject({
+      ignore: { load_global: true, print_overlays: true },
+    });
+    expect(optionsOf({ ignore_config: { loadGlobal: false }, volumes })).not.toHaveProperty('ignore');
+    expect(optionsOf({ ignore_config })).not.toHaveProperty('ignore');
+  });
+
   it('name a network only without isolation', () => {
     const profile = (mode: string) => ({ permission_profile: { network: { mode } } });
     expect(optionsOf({ ...profile('host'), isolate_network: false })).toEqual({ network: 'host' });
@@ -116,9 +141,22 @@ describe('problems of a container', () => {
     expect(named('/etc/profile.json')).toEqual({ options: { isolation: {} }, problems: [] });
   });
 
-  it('include URIs in a profile, which are not supported yet', () => {
+  it('include URIs in a profile that are neither files nor volumes', () => {
     const { problems } = containerOptionsOf(config({ permission_profile: { write: ['resource://notes'] } }));
     expect(problems).toMatchObject([{ reason: 'NotSupportedYet', path: 'permission_profile.write[0]' }]);
+  });
+
+  it.each([
+    ['volume://../etc:/data', 'must be volume://NAME:container'],
+    ['volume://notes', 'must be volume://NAME:container'],
+    ['volume://notes:/data:z', 'must be volume://NAME:container'],
+    ['volume://notes:data', 'the container path must be absolute'],
+    ['volume://notes:/', 'cannot replace the root of the container'],
+    ['file://notes', 'the host path must be absolute'],
+    ['file:///a/../etc', 'the host path must not contain ".."'],
+    ['file:///', 'mounts the whole file system of this machine: mount the folder that the server needs'],
+  ])('include the URI %s', (uri, message) => {
+    expect(problemsOf({ permission_profile: { read: [uri] } })).toEqual([`permission_profile.read[0]: ${message}`]);
   });
 
   it.each(['80', '0:80', '80:0', '80:65536', '127.0.0.1:80:80', '80:80/udp', '--privileged'])(

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { ContainerIsolation, ContainerOptions } from '../../contract/container/options.ts';
+import { asksForNothing } from '../../contract/json.ts';
 import type { PermissionProfile } from '../../contract/container/permission-profile.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
@@ -37,14 +38,26 @@ export function containerOptionsOf(config: RunConfig): ContainerOptionsResult {
   return {
     options: {
       ...(mounts.volumes.length > 0 && { volumes: mounts.volumes }),
+      ...(mounts.engineVolumes.length > 0 && { engine_volumes: mounts.engineVolumes }),
       ...(config.publish && config.publish.length > 0 && { publish: config.publish }),
       ...(config.container_labels && { labels: config.container_labels }),
       ...(network !== undefined && { network }),
       ...(profile.privileged === true && { privileged: true }),
       ...(isIsolated(config) && { isolation: isolationOf(config, profile) }),
+      ...ignoreOf(config, mounts.volumes),
     },
     problems,
   };
+}
+
+/** Returns the use of ignore files. Only files of mounts can be hidden. */
+function ignoreOf(
+  { ignore_config: config = {} }: RunConfig,
+  volumes: readonly string[],
+): Pick<ContainerOptions, 'ignore'> {
+  if (volumes.length === 0 || asksForNothing(config)) return {};
+  const { loadGlobal, printOverlays } = config;
+  return { ignore: { ...(loadGlobal && { load_global: true }), ...(printOverlays && { print_overlays: true }) } };
 }
 
 /** Containers are isolated unless the configuration says otherwise. */

@@ -98,6 +98,35 @@ describe('middlewares', () => {
       })),
       { mutating_webhooks: [{ name: 'w' }], validating_webhooks: [{ name: 'w' }] },
     ],
+    [
+      'audit',
+      [
+        {
+          type: 'audit',
+          parameters: { config_path: '', config_data: { enabled: true }, component: 'a', transport_type: 'stdio' },
+        },
+      ],
+      { audit_config: { enabled: true } },
+    ],
+    [
+      'audit by a file',
+      [{ type: 'audit', parameters: { config_path: '/audit.json', config_data: null } }],
+      { audit_config_path: '/audit.json' },
+    ],
+    [
+      'header-forward',
+      [{ type: 'header-forward', parameters: { add_headers: { 'X-Team': 'a' } } }],
+      { header_forward: { add_plaintext_headers: { 'X-Team': 'a' } } },
+    ],
+    [
+      'the origins of this machine, and no token of the client',
+      [
+        { type: 'origin', parameters: { allowed_origins: ['http://localhost:*', 'http://[::1]:8080'] } },
+        { type: 'origin' },
+        { type: 'strip-auth' },
+      ],
+      {},
+    ],
     ['the default limit of bodies', [{ type: 'bodylimit', parameters: { max_bytes: 8_388_608 } }], {}],
   ])('mean typed members: %s', (_, chain, members) => {
     expect(read(chain)).toEqual({ config: { ...base, ...members }, problems: [] });
@@ -133,7 +162,20 @@ describe('middlewares', () => {
       {},
       'NotSupportedYet middleware_configs[0]',
     ],
-    ...['authorization', 'ratelimit', 'telemetry', 'mutating-webhook', 'validating-webhook'].map(
+    [
+      'other origins',
+      [{ type: 'origin', parameters: { allowed_origins: ['https://app.example'] } }],
+      {},
+      'NotSupportedYet middleware_configs[0]',
+    ],
+    [
+      'no token of an upstream provider, which the typed member allows',
+      [{ type: 'strip-auth' }],
+      { embedded_auth_server_config: { issuer: 'https://i' } },
+      'NotSupportedYet middleware_configs[0]',
+    ],
+    ['headers without a name', [{ type: 'header-forward' }], {}, 'NotSupportedYet middleware_configs[0]'],
+    ...['audit', 'authorization', 'ratelimit', 'telemetry', 'mutating-webhook', 'validating-webhook'].map(
       (type): [string, Chain, Partial<RunConfig>, string] => [
         `${type} without settings`,
         [{ type, parameters: { server_name: 'a' } }],

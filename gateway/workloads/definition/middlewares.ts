@@ -13,10 +13,15 @@ type Members = Readonly<Record<string, unknown>>;
 const BODY_LIMIT = 8 * 1024 * 1024;
 
 /** Typed members that mean the same as a middleware of each type, or undefined where vmcp has no equivalent. */
-const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members | undefined>> = {
+const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters, typed: RunConfig) => Members | undefined>> = {
+  origin: ({ allowed_origins }) => (isLoopbackList(allowed_origins) ? {} : undefined),
+  audit: (parameters) => controlMembers(parameters, { config_data: 'audit_config', config_path: 'audit_config_path' }),
   auth: ({ oidc_config }) => (isObject(oidc_config) ? { oidc_config: withoutEmptyMembers(oidc_config) } : {}),
   tokenexchange: ({ token_exchange_config }) => ({ token_exchange_config }),
   upstreamswap: ({ config }) => ({ upstream_swap_config: config }),
+  // The token of a client never reaches a server; that of an upstream provider does, unless the typed member says otherwise.
+  'strip-auth': (_, { embedded_auth_server_config: server }) =>
+    server === undefined || server.disable_upstream_token_injection === true ? {} : undefined,
   authorization: (parameters) =>
     controlMembers(parameters, { config_data: 'authz_config', config_path: 'authz_config_path' }),
   ratelimit: (parameters) =>
@@ -27,6 +32,8 @@ const EQUIVALENTS: Readonly<Record<string, (parameters: Parameters) => Members |
   'mutating-webhook': (parameters) => controlMembers(parameters, { webhooks: 'mutating_webhooks' }),
   'validating-webhook': (parameters) => controlMembers(parameters, { webhooks: 'validating_webhooks' }),
   cloudsts: ({ cloud_sts_config }) => ({ cloud_sts_config }),
+  'header-forward': ({ add_headers }) =>
+    isObject(add_headers) ? { header_forward: { add_plaintext_headers: add_headers } } : undefined,
   'tool-filter': toolMembers,
   'tool-call-filter': toolMembers,
   bodylimit: ({ max_bytes }) => (max_bytes === undefined || max_bytes === BODY_LIMIT ? {} : undefined),
@@ -67,7 +74,15 @@ function withoutEmptyMembers(value: unknown): unknown {
 }
 
 /** Parameters that say again what the workload is. */
-const DESCRIPTIONS: ReadonlySet<string> = new Set(['server_name', 'transport']);
+const DESCRIPTIONS: ReadonlySet<string> = new Set(['server_name', 'transport', 'transport_type', 'component']);
+
+const LOOPBACK_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::(?:\d+|\*))?$/iu;
+
+/** Returns true for the origins that vmcp accepts for every workload: those of this machine. An empty list means the default. */
+const isLoopbackList = (origins: unknown): boolean =>
+  origins === undefined ||
+  origins === null ||
+  (Array.isArray(origins) && origins.every((origin) => typeof origin === 'string' && LOOPBACK_ORIGIN.test(origin)));
 
 /**
  * Returns the members that a control means, from their names among its parameters. Returns undefined for other parameters and
@@ -98,7 +113,9 @@ export function withoutMiddlewares(config: RunConfig): { readonly config: RunCon
   let merged: Record<string, unknown> = { ...typed };
   withParameterNames(middlewares).forEach(({ type = '', parameters = {} }, index) => {
     const path = `middleware_configs[${String(index)}]`;
-    const members = Object.hasOwn(EQUIVALENTS, type) ? EQUIVALENTS[type]?.(parameters as Parameters) : undefined;
+    const members = Object.hasOwn(EQUIVALENTS, type)
+      ? EQUIVALENTS[type]?.(parameters as Parameters, config)
+      : undefined;
     if (members === undefined) {
       const message = `vmcp does not act on a middleware "${type}" with these parameters yet: remove it`;
       problems.push({ reason: 'NotSupportedYet', path, message });

@@ -29,6 +29,7 @@ describe('problems of a run configuration', () => {
     ['a program of this machine', { ...image, image: 'command://node', working_dir: '/work' }],
     ['a remote server', remote],
     ['a target host of its URL', { ...remote, target_host: 'mcp.example' }],
+    ['a target host of its URL with the port', { ...remote, target_host: 'MCP.example:443' }],
     ['a target host of this machine', { ...image, target_host: '127.0.0.1' }],
     ['the headers of a remote server', { ...remote, header_forward: { add_plaintext_headers: { 'X-A': 'b' } } }],
     ['described headers of an image', { ...image, remote_auth_config: { headers: [{ name: 'A' }] } }],
@@ -130,7 +131,6 @@ describe('problems of a run configuration', () => {
     ['token_exchange_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, token_exchange_config: {} }],
     ['upstream_swap_config', remote, { cloud_sts_config: { region: 'eu-west-1' }, upstream_swap_config: {} }],
     ['NotSupportedYet runtime_config', image, { runtime_config: { builder_image: 'b' } }],
-    ['NotSupportedYet ignore_config', image, { ignore_config: { loadGlobal: true }, volumes: ['/a:/a'] }],
   ])('name %s', (path, config, members) => {
     expect(pathsOf({ ...config, ...members })).toContain(path);
   });

@@ -12,11 +12,11 @@ import { policyProblems } from '../../policy/index.ts';
 import { anonymousProblem } from '../../policy/registry.ts';
 import { readReference } from './run-config-of.ts';
 import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
-import { workloadUrlProblems } from './url-problems.ts';
+import { isHostOfUrl, workloadUrlProblems } from './url-problems.ts';
 import { webhooksWithSecretPaths } from './webhook-secrets.ts';
 
 /** Members that this machine cannot apply yet. A workload with such a member does not start. Remove a name when the member is built. */
-const UNBUILT = ['ignore_config', 'runtime_config'] as const satisfies readonly (keyof RunConfig)[];
+const UNBUILT = ['runtime_config'] as const satisfies readonly (keyof RunConfig)[];
 
 /** Longest value of a forwarded header, in bytes. */
 const MAX_HEADER_VALUE = 8_192;
@@ -42,17 +42,11 @@ export function runConfigProblems(config: RunConfig): Problem[] {
 }
 
 const unbuilt = (config: RunConfig): Problem[] =>
-  UNBUILT.filter((member) => !asksForNothing(config[member]))
-    .filter((member) => member !== 'ignore_config' || hasMounts(config))
-    .map((path) => ({
-      reason: 'NotSupportedYet',
-      path,
-      message: `vmcp does not act on ${path} yet: remove it`,
-    }));
-
-/** Only files of mounts can be hidden. */
-const hasMounts = ({ volumes = [], permission_profile: { read = [], write = [] } = {} }: RunConfig): boolean =>
-  volumes.length + read.length + write.length > 0;
+  UNBUILT.filter((member) => !asksForNothing(config[member])).map((path) => ({
+    reason: 'NotSupportedYet',
+    path,
+    message: `vmcp does not act on ${path} yet: remove it`,
+  }));
 
 /** Applies the rules of the gateway to policies, rate limits, webhooks and telemetry. */
 function controlProblems(config: RunConfig): Problem[] {
@@ -131,7 +125,7 @@ function placeProblems(config: RunConfig): Problem[] {
   ] as const) {
     if (port !== undefined && (port < 0 || port > 65_535)) problems.push(invalid(path, 'must be between 0 and 65535'));
   }
-  if (target !== undefined && target !== '' && !LOOPBACK.has(target) && !isHostOf(config.remote_url, target)) {
+  if (target !== undefined && target !== '' && !LOOPBACK.has(target) && !isHostOfUrl(config.remote_url, target)) {
     const message = 'vmcp forwards to this machine or to the host of the URL: remove it';
     problems.push({ reason: 'NotSupportedYet', path: 'target_host', message });
   }
@@ -141,8 +135,6 @@ function placeProblems(config: RunConfig): Problem[] {
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
-
-const isHostOf = (url: string | undefined, host: string): boolean => URL.parse(url ?? '')?.hostname === host;
 
 const isOneOf = (known: readonly string[], word: string): boolean => known.includes(word);
 

@@ -194,6 +194,11 @@ describe('login and credential', () => {
     if ('oidc_config' in expected) expect(served.oidc_config).toEqual(expected.oidc_config);
   });
 
+  it('of an authorization server that keeps upstream tokens is none', () => {
+    const keeping = { ...authServer, disable_upstream_token_injection: true };
+    expect(serve(remote, { embedded_auth_server_config: keeping }).vmcp).not.toHaveProperty('outgoing_auth');
+  });
+
   it('of a stdio server behind an authorization server has no upstream token', () => {
     expect(serve(stdio, { embedded_auth_server_config: authServer }).vmcp).not.toHaveProperty('outgoing_auth');
   });

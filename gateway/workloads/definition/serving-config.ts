@@ -137,7 +137,7 @@ function oidcOf(config: RunConfig): RunConfig['oidc_config'] {
   };
 }
 
-/** Returns the credential for the server. Users of an embedded authorization server send their upstream token by default. */
+/** Returns the credential for the server. Users of an embedded authorization server send their upstream token unless it says otherwise. */
 function credentialOf(config: RunConfig, { transport }: Backend): OutgoingEntry | undefined {
   const {
     token_exchange_config: exchange,
@@ -152,7 +152,8 @@ function credentialOf(config: RunConfig, { transport }: Backend): OutgoingEntry 
   }
   if (cloudSts) return { type: 'cloud_sts', ...cloudSts };
   const provider = swap?.provider_name ?? authServer?.upstreams?.[0]?.name;
-  if (!swap && (!authServer || transport === 'stdio')) return undefined;
+  const isOff = !authServer || authServer.disable_upstream_token_injection === true || transport === 'stdio';
+  if (!swap && isOff) return undefined;
   return { type: 'upstream_inject', ...swap, provider_name: provider ?? 'default' };
 }
 

@@ -17,3 +17,13 @@ export function workloadUrlProblems(text: string, path: string): Problem[] {
   const message = 'is a link-local, metadata, multicast or reserved address, which vmcp never calls: use another host';
   return [{ reason: 'ForbiddenAddress', path, message }];
 }
+
+/** Returns true for the host of a URL, with or without its port and the brackets of an address. */
+export function isHostOfUrl(text: string | undefined, host: string): boolean {
+  const url = URL.parse(text ?? '');
+  if (url === null) return false;
+  const { hostname, protocol } = url;
+  const port = url.port === '' ? { 'http:': '80', 'https:': '443' }[protocol] : url.port;
+  const names = [hostname, hostname.replaceAll(/[[\]]/gu, ''), `${hostname}:${port ?? ''}`];
+  return names.includes(host.toLowerCase());
+}

@@ -23,7 +23,7 @@ export function containerCommand(file: string, spec: BackendProcess, request: Pr
       ...['run', '--rm', '--pull', 'never', ...(endpoint ? [] : ['-i'])],
       ...(network ? [] : openNetworkArguments(container, endpoint)),
       ...(container.privileged === true ? ['--privileged'] : []),
-      ...(container.volumes ?? []).flatMap((volume) => ['-v', volume]),
+      ...[...(container.volumes ?? []), ...(container.engine_volumes ?? [])].flatMap((volume) => ['-v', volume]),
       ...Object.entries(container.labels ?? {}).flatMap(([name, value]) => ['--label', `${name}=${value}`]),
       ...labels.flatMap((label) => ['--label', label]),
       ...['--', spec.image, ...(spec.args ?? [])],

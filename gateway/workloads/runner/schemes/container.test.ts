@@ -16,6 +16,14 @@ const SERVER = `
   if (process.env.PORT) {
     require('node:http').createServer((q, r) => r.end(JSON.stringify(process.env))).listen(process.env.PORT, process.env.HOST);
   } else {
+    if (process.env.LIST) {
+      const fs = require('node:fs');
+      const files = fs.readdirSync('/data', { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+      const path = (each) => each.parentPath + '/' + each.name;
+      console.log(JSON.stringify(files.map((each) => path(each) + '=' + fs.readFileSync(path(each))).sort()));
+      for (const change of [() => fs.rmSync('/data/.vmcpignore'), () => fs.writeFileSync('/data/secrets/x', '')])
+        try { change(); console.log('changed'); } catch { console.log('refused'); }
+    }
     console.log(JSON.stringify(process.env));
     process.stdin.pipe(process.stdout);
   }
@@ -157,6 +165,28 @@ describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, { timeout: 60_
     expect(first + record + command.args.join(' ')).not.toContain('canary-77aa');
     expect(record + command.args.join(' ')).not.toMatch(/canary-(mode|secret)/);
     expect(readdirSync(join(fixture.stateDir, 'env-files'))).toEqual([]);
+  });
+
+  it('sees nothing of the paths that an ignore file hides, and cannot change that', async () => {
+    const folder = mkdtempSync(join(scratch, 'data-'));
+    mkdirSync(join(folder, 'secrets'));
+    for (const [name, content] of Object.entries({
+      '.vmcpignore': 'secrets/\n.env\n',
+      '.env': 'K',
+      'secrets/k': 'S',
+      'a.txt': 'A',
+    }))
+      writeFileSync(join(folder, name), content);
+    const spec = {
+      image: IMAGE,
+      env_vars: { LIST: '1' },
+      container: { network: 'none', volumes: [`${folder}:/data`] },
+    };
+    const child = fixture.launcher.spawn(await fixture.launcher.prepare(spec, 'demo'), { name: 'demo', stdin: true });
+    child.stdin?.end();
+    const lines = (await text(child.stdout)).split('\n');
+    expect(JSON.parse(lines[0] ?? '')).toEqual(['/data/.env=', '/data/.vmcpignore=', '/data/a.txt=A']);
+    expect(lines.slice(1, 3)).toEqual(['refused', 'refused']);
   });
 
   it('is reachable over HTTP on a loopback port and removed after stop', async () => {

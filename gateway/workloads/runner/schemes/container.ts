@@ -2,6 +2,7 @@ import { engineEnvironment } from '../environment.ts';
 import { containerCommand } from './container-command.ts';
 import { proveIsolation } from './isolation-probe.ts';
 import { checkMounts } from './mounts.ts';
+import { withOverlays } from './overlays/overlays.ts';
 import { findOnPath } from './path.ts';
 import { ANSWER_TIMEOUT_MS, pullImage } from './pull.ts';
 import { LaunchError } from '../runner.ts';
@@ -26,7 +27,7 @@ export const container: Scheme = {
   check: checkReference,
   async prepare(given, request, tools) {
     checkReference(given.image);
-    const process = checkMounts(given, tools);
+    const process = await withOverlays(checkMounts(given, tools), request.name, tools);
     const engine = await findEngine(request.name, tools);
     await pullImage(engine, process.image, request.name, tools);
     const command = containerCommand(engine, process, request, tools);

@@ -1,5 +1,6 @@
 import type { Problem } from '../../../contract/problem.ts';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
+import { isHostOfUrl } from '../../definition/url-problems.ts';
 import { commonProblems, invalid, unsupportedMembers, type Member } from './member-problems.ts';
 import { isProblem, readSecretName } from './secret-keys.ts';
 import type { EntrySpec } from './workload-object.ts';
@@ -11,7 +12,7 @@ const MEMBERS: readonly Member[] = ['remote_url', 'header_forward', 'target_host
 export function desiredEntry(config: RunConfig): { readonly spec: EntrySpec } | { readonly problems: Problem[] } {
   const { remote_url: remoteUrl = '', transport = 'streamable-http', group = '', target_host: host = '' } = config;
   const problems = [...unsupportedMembers(config, MEMBERS, 'a remote server of a cluster'), ...commonProblems(config)];
-  if (host !== '' && host !== URL.parse(remoteUrl)?.hostname)
+  if (host !== '' && !isHostOfUrl(remoteUrl, host))
     problems.push(invalid('target_host', 'requests go to the host of the URL: remove it'));
   if (transport !== 'sse' && transport !== 'streamable-http')
     problems.push(invalid('transport', 'a remote server has the transport sse or streamable-http'));
