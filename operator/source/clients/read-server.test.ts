@@ -355,6 +355,7 @@ describe('a URL', () => {
 it.each([
   [{ ...command('npx x'), disabled: true }, 'it is disabled'],
   [{ ...command('npx x'), enabled: false }, 'it is disabled'],
+  [{ ...command('npx x'), isActive: false }, 'it is disabled'],
   [{}, 'it has neither a command nor a url'],
   [null, 'it is not an object'],
   ['npx', 'it is not an object'],

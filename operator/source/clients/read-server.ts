@@ -31,7 +31,8 @@ const OWN_ENDPOINT = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):4483\//u;
 /** Reads one server of a client's file. */
 export function readServer(value: unknown): Reading {
   if (!isObject(value)) return { leftOut: 'it is not an object' };
-  if (value['disabled'] === true || value['enabled'] === false) return { leftOut: 'it is disabled' };
+  if (value['disabled'] === true || value['enabled'] === false || value['isActive'] === false)
+    return { leftOut: 'it is disabled' };
   const reading = value['command'] === undefined ? readUrl(value) : readCommand(value);
   const isVmcp = 'server' in reading && reading.server.runs === 'elsewhere' && OWN_ENDPOINT.test(reading.server.url);
   return isVmcp ? { leftOut: 'it is vmcp itself, which would call itself' } : reading;
