@@ -86,11 +86,13 @@ const authServerFiles = ({ embedded_auth_server_config: server }: GatewayConfig)
   ...(server?.upstreams ?? []).flatMap((upstream, index) =>
     (['oauth2_config', 'oidc_config'] as const).flatMap((block) => {
       const path = `${AUTH_SERVER}.upstreams[${String(index)}].${block}`;
-      return [...filesOf(path, upstream[block]), ...clientKeyFiles(path, upstream[block])];
+      const { dcr_config: registration } = upstream[block] ?? {};
+      return [
+        ...filesOf(path, upstream[block]),
+        ...filesOf(`${path}.dcr_config`, registration),
+        ...clientKeyFiles(path, upstream[block]),
+      ];
     }),
-  ),
-  ...(server?.upstreams ?? []).flatMap(({ oauth2_config: oauth2 }, index) =>
-    filesOf(`${AUTH_SERVER}.upstreams[${String(index)}].oauth2_config.dcr_config`, oauth2?.dcr_config),
   ),
   ...(server?.delegate_clients ?? []).flatMap((client, index) =>
     filesOf(`${AUTH_SERVER}.delegate_clients[${String(index)}]`, client),

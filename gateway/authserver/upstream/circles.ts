@@ -23,5 +23,6 @@ const addressesOf = ({
   'oauth2_config.dcr_config.registration_endpoint': oauth2?.dcr_config?.registration_endpoint,
   'oauth2_config.userinfo.endpoint_url': oauth2?.userinfo?.endpoint_url,
   'oidc_config.issuer_url': oidc?.issuer_url,
+  'oidc_config.dcr_config.registration_endpoint': oidc?.dcr_config?.registration_endpoint,
   'oidc_config.userinfo_override.endpoint_url': oidc?.userinfo_override?.endpoint_url,
 });

@@ -1,23 +1,20 @@
-import { Type, type Static } from 'typebox';
+import { Type } from 'typebox';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import type { Secret } from '../../contract/identity.ts';
 import { block, text } from '../../contract/optional.ts';
-import {
-  oauth2ProviderConfig,
-  type DcrConfig,
-  type OAuth2ProviderConfig,
-} from '../../contract/run-config/upstreams.ts';
-import { secretKeyRef } from '../../contract/references.ts';
-import { atMostOne, exactlyOne, safeUrl } from '../../contract/rule.ts';
+import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config/upstreams.ts';
+import { exactlyOne, safeUrl } from '../../contract/rule.ts';
 import { parameterRules } from './config/additional-params.ts';
 import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
 import { accessOf, type ProviderAccess } from './provider-access.ts';
+import type { Provider } from './protocol/provider.ts';
+import { metadataOf } from './registration/registration-metadata.ts';
 import type { Guards } from './protocol/guards.ts';
 import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity/identity-fields.ts';
+import { clientRules, dcrUrl, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr-spec.ts';
 import { oauth2Problems } from './config/oauth2-config.ts';
 import {
   commonSpec,
-  credentialRules,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
   redirectUriOf,
@@ -34,7 +31,6 @@ import {
   type RefreshRequest,
   type Upstream,
   type UpstreamDeps,
-  type UpstreamScope,
   type UpstreamGrant,
   type UpstreamIdentity,
   type UpstreamStatus,
@@ -46,13 +42,6 @@ import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
 const url = (description: string) => HttpUrl(description, { maxLength: 2048 });
 const path = (description: string) => text(description, { minLength: 1, maxLength: 256 });
 const requiredPath = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
-/** http is for providers on this machine, in local mode. */
-const dcrUrl = (description: string) =>
-  text(description, {
-    pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])[^\\s?#]*[^/\\s?#]$',
-    maxLength: 2048,
-  });
-
 const spec = Closed(
   {
     authorizationEndpoint: url('Authorization endpoint, to which the user is redirected.'),
@@ -73,12 +62,9 @@ const spec = Closed(
       namePath: path('Path of the display name.'),
       emailPath: path('Path of the e-mail address.'),
     }),
-    dcrConfig: block('Dynamic client registration (RFC 7591) at the provider.', {
+    dcrConfig: block(REGISTRATION, {
       discoveryUrl: dcrUrl('URL of the metadata document that contains the registration endpoint.'),
-      registrationEndpoint: dcrUrl('Registration endpoint.'),
-      initialAccessTokenRef: secretKeyRef('Initial access token for the registration.'),
-      softwareId: text('`software_id` parameter of the registration.', { maxLength: 255 }),
-      softwareStatement: text('`software_statement` parameter of the registration.', { maxLength: 16384 }),
+      ...registrationSpec,
     }),
   },
   { description: 'Provider without discovery.' },
@@ -93,10 +79,7 @@ export const oauth2 = defineUpstream({
     safeUrl('', 'authorizationEndpoint'),
     safeUrl('', 'tokenEndpoint'),
     safeUrl('', 'revocationEndpoint'),
-    exactlyOne('', 'clientId', 'dcrConfig'),
-    atMostOne('', 'dcrConfig', 'clientSecretRef'),
-    atMostOne('', 'dcrConfig', 'privateKeyJwt'),
-    ...credentialRules,
+    ...clientRules,
     exactlyOne('dcrConfig', 'discoveryUrl', 'registrationEndpoint'),
     ...parameterRules,
     safeUserInfoUrl('userInfo'),
@@ -133,21 +116,6 @@ const resolvePaths = (paths: Readonly<Record<string, string | undefined>>): Reco
       .map(([name, value]) => [name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
-type Spec = Static<typeof spec>;
-
-function resolveDcr(dcr: NonNullable<Spec['dcrConfig']>, flags: Spec, scope: UpstreamScope): DcrConfig {
-  const { discoveryUrl, registrationEndpoint, initialAccessTokenRef: token, softwareId, softwareStatement } = dcr;
-  if (discoveryUrl !== undefined) scope.checkUrl(discoveryUrl, 'dcrConfig.discoveryUrl', flags);
-  if (registrationEndpoint !== undefined) scope.checkUrl(registrationEndpoint, 'dcrConfig.registrationEndpoint', flags);
-  return {
-    ...(discoveryUrl !== undefined && { discovery_url: discoveryUrl }),
-    ...(registrationEndpoint !== undefined && { registration_endpoint: registrationEndpoint }),
-    ...(token && { initial_access_token_file: scope.secretFile(token) }),
-    ...(softwareId !== undefined && { software_id: softwareId }),
-    ...(softwareStatement !== undefined && { software_statement: softwareStatement }),
-  };
-}
-
 class OAuth2Upstream implements Upstream {
   readonly name: string;
   readonly host: string;
@@ -162,7 +130,32 @@ class OAuth2Upstream implements Upstream {
     this.#settings = settings;
     this.#deps = deps;
     this.#guards = guardsOf(settings, deps);
-    this.#access = accessOf(settings, deps, this.#guards);
+    this.#access = this.#accessOf();
+  }
+
+  #accessOf(): ProviderAccess {
+    const {
+      issuer,
+      token_endpoint = '',
+      token_response_mapping: mapping,
+      dcr_config: dcr,
+      scopes = [],
+    } = this.#settings;
+    const provider = providerOf(this.#settings, this.#guards);
+    const address = dcr?.discovery_url ?? dcr?.registration_endpoint ?? '';
+    const outbound = this.#guards.of(address === '' ? token_endpoint : address);
+    return accessOf(this.#settings, this.#deps, {
+      redirectUris: [redirectUriOf(this.#settings, this.#deps, false)],
+      rules: { openid: false, mapping },
+      audience: issuer ?? token_endpoint,
+      provider: () => Promise.resolve(provider),
+      registration: {
+        address,
+        outbound,
+        scopes,
+        find: async () => ({ metadata: await metadataOf(dcr ?? {}, outbound), scopes }),
+      },
+    });
   }
 
   get clientId(): string {
@@ -201,14 +194,8 @@ class OAuth2Upstream implements Upstream {
     );
   }
 
-  async revoke(grant: UpstreamGrant): Promise<boolean> {
-    try {
-      return await this.#access.use(({ client, provider }) =>
-        revokeGrant(grant, client, () => Promise.resolve(provider), this.#deps),
-      );
-    } catch {
-      return false;
-    }
+  revoke(grant: UpstreamGrant): Promise<boolean> {
+    return revokeGrant(grant, this.#access, this.#deps);
   }
 
   warmUp(): void {
@@ -248,4 +235,17 @@ function identityIn(document: unknown, fields: IdentityFields, where: string): U
   const subject = subjectIn(document, fields);
   if (subject === undefined) throw new UpstreamError('bad_reply', `${where} has no usable subject`);
   return { subject, synthetic: false, ...profileIn(document, fields), claims: {} };
+}
+
+function providerOf(settings: OAuth2ProviderConfig, guards: Guards): Provider {
+  const { authorization_endpoint, token_endpoint = '', revocation_endpoint } = settings;
+  return {
+    metadata: {
+      issuer: new URL(token_endpoint).origin,
+      ...(authorization_endpoint !== undefined && { authorization_endpoint }),
+      token_endpoint,
+      ...(revocation_endpoint !== undefined && { revocation_endpoint }),
+    },
+    outbound: guards.of(token_endpoint),
+  };
 }

@@ -1,26 +1,24 @@
-import { Type } from 'typebox';
 import type { IDToken, ServerMetadata } from 'openid-client';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
-import { text } from '../../contract/optional.ts';
+import { block, text } from '../../contract/optional.ts';
 import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { safeUrl } from '../../contract/rule.ts';
 import { parameterRules, withLoginPrompt } from './config/additional-params.ts';
 import { codeOf, exactIssuer } from './callback.ts';
-import type { CodeClient } from './protocol/code-client.ts';
 import type { Provider } from './protocol/provider.ts';
 import type { Guards } from './protocol/guards.ts';
+import { clientRules, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr-spec.ts';
 import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './config/oidc-config.ts';
 import { OidcIdentity } from './identity/oidc-identity.ts';
 import {
-  codeClientOf,
   commonSpec,
-  credentialRules,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
   redirectUriOf,
   resolveCommon,
   safeUserInfoUrl,
 } from './config/provider-config.ts';
+import { accessOf, type ProviderAccess } from './provider-access.ts';
 import { ProviderMetadata } from './provider-metadata.ts';
 import { refreshOutcome, refreshScope } from './protocol/refresh.ts';
 import { revokeGrant } from './protocol/revoke.ts';
@@ -39,8 +37,9 @@ import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
 const spec = Closed(
   {
     issuerUrl: HttpUrl('Issuer of the provider.', { maxLength: 2048 }),
-    clientId: Type.String({ minLength: 1, maxLength: 256, description: 'Client identifier.' }),
+    clientId: text('Client identifier.', { minLength: 1, maxLength: 256 }),
     ...commonSpec,
+    dcrConfig: block(REGISTRATION, registrationSpec),
     userInfoOverride: userInfoSpec('Replacement for the discovered userinfo endpoint.'),
     subjectClaim: text('Claim used as the subject. Defaults to `sub`.', { pattern: CLAIM_PATTERN, maxLength: 128 }),
   },
@@ -52,16 +51,17 @@ export const oidc = defineUpstream({
   type: 'oidc',
   description: 'Provider with OpenID Connect discovery.',
   spec,
-  rules: [safeUrl('', 'issuerUrl'), ...credentialRules, ...parameterRules, safeUserInfoUrl('userInfoOverride')],
+  rules: [safeUrl('', 'issuerUrl'), ...clientRules, ...parameterRules, safeUserInfoUrl('userInfoOverride')],
   config: oidcProviderConfig,
   resolve(given, scope) {
-    const { issuerUrl, clientId, subjectClaim, userInfoOverride } = given;
+    const { issuerUrl, clientId, subjectClaim, userInfoOverride, dcrConfig } = given;
     scope.checkUrl(issuerUrl, 'issuerUrl', given);
     if (userInfoOverride) scope.checkUrl(userInfoOverride.endpointUrl, 'userInfoOverride.endpointUrl', given);
     for (const problem of scopeProblems(given.scopes)) scope.problem(problem);
     return {
       issuer_url: issuerUrl,
-      client_id: clientId,
+      ...(clientId !== undefined && { client_id: clientId }),
+      ...(dcrConfig && { dcr_config: resolveDcr(dcrConfig, given, scope) }),
       ...resolveCommon(given, scope),
       ...(subjectClaim !== undefined && subjectClaim !== '' && { subject_claim: subjectClaim }),
       ...(userInfoOverride && { userinfo_override: resolveUserInfo(userInfoOverride) }),
@@ -79,20 +79,18 @@ const DEFAULT_SCOPES: readonly string[] = ['openid', 'offline_access'];
 
 class OidcUpstream implements Upstream {
   readonly name: string;
-  readonly clientId: string;
   readonly host: string;
   readonly #settings: OidcProviderConfig;
   readonly #issuer: string;
   readonly #guards: Guards;
   readonly #metadata: ProviderMetadata;
-  readonly #client: CodeClient;
+  readonly #access: ProviderAccess;
   readonly #identity: OidcIdentity;
   readonly #deps: UpstreamDeps;
 
   constructor(settings: OidcProviderConfig, deps: UpstreamDeps) {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, now, log, retryPausesMs } = deps;
     this.name = deps.name;
-    this.clientId = settings.client_id ?? '';
     this.#settings = settings;
     this.#deps = deps;
     this.#issuer = settings.issuer_url ?? '';
@@ -100,7 +98,7 @@ class OidcUpstream implements Upstream {
     this.#guards = guardsOf(settings, deps);
     this.#metadata = new ProviderMetadata({
       issuer: this.#issuer,
-      clientId: this.clientId,
+      clientId: settings.client_id ?? 'vmcp',
       outbound: this.#guards.of(this.#issuer),
       allowPrivateIPs: settings.allow_private_ips,
       insecureAllowHTTP: settings.insecure_allow_http,
@@ -109,16 +107,16 @@ class OidcUpstream implements Upstream {
       log,
       retryPausesMs,
     });
-    this.#client = codeClientOf(settings, deps, {
-      redirectUri: settings.redirect_uri ?? deps.redirectUri,
-      rules: { openid: true },
-      audience: this.#issuer,
-    });
+    this.#access = this.#accessOf();
     this.#identity = new OidcIdentity(settings, this.#guards, deps);
   }
 
+  get clientId(): string {
+    return this.#access.clientId;
+  }
+
   isClient(clientId: string): Promise<boolean> {
-    return Promise.resolve(clientId === this.clientId);
+    return this.#access.isClient(clientId);
   }
 
   async redirectUri(): Promise<string> {
@@ -126,20 +124,21 @@ class OidcUpstream implements Upstream {
   }
 
   async authorizationUrl(request: AuthorizationRequest): Promise<string> {
-    const metadata = await this.#metadata.current();
     const { additional_authorization_params: additional = {} } = this.#settings;
-    return this.#client.authorizationUrl({ metadata }, request, {
-      ...(request.forceLogin === true ? withLoginPrompt(additional) : additional),
-      scope: this.#scopes(metadata).join(' '),
-      nonce: request.nonce,
-    });
+    return this.#access.use(({ client, provider }) =>
+      client.authorizationUrl(provider, request, {
+        ...(request.forceLogin === true ? withLoginPrompt(additional) : additional),
+        scope: this.#scopes(provider.metadata).join(' '),
+        nonce: request.nonce,
+      }),
+    );
   }
 
   async login(callback: Callback, secrets: LegSecrets) {
     const provider = await this.#provider();
     const required = sendsIss(provider.metadata) || this.#usesSharedRedirect(secrets);
     const code = codeOf(callback, exactIssuer(this.#issuer, required));
-    const { grant, claims } = await this.#client.exchange(provider, code, secrets);
+    const { grant, claims } = await this.#access.use(({ client, provider: of }) => client.exchange(of, code, secrets));
     const scopes = this.#scopes(provider.metadata);
     return { grant, identity: await this.#identity.of(claims as IDToken, grant.accessToken, provider, scopes) };
   }
@@ -147,14 +146,16 @@ class OidcUpstream implements Upstream {
   refresh(request: RefreshRequest) {
     return refreshOutcome(
       request,
-      async (refreshToken) =>
-        this.#client.refresh(await this.#provider(), refreshToken, refreshScope(this.#settings, request.grant)),
+      (refreshToken) =>
+        this.#access.use(({ client, provider }) =>
+          client.refresh(provider, refreshToken, refreshScope(this.#settings, request.grant)),
+        ),
       (claims) => this.#identity.hasSameUser(claims, request),
     );
   }
 
   revoke(grant: UpstreamGrant): Promise<boolean> {
-    return revokeGrant(grant, this.#client, () => this.#provider(), this.#deps);
+    return revokeGrant(grant, this.#access, this.#deps);
   }
 
   warmUp(): void {
@@ -174,6 +175,28 @@ class OidcUpstream implements Upstream {
   #usesSharedRedirect({ redirectUri }: LegSecrets): boolean {
     const { redirectUri: shared, ownRedirectUri: own } = this.#deps;
     return this.#settings.redirect_uri === undefined && own !== undefined && redirectUri === shared;
+  }
+
+  #accessOf(): ProviderAccess {
+    const { redirect_uri: configured, dcr_config: dcr, scopes = [] } = this.#settings;
+    const { redirectUri: shared, ownRedirectUri: own = shared } = this.#deps;
+    return accessOf(this.#settings, this.#deps, {
+      redirectUris: configured === undefined ? [...new Set([shared, own])] : [configured],
+      rules: { openid: true },
+      audience: this.#issuer,
+      provider: () => this.#provider(),
+      registration: {
+        address: this.#issuer,
+        outbound: this.#guards.of(dcr?.registration_endpoint ?? this.#issuer),
+        scopes,
+        find: async () => {
+          const metadata = await this.#metadata.current();
+          const { registration_endpoint = metadata.registration_endpoint } = dcr ?? {};
+          const found = registration_endpoint === undefined ? metadata : { ...metadata, registration_endpoint };
+          return { metadata: found, scopes: this.#scopes(metadata) };
+        },
+      },
+    });
   }
 
   async #provider(): Promise<Provider> {

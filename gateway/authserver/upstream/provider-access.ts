@@ -1,11 +1,11 @@
-import type { OAuth2ProviderConfig } from '../../contract/run-config/upstreams.ts';
-import { codeClientOf, redirectUriOf } from './config/provider-config.ts';
+import type { ServerMetadata } from 'openid-client';
+import type { ProviderConfig } from '../../contract/run-config/upstreams.ts';
+import { codeClientOf, type ClientFacts } from './config/provider-config.ts';
 import type { CodeClient } from './protocol/code-client.ts';
-import type { Guards } from './protocol/guards.ts';
 import type { Provider } from './protocol/provider.ts';
 import type { ClientRecord } from './registration/client-record.ts';
 import type { RegisteredClient } from './registration/registered-client.ts';
-import { registeredClientOf } from './registration/registrar.ts';
+import { registeredClientOf, type RegistrationPlace } from './registration/registrar.ts';
 import type { UpstreamDeps } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
 
@@ -14,7 +14,7 @@ interface Access {
   readonly provider: Provider;
 }
 
-/** Access of the gateway to a provider without discovery: as a configured or as a registered client. */
+/** Access of the gateway to a provider: as a configured or as a registered client. */
 export interface ProviderAccess {
   readonly clientId: string;
   isClient(clientId: string): Promise<boolean>;
@@ -22,48 +22,46 @@ export interface ProviderAccess {
   use<T>(operation: (access: Access) => Promise<T>): Promise<T>;
 }
 
-export function accessOf(settings: OAuth2ProviderConfig, deps: UpstreamDeps, guards: Guards): ProviderAccess {
-  const redirectUri = redirectUriOf(settings, deps, false);
-  const { issuer, token_endpoint = '', token_response_mapping: mapping } = settings;
-  const options = { redirectUri, rules: { openid: false, mapping }, audience: issuer ?? token_endpoint };
+export interface AccessOptions extends Omit<ClientFacts, 'redirectUri'> {
+  /** Redirect URIs that the gateway may use, the default first. */
+  readonly redirectUris: readonly string[];
+  /** Returns the current metadata and the guard. Rejects with `UpstreamError`. */
+  readonly provider: () => Promise<Provider>;
+  /** Used with `dcr_config` only. */
+  readonly registration: RegistrationPlace;
+}
+
+export function accessOf(settings: ProviderConfig, deps: UpstreamDeps, options: AccessOptions): ProviderAccess {
+  const { redirectUris, provider, registration, rules, audience } = options;
   const { dcr_config: dcr, client_id: clientId = '' } = settings;
+  const facts = { rules, audience, redirectUri: redirectUris[0] ?? '' };
   if (!dcr) {
-    const access = { client: codeClientOf(settings, deps, options), provider: providerOf(settings, guards) };
+    const client = codeClientOf(settings, deps, facts);
     return {
       clientId,
       isClient: (id) => Promise.resolve(id === clientId),
-      use: (operation) => operation(access),
+      use: async (operation) => operation({ client, provider: await provider() }),
     };
   }
-  const openAs = (record: ClientRecord): Access => ({
-    client: codeClientOf({ ...settings, client_id: record.client_id }, deps, options, () => record.client_secret),
-    provider: providerOf(settings, guards, [record.auth_method]),
-  });
-  return new RegisteredAccess(registeredClientOf(settings, dcr, deps, { guards, redirectUri }), openAs);
-}
-
-function providerOf(settings: OAuth2ProviderConfig, guards: Guards, methods?: string[]): Provider {
-  const { authorization_endpoint = '', token_endpoint = '', revocation_endpoint } = settings;
-  return {
-    metadata: {
-      issuer: new URL(token_endpoint).origin,
-      authorization_endpoint,
-      token_endpoint,
-      ...(revocation_endpoint !== undefined && { revocation_endpoint }),
-      ...(methods && { token_endpoint_auth_methods_supported: methods }),
-    },
-    outbound: guards.of(token_endpoint),
-  };
+  const clientFor = (record: ClientRecord): CodeClient =>
+    codeClientOf({ ...settings, client_id: record.client_id }, deps, facts, () => record.client_secret);
+  return new RegisteredAccess(registeredClientOf(dcr, deps, redirectUris, registration), provider, clientFor);
 }
 
 class RegisteredAccess implements ProviderAccess {
   readonly #registered: RegisteredClient;
-  readonly #openAs: (record: ClientRecord) => Access;
-  #opened: { readonly record: ClientRecord; readonly access: Access } | undefined;
+  readonly #provider: () => Promise<Provider>;
+  readonly #clientFor: (record: ClientRecord) => CodeClient;
+  #opened: { readonly record: ClientRecord; readonly metadata: ServerMetadata; readonly access: Access } | undefined;
 
-  constructor(registered: RegisteredClient, openAs: (record: ClientRecord) => Access) {
+  constructor(
+    registered: RegisteredClient,
+    provider: () => Promise<Provider>,
+    clientFor: (record: ClientRecord) => CodeClient,
+  ) {
     this.#registered = registered;
-    this.#openAs = openAs;
+    this.#provider = provider;
+    this.#clientFor = clientFor;
   }
 
   get clientId(): string {
@@ -75,14 +73,23 @@ class RegisteredAccess implements ProviderAccess {
   }
 
   async use<T>(operation: (access: Access) => Promise<T>): Promise<T> {
+    const provider = await this.#provider();
     const record = await this.#registered.current();
-    if (this.#opened?.record !== record) this.#opened = { record, access: this.#openAs(record) };
     try {
-      return await operation(this.#opened.access);
+      return await operation(this.#open(record, provider));
     } catch (error) {
       if (error instanceof UpstreamError && error.providerError === 'invalid_client')
         await this.#registered.distrust(record.client_id);
       throw error;
     }
+  }
+
+  /** Returns the access of a registration, whose method of authentication replaces those that the metadata list. */
+  #open(record: ClientRecord, { metadata, outbound }: Provider): Access {
+    if (this.#opened?.record === record && this.#opened.metadata === metadata) return this.#opened.access;
+    const own = { ...metadata, token_endpoint_auth_methods_supported: [record.auth_method] };
+    const access = { client: this.#clientFor(record), provider: { metadata: own, outbound } };
+    this.#opened = { record, metadata, access };
+    return access;
   }
 }

@@ -345,6 +345,10 @@ embedded_auth_server_config.upstreams[].oidc_config.allow_private_ips boolean
 embedded_auth_server_config.upstreams[].oidc_config.insecure_allow_http boolean
 embedded_auth_server_config.upstreams[].oidc_config.ca_file string
 embedded_auth_server_config.upstreams[].oidc_config.subject_claim string
+embedded_auth_server_config.upstreams[].oidc_config.dcr_config.registration_endpoint string
+embedded_auth_server_config.upstreams[].oidc_config.dcr_config.initial_access_token_file string
+embedded_auth_server_config.upstreams[].oidc_config.dcr_config.software_id string
+embedded_auth_server_config.upstreams[].oidc_config.dcr_config.software_statement string
 permission_profile.name string
 permission_profile.network.inbound.allow_host string[]
 permission_profile.network.mode string

@@ -37,6 +37,16 @@ const common = {
   ca_file: text('PEM certificates trusted for this provider in addition to the system roots.'),
 };
 
+const REGISTRATION = 'Dynamic registration of the gateway (RFC 7591), in place of `client_id`.';
+
+/** Members of `dcr_config` of every type of provider. */
+const registration = {
+  registration_endpoint: text('Registration endpoint. That of the metadata when absent.'),
+  initial_access_token_file: text('Path of the file that holds the initial access token.'),
+  software_id: text('`software_id` of the registration.'),
+  software_statement: text('`software_statement` of the registration.'),
+};
+
 export const oauth2ProviderConfig = Closed(
   {
     authorization_endpoint: text('Authorization endpoint, to which the user is redirected.'),
@@ -55,12 +65,9 @@ export const oauth2ProviderConfig = Closed(
       name_path: text('Path of the display name.'),
       email_path: text('Path of the e-mail address.'),
     }),
-    dcr_config: block('Dynamic registration of the gateway (RFC 7591), in place of `client_id`.', {
+    dcr_config: block(REGISTRATION, {
       discovery_url: text('URL of the metadata document that contains the registration endpoint.'),
-      registration_endpoint: text('Registration endpoint.'),
-      initial_access_token_file: text('Path of the file that holds the initial access token.'),
-      software_id: text('`software_id` of the registration.'),
-      software_statement: text('`software_statement` of the registration.'),
+      ...registration,
     }),
     userinfo: Type.Optional(userInfo('Request that identifies the user.')),
   },
@@ -71,6 +78,7 @@ export const oidcProviderConfig = Closed(
   {
     issuer_url: text('Issuer of the provider.'),
     ...common,
+    dcr_config: block(REGISTRATION, registration),
     subject_claim: text('Claim used as the subject. Defaults to `sub`.'),
     userinfo_override: Type.Optional(userInfo('Replacement for the discovered userinfo endpoint.')),
   },
@@ -89,4 +97,4 @@ export type OidcProviderConfig = Static<typeof oidcProviderConfig>;
 export type DcrConfig = NonNullable<OAuth2ProviderConfig['dcr_config']>;
 export type UserInfoConfig = NonNullable<OAuth2ProviderConfig['userinfo']>;
 /** Members that both types of provider share. */
-export type ProviderConfig = Pick<OidcProviderConfig, keyof typeof common>;
+export type ProviderConfig = Pick<OidcProviderConfig, keyof typeof common> & { readonly dcr_config?: DcrConfig };

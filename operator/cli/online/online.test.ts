@@ -208,6 +208,7 @@ describe('the subjects of identity providers', () => {
     upstreamProviders: [
       { name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://corp.example', scopes } },
       { name: 'git', type: 'oauth2', oauth2Config: git },
+      { name: 'dyn', type: 'oidc', oidcConfig: { issuerUrl: 'https://dyn.example', dcrConfig: {} } },
     ],
     trustedIssuers: [
       { issuerUrl: 'https://ci.example' },
@@ -243,6 +244,8 @@ describe('the subjects of identity providers', () => {
         `${server}.upstreamProviders[1].oauth2Config.userInfo.endpointUrl: endpoint https://git.example/u`,
         `${server}.upstreamProviders[1].oauth2Config.dcrConfig.discoveryUrl: registration https://git.example/m`,
         `${server}.upstreamProviders[1].oauth2Config.scopes[0]: scope openid`,
+        `${server}.upstreamProviders[2].oidcConfig.issuerUrl: issuer https://dyn.example`,
+        `${server}.upstreamProviders[2].oidcConfig.dcrConfig: registration https://dyn.example`,
         `${server}.trustedIssuers[0].issuerUrl: issuer https://ci.example`,
         `${server}.trustedIssuers[1].jwksUrl: issuer https://b.example`,
         'other spec.incomingAuth.oidcConfigRef.scopes[0]: scope openid CA',

@@ -98,12 +98,15 @@ const authServerFields = (
 
 function providerFields({ oidcConfig, oauth2Config }: Provider, path: string, world: World): Field[] {
   if (oidcConfig) {
-    const { issuerUrl: issuer, userInfoOverride } = oidcConfig;
+    const { issuerUrl: issuer, userInfoOverride, dcrConfig } = oidcConfig;
+    const endpoint = dcrConfig?.registrationEndpoint;
     const ca = bundleOf(oidcConfig.caBundleRef, world);
     const block = `${path}.oidcConfig`;
     return [
       issuerField({ issuer, jwksUrl: undefined }, block, 'issuerUrl', ca),
       ...endpointFields({ endpointUrl: userInfoOverride?.endpointUrl }, `${block}.userInfoOverride`, ca),
+      ...endpointFields({ registrationEndpoint: endpoint }, `${block}.dcrConfig`, ca),
+      ...(dcrConfig && endpoint === undefined ? [registrationField({ issuer }, `${block}.dcrConfig`, ca)] : []),
       ...scopeFields(oidcConfig.scopes, `${block}.scopes`, { issuer }, ca),
     ];
   }

@@ -16,7 +16,7 @@ export function oauth2Problems(given: OAuth2ProviderConfig): Problem[] {
   return [
     ...endpointProblems(given, insecure),
     ...commonProblems(given, given.dcr_config !== undefined),
-    ...dcrProblems(given),
+    ...dcrProblems(given, false),
     ...pathProblems('token_response_mapping', mapping, 'access_token_path'),
     ...pathProblems('identity_from_token', identity, 'subject_path'),
     ...(userinfo && userinfo.endpoint_url === undefined

@@ -1,5 +1,6 @@
 import type { Problem } from '../../../contract/problem.ts';
 import type { OidcProviderConfig } from '../../../contract/run-config/upstreams.ts';
+import { dcrProblems } from './dcr-config.ts';
 import { commonProblems } from './provider-config.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
 import { userInfoProblems } from './userinfo-config.ts';
@@ -24,7 +25,8 @@ export function oidcProblems(given: OidcProviderConfig): Problem[] {
     ...(issuer?.includes('?') === true
       ? [problem('InvalidUrl', 'issuer_url', 'an issuer has no query: remove the ? and everything after it')]
       : []),
-    ...commonProblems(given),
+    ...commonProblems(given, given.dcr_config !== undefined),
+    ...dcrProblems(given, true),
     ...scopeProblems(given.scopes),
     ...(claim !== undefined && !new RegExp(CLAIM_PATTERN, 'u').test(claim)
       ? [problem('InvalidValue', 'subject_claim', 'a claim name has letters, digits and underscores only')]

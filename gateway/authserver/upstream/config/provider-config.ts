@@ -131,7 +131,8 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
     deps,
   );
 
-interface ClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
+/** Facts about the client of one provider. */
+export interface ClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
   /** `aud` of assertions: the issuer, or the token endpoint where the issuer is unknown. */
   readonly audience: string;
 }

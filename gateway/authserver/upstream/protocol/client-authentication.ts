@@ -39,9 +39,11 @@ export class ClientAuthentication {
     const { token_endpoint_auth_methods_supported: methods } = metadata;
     if (!this.#signed) return this.#authBySecret(methods);
     const { token_endpoint_auth_signing_alg_values_supported: supported } = metadata;
-    const parameters: [string, string][] = Object.entries(await this.#signed({ clientId, supported }));
+    const signed = await this.#signed({ clientId, supported });
     return (_server, _client, body) => {
-      for (const [name, value] of parameters) body.set(name, value);
+      body.set('client_id', signed.client_id);
+      body.set('client_assertion_type', signed.client_assertion_type);
+      body.set('client_assertion', signed.client_assertion);
     };
   }
 

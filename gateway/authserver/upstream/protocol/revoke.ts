@@ -5,11 +5,20 @@ import type { UpstreamDeps, UpstreamGrant } from '../upstream.ts';
 
 const LIMIT_MS = 5_000;
 
+interface RevokingClient {
+  readonly client: CodeClient;
+  readonly provider: Provider;
+}
+
+/** The part of the access to a provider that a revocation needs. */
+interface RevokingAccess {
+  use<T>(operation: (access: RevokingClient) => Promise<T>): Promise<T>;
+}
+
 /** Revokes the refresh token, which should also end the access token (RFC 7009 §2.1), and then the access token. */
 export async function revokeGrant(
   grant: UpstreamGrant,
-  client: CodeClient,
-  provider: () => Promise<Provider>,
+  access: RevokingAccess,
   { log, name }: Pick<UpstreamDeps, 'log' | 'name'>,
 ): Promise<boolean> {
   const late = new AbortController();
@@ -18,7 +27,7 @@ export async function revokeGrant(
     log.warn('upstream tokens cannot be revoked', { provider: name, cause });
     return false;
   };
-  const revoked = revokeBoth(grant, client, provider).catch(failed);
+  const revoked = access.use((opened) => revokeBoth(grant, opened)).catch(failed);
   const limit = sleep(LIMIT_MS, false, { ref: false, signal: late.signal }).catch(() => false);
   try {
     return await Promise.race([revoked, limit]);
@@ -29,10 +38,8 @@ export async function revokeGrant(
 
 async function revokeBoth(
   { refreshToken, accessToken }: UpstreamGrant,
-  client: CodeClient,
-  provider: () => Promise<Provider>,
+  { client, provider: to }: RevokingClient,
 ): Promise<boolean> {
-  const to = await provider();
   if (to.metadata.revocation_endpoint === undefined) return false;
   if (refreshToken) await client.revoke(to, refreshToken.reveal(), 'refresh_token');
   await client.revoke(to, accessToken.reveal(), 'access_token');

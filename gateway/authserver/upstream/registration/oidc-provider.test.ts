@@ -4,14 +4,15 @@ import { startIdentityProvider } from '../../../../examples/identity-provider/pr
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 import { registrationStore } from '../../sessions/registration-store.ts';
 import { memoryStore } from '../../storage/memory.ts';
-import type { Upstream } from '../upstream.ts';
+import type { Upstream, UpstreamDeps } from '../upstream.ts';
+import type { ClientRecord } from './client-record.ts';
 import { Browser, callbackOf } from '../testdata/browser.ts';
 import { fileWith, REDIRECT_URI, upstreamError, upstreamFor } from '../testdata/upstream-under-test.ts';
 
 const random = () => randomBytes(32).toString('base64url');
 
 /** Starts `oidc-provider` without a client of the gateway, and an upstream that registers there. */
-async function unregistered(dcrOf: (issuer: string) => DcrConfig) {
+async function unregistered(dcrOf: (issuer: string) => DcrConfig, type: 'oauth2' | 'oidc' = 'oauth2') {
   const silent = { port: 0, opaque: false, accessTokenSeconds: 60, log: () => undefined };
   let provider = await startIdentityProvider(silent);
   const { issuer } = provider;
@@ -31,23 +32,23 @@ async function unregistered(dcrOf: (issuer: string) => DcrConfig) {
       delete: async (key) => void kept.delete(key),
     },
   });
-  const entry = {
-    ...{ name: 'git', type: 'oauth2' },
-    oauth2_config: {
-      ...{ authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` },
-      scopes: ['openid'],
-      dcr_config: dcrOf(issuer),
-    },
-  };
-  const replica = (): Upstream => upstreamFor(entry, { registrations }).upstream;
+  const client = { scopes: ['openid'], dcr_config: dcrOf(issuer) };
+  const endpoints = { authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
+  const entry =
+    type === 'oidc'
+      ? { name: 'git', type, oidc_config: { issuer_url: issuer, ...client } }
+      : { name: 'git', type, oauth2_config: { ...endpoints, ...client } };
+  const replica = (more: Partial<UpstreamDeps> = {}): Upstream =>
+    upstreamFor(entry, { registrations, ...more }).upstream;
   return { replica, kept, forget };
 }
 
 const discovery = (issuer: string): DcrConfig => ({ discovery_url: `${issuer}/.well-known/openid-configuration` });
 
 async function begin(upstream: Upstream) {
-  const secrets = { state: random(), codeVerifier: random(), nonce: random() };
-  const callback = await new Browser(REDIRECT_URI).login(await upstream.authorizationUrl(secrets), 'ann');
+  const redirectUri = await upstream.redirectUri();
+  const secrets = { state: random(), codeVerifier: random(), nonce: random(), redirectUri };
+  const callback = await new Browser(redirectUri).login(await upstream.authorizationUrl(secrets), 'ann');
   return { secrets, callback: callbackOf(callback) };
 }
 
@@ -71,8 +72,32 @@ describe('oidc-provider as a provider at which the gateway registers', () => {
     expect([await two.isClient(one.clientId), await two.isClient('other')]).toEqual([true, false]);
   });
 
-  it('gets a new client after it has forgotten the old one', async () => {
-    const { replica, forget } = await unregistered(discovery);
+  it.each<[string, (issuer: string) => DcrConfig]>([
+    ['discovery', () => ({})],
+    ['an endpoint', (issuer) => ({ registration_endpoint: `${issuer}/reg`, software_id: 'vmcp' })],
+  ])('has one client of type oidc, found by %s, which logs in and refreshes', async (_how, dcrOf) => {
+    const { replica, kept } = await unregistered(dcrOf, 'oidc');
+    const [one, two] = [replica(), replica()];
+    expect(one.clientId).toBe('');
+    const login = await logIn(one);
+    expect(login.identity).toMatchObject({ subject: 'ann', synthetic: false });
+    expect(await one.refresh({ grant: login.grant, subject: 'ann' })).toMatchObject({ outcome: 'refreshed' });
+    await logIn(two);
+    expect([one.clientId === two.clientId, kept.size]).toEqual([true, 1]);
+    expect([await two.isClient(one.clientId), await two.isClient('other')]).toEqual([true, false]);
+  });
+
+  it('is registered with each redirect URI that a later provider may use', async () => {
+    const { replica, kept } = await unregistered(() => ({}), 'oidc');
+    const upstream = replica({ ownRedirectUri: `${REDIRECT_URI}/git` });
+    await logIn(upstream);
+    const { registration_uri = '', registration_token = '' } = JSON.parse([...kept.values()][0] ?? '') as ClientRecord;
+    const reply = await fetch(registration_uri, { headers: { authorization: `Bearer ${registration_token}` } });
+    expect(await reply.json()).toMatchObject({ redirect_uris: [REDIRECT_URI, `${REDIRECT_URI}/git`] });
+  });
+
+  it.each(['oauth2', 'oidc'] as const)('gets a new client after it has forgotten the old one: %s', async (type) => {
+    const { replica, forget } = await unregistered(type === 'oidc' ? () => ({}) : discovery, type);
     const upstream = replica();
     await logIn(upstream);
     const [first, attempt] = [upstream.clientId, await begin(upstream)];

@@ -15,6 +15,8 @@ export interface ClientProfile {
   readonly methods: readonly string[];
   /** Further members of the metadata. */
   readonly members: JsonObject;
+  /** The one of the request when absent. */
+  readonly redirectUris?: readonly string[];
   /** @see RFC 7591 §3.1 */
   readonly initialAccessToken?: string | undefined;
 }
@@ -95,11 +97,11 @@ const clientMetadata = (
   redirectUri: string,
   method: string,
   scopes: readonly string[],
-  { members }: ClientProfile,
+  { members, redirectUris = [redirectUri] }: ClientProfile,
 ) => ({
   client_name: 'vmcp',
   ...members,
-  redirect_uris: [redirectUri],
+  redirect_uris: redirectUris,
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
   token_endpoint_auth_method: method,

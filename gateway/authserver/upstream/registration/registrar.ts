@@ -1,51 +1,54 @@
 import type { ServerMetadata } from 'openid-client';
-import { parseObject, type JsonObject } from '../../../contract/json.ts';
-import type { DcrConfig, OAuth2ProviderConfig } from '../../../contract/run-config/upstreams.ts';
+import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
-import { faultOf } from '../protocol/fault-of.ts';
-import type { Guards } from '../protocol/guards.ts';
 import type { UpstreamDeps } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { register, renew, type ClientProfile } from './register.ts';
 import { RegisteredClient, type Registrar } from './registered-client.ts';
 
-const MAX_BYTES = 256 * 1024;
-const TIMEOUT_MS = 10_000;
-
 type Deps = Pick<UpstreamDeps, 'name' | 'now' | 'log' | 'readSecret' | 'registrations'>;
+
+/** Place where the gateway registers. */
+export interface RegistrationPlace {
+  /** Configured URL that leads to the registration endpoint. */
+  readonly address: string;
+  readonly outbound: Outbound;
+  /** Configured scopes. */
+  readonly scopes: readonly string[];
+  /** Returns the current metadata and the scopes to register for. Rejects with `UpstreamError`. */
+  readonly find: () => Promise<{ readonly metadata: ServerMetadata; readonly scopes: readonly string[] }>;
+}
 
 /** Creates the registered client of a provider with `dcr_config`. */
 export function registeredClientOf(
-  settings: OAuth2ProviderConfig,
   dcr: DcrConfig,
   deps: Deps,
-  { guards, redirectUri }: { readonly guards: Guards; readonly redirectUri: string },
+  redirectUris: readonly string[],
+  place: RegistrationPlace,
 ): RegisteredClient {
-  const { discovery_url: discovery, registration_endpoint: endpoint, software_id, software_statement } = dcr;
-  const { scopes = [] } = settings;
+  const { software_id, software_statement } = dcr;
   const { name, now, log, registrations: store } = deps;
   if (!store) throw new Error('a provider with dcr_config needs a store');
-  const address = discovery ?? endpoint ?? '';
-  const facts = [address, name, redirectUri, [...scopes].toSorted().join(' '), software_id, software_statement];
+  const scopes = place.scopes.toSorted().join(' ');
+  const facts = [place.address, name, redirectUris.join(' '), scopes, software_id, software_statement];
   return new RegisteredClient({
     facts: facts.map((fact) => fact ?? ''),
-    registrar: registrarOf(settings, dcr, deps, { outbound: guards.of(address), redirectUri }),
+    registrar: registrarOf(dcr, deps, redirectUris, place),
     ...{ store, name, now, log },
   });
 }
 
 function registrarOf(
-  { scopes = [] }: OAuth2ProviderConfig,
   dcr: DcrConfig,
   deps: Deps,
-  { outbound, redirectUri }: { readonly outbound: Outbound; readonly redirectUri: string },
+  redirectUris: readonly string[],
+  { outbound, find }: RegistrationPlace,
 ): Registrar {
+  const [redirectUri = ''] = redirectUris;
+  const profile = () => profileOf(dcr, deps, redirectUris);
   return {
-    register: async () => {
-      const metadata = await metadataOf(dcr, outbound);
-      return register({ metadata, outbound, redirectUri, scopes, profile: profileOf(dcr, deps) });
-    },
-    renew: (old) => renew(old, scopes, outbound, profileOf(dcr, deps)),
+    register: async () => register({ ...(await find()), outbound, redirectUri, profile: profile() }),
+    renew: async (old) => renew(old, (await find()).scopes, outbound, profile()),
   };
 }
 
@@ -53,8 +56,10 @@ function registrarOf(
 function profileOf(
   { software_id, software_statement, initial_access_token_file: file }: DcrConfig,
   deps: Deps,
+  redirectUris: readonly string[],
 ): ClientProfile {
   return {
+    redirectUris,
     methods: ['client_secret_basic', 'client_secret_post', 'none'],
     members: {
       application_type: 'web',
@@ -72,37 +77,4 @@ function tokenIn(file: string, { readSecret }: Deps): string {
     const message = error instanceof Error ? error.message : 'it cannot be read';
     throw new UpstreamError('misconfigured', `the initial access token is missing: ${message}`);
   }
-}
-
-/** Returns the members of the metadata that a registration needs. */
-async function metadataOf(
-  { discovery_url: url, registration_endpoint: endpoint = '' }: DcrConfig,
-  outbound: Outbound,
-): Promise<ServerMetadata> {
-  if (url === undefined) return { issuer: new URL(endpoint).origin, registration_endpoint: endpoint };
-  const document = await fetched(url, outbound);
-  const { issuer, registration_endpoint: found, token_endpoint_auth_methods_supported: methods } = document;
-  if (typeof issuer !== 'string' || new URL(url).origin !== URL.parse(issuer)?.origin)
-    throw new UpstreamError('bad_reply', 'the discovery document has no issuer of its own origin');
-  if (typeof found !== 'string' || !URL.canParse(found))
-    throw new UpstreamError('misconfigured', `${issuer} offers no registration of clients: set clientId`);
-  return {
-    ...{ issuer, registration_endpoint: found },
-    ...(Array.isArray(methods) && {
-      token_endpoint_auth_methods_supported: methods.filter((one) => typeof one === 'string'),
-    }),
-  };
-}
-
-async function fetched(url: string, outbound: Outbound): Promise<JsonObject> {
-  const what = 'the discovery of the registration endpoint';
-  const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
-  const reply = await outbound
-    .request({ url, method: 'GET', headers: { accept: 'application/json' }, followRedirects: true, ...limits })
-    .catch((error: unknown) => {
-      throw faultOf(error, { what, status: undefined });
-    });
-  const document = reply.status === 200 ? parseObject(reply.body) : undefined;
-  if (!document) throw faultOf(undefined, { what, status: reply.status });
-  return document;
 }

@@ -1,0 +1,55 @@
+import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
+import { text } from '../../../contract/optional.ts';
+import { secretKeyRef } from '../../../contract/references.ts';
+import { atMostOne, exactlyOne, type Rule } from '../../../contract/rule.ts';
+import type { UpstreamScope } from '../upstream.ts';
+import { credentialRules } from './provider-config.ts';
+
+/** http is for providers on this machine, in local mode. */
+export const dcrUrl = (description: string) =>
+  text(description, {
+    pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])[^\\s?#]*[^/\\s?#]$',
+    maxLength: 2048,
+  });
+
+export const REGISTRATION = 'Dynamic client registration (RFC 7591) at the provider, in place of `clientId`.';
+
+/** Fields of `dcrConfig` of every type of provider. */
+export const registrationSpec = {
+  registrationEndpoint: dcrUrl('Registration endpoint. That of the metadata when absent.'),
+  initialAccessTokenRef: secretKeyRef('Initial access token for the registration.'),
+  softwareId: text('`software_id` parameter of the registration.', { maxLength: 255 }),
+  softwareStatement: text('`software_statement` parameter of the registration.', { maxLength: 16384 }),
+};
+
+/** Rules of a client that is configured or registered. */
+export const clientRules: readonly Rule[] = [
+  exactlyOne('', 'clientId', 'dcrConfig'),
+  atMostOne('', 'dcrConfig', 'clientSecretRef'),
+  atMostOne('', 'dcrConfig', 'privateKeyJwt'),
+  ...credentialRules,
+];
+
+interface Registration {
+  readonly discoveryUrl?: string;
+  readonly registrationEndpoint?: string;
+  readonly initialAccessTokenRef?: { readonly name: string; readonly key: string };
+  readonly softwareId?: string;
+  readonly softwareStatement?: string;
+}
+
+export function resolveDcr(
+  { discoveryUrl, registrationEndpoint, initialAccessTokenRef: token, softwareId, softwareStatement }: Registration,
+  flags: Parameters<UpstreamScope['checkUrl']>[2],
+  scope: UpstreamScope,
+): DcrConfig {
+  if (discoveryUrl !== undefined) scope.checkUrl(discoveryUrl, 'dcrConfig.discoveryUrl', flags);
+  if (registrationEndpoint !== undefined) scope.checkUrl(registrationEndpoint, 'dcrConfig.registrationEndpoint', flags);
+  return {
+    ...(discoveryUrl !== undefined && { discovery_url: discoveryUrl }),
+    ...(registrationEndpoint !== undefined && { registration_endpoint: registrationEndpoint }),
+    ...(token && { initial_access_token_file: scope.secretFile(token) }),
+    ...(softwareId !== undefined && { software_id: softwareId }),
+    ...(softwareStatement !== undefined && { software_statement: softwareStatement }),
+  };
+}
