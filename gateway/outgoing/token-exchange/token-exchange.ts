@@ -176,7 +176,12 @@ async function exchangeFor(
   const secret = client.secret();
   refusals.check(caller, secret);
   const subject = await subjectOf(caller, earlier?.refused, settings, deps);
-  const request = async () => exchangeRequest(subject.token, await client.credential(secret), settings);
+  let assertion = '';
+  const request = async () => {
+    const credential = await client.credential(secret);
+    assertion = credential.assertion?.client_assertion ?? '';
+    return exchangeRequest(subject.token, credential, settings);
+  };
   const reply = await postWithRetry(request, deps);
   const isExpired = subject.expiresAt !== undefined && subject.expiresAt <= deps.now();
   const hasEnded = isExpired || earlier !== undefined;
@@ -185,7 +190,7 @@ async function exchangeFor(
     provider: settings.subject_provider_name,
     onlySubjectCanBeWrong: hasEnded || asksForNothingSpecial(settings),
     loginCannotHelp: !hasEnded && (refusals.isHopeless(caller) || isNew(subject.issuedAt, deps.now())),
-    secrets: [subject.token, secret ?? ''],
+    secrets: [subject.token, secret ?? '', assertion],
   };
   try {
     const { accessToken, expiresInSeconds } = readTokenReply(reply, asked);
