@@ -45,7 +45,7 @@ interface WrittenOption {
 /** Splits `--name=value`, `-e=value`, `-evalue` and, after flags in the same argument, `-ievalue`. */
 function optionIn(arg: string, { flags, valued }: OptionRules): WrittenOption {
   if (!arg.startsWith('--')) {
-    const last = [...arg.slice(1)].findIndex((letter) => !flags.includes(`-${letter}`));
+    const last = Array.from(arg.slice(1)).findIndex((letter) => !flags.includes(`-${letter}`));
     const option = `-${arg.charAt(last + 1)}`;
     if (last === -1) return { option: `-${arg.charAt(1)}` };
     if (valued.includes(option)) {

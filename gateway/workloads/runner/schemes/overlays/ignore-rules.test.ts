@@ -27,6 +27,7 @@ describe('an ignore file', () => {
     ['\\#a', '#a'],
     ['\\!a', '!a'],
     ['\\*', '*'],
+    ['a\\ ', 'a '],
     ['# comment\r\nx  \r\n', 'x'],
     ['\uFEFFx', 'x'],
     ['*.log\n!keep.log', 'other.log'],
@@ -60,6 +61,7 @@ describe('an ignore file', () => {
     const started = performance.now();
     expect(hides(`${'*a'.repeat(60)}b`, 'a'.repeat(255))).toBe(false);
     expect(hides(`${'**/a/'.repeat(40)}b`, 'a/'.repeat(200))).toBe(false);
+    parseIgnoreFile(`${'['.repeat(60_000)}\n`);
     expect(performance.now() - started).toBeLessThan(500);
   });
 });

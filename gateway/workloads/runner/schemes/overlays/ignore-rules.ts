@@ -18,9 +18,15 @@ export const parseIgnoreFile = (text: string): IgnoreRule[] =>
   text
     .replace(/^\uFEFF/u, '')
     .split(/\r?\n/u)
-    .map((line) => line.replace(/(?<!\\) +$/u, ''))
+    .map(withoutSpacesAtEnd)
     .filter((line) => line !== '' && !line.startsWith('#'))
     .flatMap((line) => ruleOf(line) ?? []);
+
+/** A backslash keeps a space at the end of a line. */
+function withoutSpacesAtEnd(line: string): string {
+  const text = line.trimEnd();
+  return text.endsWith('\\') && text !== line ? `${text} ` : text;
+}
 
 function ruleOf(line: string): IgnoreRule | undefined {
   const isNegated = line.startsWith('!');
@@ -40,12 +46,12 @@ function ruleOf(line: string): IgnoreRule | undefined {
 const fitsName =
   (tokens: readonly Token<string>[]) =>
   (name: string): boolean =>
-    fits(tokens, [...name]);
+    fits(tokens, Array.from(name));
 
-/** Reads the wildcards of a name. An open bracket without an end stands for itself. */
+/** Reads the wildcards of a name. A bracket without an end stands for itself. */
 function tokensOf(pattern: string): Token<string>[] {
   const tokens: Token<string>[] = [];
-  for (const [text, escaped, negation, set] of pattern.matchAll(/\\(.)|\[([!^]?)(\]?[^\]]*)\]|[^]/gsu)) {
+  for (const [text, escaped, negation, set] of pattern.matchAll(/\\(.)|\[([!^]?)(\]?[^\]]{0,100})\]|[^]/gsu)) {
     if (text === '*') tokens.push('any');
     else if (text === '?') tokens.push(() => true);
     else if (set !== undefined && set !== '') tokens.push(oneOf(set, negation !== ''));

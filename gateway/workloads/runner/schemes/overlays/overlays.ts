@@ -127,8 +127,9 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 
 /** Reads an ignore file; no rules without one. */
 async function readRules(path: string): Promise<IgnoreRule[]> {
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+  const found = await lstat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
+      return undefined;
     throw unusable(path);
   });
   if (found === undefined) return [];
