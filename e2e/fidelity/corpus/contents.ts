@@ -25,7 +25,6 @@ const TOOL_RESULTS: readonly ReplyCase[] = resultCases('tools/call', {
   'content-tool-use': content(
     '{"type":"tool_use","id":"t1","name":"n","input":{"a":1.0}},{"type":"tool_result","toolUseId":"t1","content":[]}',
   ),
-  'content-without-type': content('{"text":"no type"},{}'),
   'content-annotations': content(
     '{"type":"text","text":"a","annotations":{"audience":["user","assistant"],"priority":0.30,"lastModified":"2025-01-12T15:00:58Z","x":0}}',
   ),
@@ -45,6 +44,7 @@ const TOOL_RESULTS: readonly ReplyCase[] = resultCases('tools/call', {
 /** Results that make an SDK reject them. */
 const ODD_RESULTS: readonly ReplyCase[] = Object.entries({
   'content-not-objects': [content('null,1,"text",[],true'), content('{"type":"text","text":"text"}')],
+  'content-without-type': [content('{"text":"no type"},{}'), content('{"text":"no type","type":"text"}')],
   'content-null': ['{"content":null}', '{"content":[]}'],
   'content-missing': ['{}', '{"content":[]}'],
   'result-is-error-null': [content(TEXT, ',"isError":null'), content(TEXT)],

@@ -162,7 +162,10 @@ const readForm: FormOf = (bytes, result, { name }) => {
   return withList('contents', { contents: list(ifObject(contentsOf(uri))) })(bytes, result);
 };
 
-const message = object({ role: present, content: block }, { role: absent('"user"'), content: needed });
+/** A list of blocks passes unchanged: some clients read it. */
+const messageContent: Form = (value, report) =>
+  isArraySpan(value.text, value.span) ? undefined : block(value, report);
+const message = object({ role: present, content: messageContent }, { role: absent('"user"'), content: needed });
 
 const RESULTS: ReadonlyMap<string, FormOf> = new Map<string, FormOf>([
   [CALL, callForm],
