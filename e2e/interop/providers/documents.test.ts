@@ -84,7 +84,7 @@ describe('docs/providers: pages by documentation', () => {
 
   it('are all pages, with those that are run', () => {
     const pages = globSync('*.md', { cwd: join(DOCS, 'providers') }).map((file) => file.replace('.md', ''));
-    const known = ['README', ...BY_DOCUMENTATION, ...PROVIDERS.map(({ name }) => name)];
+    const known = ['README', 'private-key-jwt', ...BY_DOCUMENTATION, ...PROVIDERS.map(({ name }) => name)];
     expect(pages.toSorted()).toEqual(known.toSorted());
   });
 });
