@@ -145,10 +145,12 @@ const unusable = (path: string): LaunchError =>
     `the ignore file "${path}" must be a plain UTF-8 file that vmcp can read, with at most ${MAX_RULES} lines: correct or remove it`,
   );
 
-/** Rejects a path that the engine would read as another volume. */
+/** Rejects a path that the engine would read as another volume or path. Node.js reads bytes that are no UTF-8 as U+FFFD. */
 function checkedPath(path: string): string {
-  if (/[:\p{Cc}]/u.test(path))
-    throw refused(`the path "${path}", which an ignore file hides, has a ":" or a control character: rename it`);
+  if (/[:\p{Cc}\uFFFD]/u.test(path))
+    throw refused(
+      `the path "${path}", which an ignore file hides, has a ":", a control character or no UTF-8 name: rename it`,
+    );
   return path;
 }
 
