@@ -293,7 +293,7 @@ class HttpChannel implements Channel, ExchangeHost {
     if (this.#sending.size > 0)
       await Promise.race([Promise.all(this.#sending), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     try {
-      const { body } = await requestFollowing(this.dispatcher, this.#url, {
+      const { body } = await requestFollowing(this.dispatcher, this, {
         method: 'DELETE',
         headers: await this.#ownHeaders('DELETE'),
         headersTimeout: CLOSE_TIMEOUT_MS,
@@ -310,7 +310,7 @@ class HttpChannel implements Channel, ExchangeHost {
     const headers = this.#owner.authorize ? await this.#ownHeaders('POST', [message]) : this.#headers;
     const { initTimeoutMs: headersTimeout } = this.#options;
     const request = { method: 'POST', headers, body: message, headersTimeout, bodyTimeout: headersTimeout } as const;
-    const { statusCode, body } = await requestFollowing(this.dispatcher, this.#url, request, this.moved).catch(
+    const { statusCode, body } = await requestFollowing(this.dispatcher, this, request, this.moved).catch(
       (error: unknown) => {
         throw new BackendError({ kind: 'unavailable', detail: String(error) });
       },
@@ -319,15 +319,11 @@ class HttpChannel implements Channel, ExchangeHost {
     return statusCode;
   }
 
-  get #url(): URL {
-    return new URL(this.origin + this.path);
-  }
-
   listen(): void {
     if (!this.alive) return;
     this.#listener ??= new StreamListener({
       dispatcher: this.#streams,
-      url: this.#url,
+      place: { origin: this.origin, path: this.path },
       headers: () => this.#ownHeaders('GET'),
       maxEventBytes: this.#options.maxReplyBytes,
       onMessage: this.#owner.onMessage,

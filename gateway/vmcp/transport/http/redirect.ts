@@ -40,21 +40,31 @@ function targetOf(location: Location, from: URL): URL | null {
   return text === undefined ? null : URL.parse(text, from.href);
 }
 
+/** Target of a request. A URL would be parsed for each. */
+export interface Place {
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+}
+
+export const placeOf = ({ origin, pathname, search }: URL): Place => ({ origin, path: pathname + search });
+
 /** Sends a request whose body can be sent again, and follows its redirects. Calls `onMoved` with the path of each. */
 export async function requestFollowing(
   dispatcher: Dispatcher,
-  url: URL,
+  { origin, path: first }: Place,
   options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
   onMoved?: (path: string) => void,
 ): Promise<Dispatcher.ResponseData> {
-  let at = url;
+  let path = first;
   for (let redirects = 0; ; redirects += 1) {
-    const reply = await dispatcher.request({ ...options, origin: at.origin, path: at.pathname + at.search });
+    const reply = await dispatcher.request({ ...options, origin, path });
     const { statusCode, headers, body } = reply;
-    const path = redirectedPath(options.method, statusCode, headers['location'], at);
-    if (path === undefined || redirects === MAX_REDIRECTS) return reply;
+    if (!isRedirect(statusCode) || redirects === MAX_REDIRECTS) return reply;
+    const next = redirectedPath(options.method, statusCode, headers['location'], new URL(origin + path));
+    if (next === undefined) return reply;
     await body.dump();
-    onMoved?.(path);
-    at = new URL(path, at);
+    onMoved?.(next);
+    path = next;
   }
 }

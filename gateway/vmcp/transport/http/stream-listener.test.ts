@@ -14,7 +14,7 @@ it('waits as long as the backend asks by retry before it opens a closed stream a
   };
   const listener = new StreamListener({
     dispatcher: { request } as unknown as Dispatcher,
-    url: new URL('http://backend/mcp'),
+    place: { origin: 'http://backend', path: '/mcp' },
     headers: () => Promise.resolve([]),
     maxEventBytes: 1_000,
     onMessage: () => undefined,

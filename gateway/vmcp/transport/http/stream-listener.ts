@@ -7,11 +7,11 @@ import { mediaTypeOf } from '../media-type.ts';
 import { createSseParser } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import { decodedPieces, replyCoding } from './body-decoder.ts';
-import { requestFollowing } from './redirect.ts';
+import { requestFollowing, type Place } from './redirect.ts';
 
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;
-  readonly url: URL;
+  readonly place: Place;
   /** Returns the headers of the GET, as a flat list, with the current credential. */
   readonly headers: () => Promise<readonly string[]>;
   readonly maxEventBytes: number;
@@ -99,10 +99,10 @@ export class StreamListener {
 
   /** Reads one stream to its end. */
   async #receive(collected: Collected | undefined): Promise<void> {
-    const { dispatcher, url, maxEventBytes } = this.#options;
+    const { dispatcher, place, maxEventBytes } = this.#options;
     const sent = await this.#options.headers();
     const resume = this.#lastEventId === undefined ? [] : ['last-event-id', this.#lastEventId];
-    const { statusCode, headers, body } = await requestFollowing(dispatcher, url, {
+    const { statusCode, headers, body } = await requestFollowing(dispatcher, place, {
       method: 'GET',
       headers: [...sent, ...resume],
       signal: this.#abort.signal,

@@ -15,7 +15,7 @@ import { failureOfAbort, unlessAborted } from '../abort.ts';
 import { BackendError } from '../channel.ts';
 import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../handshake.ts';
 import { decodedPieces, replyCoding } from '../http/body-decoder.ts';
-import { failureOfRedirect, isRedirect, requestFollowing } from '../http/redirect.ts';
+import { failureOfRedirect, isRedirect, placeOf, requestFollowing } from '../http/redirect.ts';
 import { failureOfError, failureOfStatus, garbage } from '../failure.ts';
 import { hostRefusal, mayRefuseHost, REASON_BYTES } from '../http/refused-host.ts';
 import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
@@ -163,7 +163,7 @@ class SseChannel implements Channel {
       bodyTimeout: 0,
       signal: this.#abort.signal,
     } as const;
-    const response = await requestFollowing(dispatcher, url, request, (path) => {
+    const response = await requestFollowing(dispatcher, placeOf(url), request, (path) => {
       this.#url = new URL(path, url);
     });
     const { statusCode, headers: received, body } = response;
@@ -280,7 +280,7 @@ class SseChannel implements Channel {
       bodyTimeout: patience,
       signal: this.#abort.signal,
     } as const;
-    const response = await requestFollowing(dispatcher, endpoint, request, (path) => {
+    const response = await requestFollowing(dispatcher, placeOf(endpoint), request, (path) => {
       this.#movedTo = new URL(path, endpoint);
     });
     const { statusCode } = response;
