@@ -4,6 +4,10 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Returns the strings of a list; undefined for another value. */
+export const textsIn = (value: unknown): string[] | undefined =>
+  Array.isArray(value) ? value.filter((each) => typeof each === 'string') : undefined;
+
 /** Returns the object in a JSON text; undefined for other values and for text that is not JSON. */
 export function parseObject(text: string): JsonObject | undefined {
   try {

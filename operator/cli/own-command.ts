@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { isObject } from '../../gateway/contract/json.ts';
+import { isObject, textsIn } from '../../gateway/contract/json.ts';
 import { findOnPath } from '../../gateway/workloads/runner/schemes/path.ts';
 import { PROJECT_ROOT } from './version.ts';
 
@@ -58,7 +58,7 @@ function npxPackagesAbove(root: string): string[] {
     const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const npx = isObject(manifest) && isObject(manifest['_npx']) ? manifest['_npx'] : {};
     const { packages } = npx;
-    return Array.isArray(packages) ? packages.filter((name) => typeof name === 'string') : [];
+    return textsIn(packages) ?? [];
   } catch {
     return [];
   }

@@ -1,5 +1,5 @@
 import { FetchFailure, type JsonDocument, type JsonGet } from './json-get.ts';
-import { isObject } from '../../contract/json.ts';
+import { isObject, textsIn } from '../../contract/json.ts';
 
 /** Members of an issuer's metadata that are used here. @see RFC 8414 §2 */
 export interface IssuerMetadata {
@@ -102,13 +102,10 @@ function read({ document }: JsonDocument, url: string, issuer: string): IssuerMe
   return {
     jwksUri: textOf(document['jwks_uri']),
     introspectionEndpoint: textOf(document['introspection_endpoint']),
-    introspectionAuthMethods: textsOf(document['introspection_endpoint_auth_methods_supported']),
-    introspectionAuthAlgorithms: textsOf(document['introspection_endpoint_auth_signing_alg_values_supported']),
+    introspectionAuthMethods: textsIn(document['introspection_endpoint_auth_methods_supported']),
+    introspectionAuthAlgorithms: textsIn(document['introspection_endpoint_auth_signing_alg_values_supported']),
   };
 }
-
-const textsOf = (value: unknown): readonly string[] | undefined =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined;
 
 /** Returns the issuer that a document names, for an administrator: it often differs by a slash only. */
 const named = (issuer: unknown): string =>

@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import { parseObject, type JsonObject } from '../../../contract/json.ts';
+import { parseObject, textsIn, type JsonObject } from '../../../contract/json.ts';
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { faultOf } from '../protocol/fault-of.ts';
@@ -20,11 +20,10 @@ export async function metadataOf(
     throw new UpstreamError('bad_reply', 'the discovery document has no issuer of its own origin');
   if (typeof found !== 'string' || !URL.canParse(found))
     throw new UpstreamError('misconfigured', `${issuer} offers no registration of clients: set clientId`);
+  const supported = textsIn(methods);
   return {
     ...{ issuer, registration_endpoint: found },
-    ...(Array.isArray(methods) && {
-      token_endpoint_auth_methods_supported: methods.filter((one) => typeof one === 'string'),
-    }),
+    ...(supported && { token_endpoint_auth_methods_supported: supported }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../../authserver/upstream/upstream-error.ts';
-import type { JsonObject } from '../../../contract/json.ts';
+import { textsIn, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { fetchDocument, firstOf } from './document.ts';
 
@@ -42,8 +42,8 @@ function resourceIn(document: JsonObject, remoteUrl: string): ProtectedResource 
     );
   return {
     resource,
-    authorizationServers: textsIn(document['authorization_servers']).filter(isPlainUrl),
-    scopes: textsIn(document['scopes_supported']),
+    authorizationServers: (textsIn(document['authorization_servers']) ?? []).filter(isPlainUrl),
+    scopes: textsIn(document['scopes_supported']) ?? [],
   };
 }
 
@@ -57,6 +57,3 @@ function covers(resource: string, remoteUrl: string): boolean {
 
 /** Returns true for a URL that messages and logs can quote. */
 export const isPlainUrl = (text: string): boolean => /^https?:\/\/[\x21-\x7E]{1,500}$/u.test(text);
-
-const textsIn = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
