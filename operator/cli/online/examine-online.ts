@@ -1,6 +1,6 @@
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { ONLINE_CHECKS } from './checks/index.ts';
-import type { Get, Reply } from '../probes/http-get.ts';
+import { trusting, type Get, type Reply } from '../probes/http-get.ts';
 import type { Finding, NamedSubject, Online } from './online-check.ts';
 
 const MOST_AT_ONCE = 8;
@@ -31,7 +31,7 @@ export async function examineOnline(
   return { problems: of('problem'), warnings: of('warning') };
 }
 
-/** Sends each request once: several checks read the metadata of one provider. */
+/** Sends each request once: several checks read the same metadata. */
 function onceEach(get: Get): Get {
   const sent = new Map<string, Promise<Reply>>();
   return (url, options = {}) => {
@@ -41,6 +41,3 @@ function onceEach(get: Get): Get {
     return reply;
   };
 }
-
-const trusting = (get: Get, ca: string | undefined): Get =>
-  ca === undefined ? get : (url, options) => get(url, { ...options, ca });

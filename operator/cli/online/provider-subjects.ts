@@ -12,7 +12,7 @@ type IssuerFields = Omit<Issuer, 'audience' | 'scopes'>;
 /** A subject with the path of its field. */
 type Field = Omit<NamedSubject, 'object'>;
 
-/** Context of the fields of one namespace. */
+/** Context of the fields of a namespace. */
 interface World {
   readonly snapshot: Snapshot;
   /** Issuers that the gateway itself will be. */

@@ -18,11 +18,15 @@ export interface GetOptions {
   readonly redirect?: 'follow' | 'manual';
 }
 
-/** Options for a server that only has to answer. A redirect is an answer, also one that leads nowhere but to itself. */
+/** Options for a server that only has to answer. A redirect is an answer too, even to its own URL. */
 export const ANY_ANSWER: GetOptions = { method: 'HEAD', redirect: 'manual' };
 
 /** Sends one request. Rejects with `NoReply`. */
 export type Get = (url: string, options?: GetOptions) => Promise<Reply>;
+
+/** Returns `get` with certificates that it trusts beside the system's. */
+export const trusting = (get: Get, ca: string | undefined): Get =>
+  ca === undefined ? get : (url, options) => get(url, { ...options, ca });
 
 /** There is no reply. The message names the host and the code of the system. */
 export class NoReply extends Error {}

@@ -1,4 +1,4 @@
-import { ANY_ANSWER, NoReply } from '../../probes/http-get.ts';
+import { ANY_ANSWER, NoReply, trusting } from '../../probes/http-get.ts';
 import { fail, ok, type Check } from '../check.ts';
 
 /** Difference at which gateways reject tokens as not yet valid. */
@@ -9,7 +9,7 @@ export const clock: Check = {
   run: async ({ providers, get, now }) => {
     const first = providers.find(({ subject }) => subject.type === 'issuer')?.subject;
     if (!first) return ok('not checked: no file that names another issuer was given');
-    const date = await get(first.value, { ...ANY_ANSWER, ...(first.ca !== undefined && { ca: first.ca }) }).then(
+    const date = await trusting(get, first.ca)(first.value, ANY_ANSWER).then(
       ({ header }) => Date.parse(header('date') ?? ''),
       (error: unknown) => {
         if (error instanceof NoReply) return Number.NaN;
