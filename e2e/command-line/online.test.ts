@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
@@ -16,10 +16,19 @@ async function startRegistries(scope: Scope): Promise<string> {
     '/v2/present/manifests/1': {},
     '/mcp': {},
   };
-  const host = createServer((req, res) => {
-    const document = documents[req.url ?? ''];
+  return listening(scope, createServer(serving(() => documents)));
+}
+
+/** Answers with the document of a path, which may depend on the host of the request. */
+const serving =
+  (documentsOf: (host: string) => Readonly<Record<string, unknown>>): RequestListener =>
+  (req, res) => {
+    const document = documentsOf(req.headers.host ?? '')[req.url ?? ''];
     res.writeHead(document === undefined ? 404 : 200).end(JSON.stringify(document));
-  });
+  };
+
+/** Starts a server. Returns its host and port. */
+async function listening(scope: Scope, host: Server): Promise<string> {
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
   scope.defer(() => {
     host.closeAllConnections();
@@ -67,22 +76,16 @@ const KEY = { kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x: '11qYAYKxCrfVS_7TyWQH
 async function startPrivateProvider(scope: Scope) {
   const authority = createAuthority('corp');
   const { key, cert } = authority.sign('IP:127.0.0.1');
-  const host = createSecureServer({ key, cert }, (req, res) => {
-    const issuer = `https://${req.headers.host ?? ''}`;
-    const documents: Readonly<Record<string, unknown>> = {
+  const documentsOf = (host: string): Readonly<Record<string, unknown>> => {
+    const issuer = `https://${host}`;
+    return {
       '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys`, scopes_supported: ['openid', 'mail'] },
       '/keys': { keys: [KEY] },
       '/token': {},
     };
-    const document = documents[req.url ?? ''];
-    res.writeHead(document === undefined ? 404 : 200).end(JSON.stringify(document));
-  });
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  scope.defer(() => {
-    host.closeAllConnections();
-    host.close();
-  });
-  return { ca: authority.cert, issuer: `https://127.0.0.1:${String((host.address() as AddressInfo).port)}` };
+  };
+  const host = await listening(scope, createSecureServer({ key, cert }, serving(documentsOf)));
+  return { ca: authority.cert, issuer: `https://${host}` };
 }
 
 it('validate --online and doctor check providers with their own CA, trusted issuers, registration and scopes', async () => {
