@@ -153,7 +153,7 @@ function withPrototype(constructor: typeof IncomingMessage | typeof ServerRespon
   return Message;
 }
 
-/** Ends an idle connection, except one with nothing to send during a response: that is a slow call or a stream. */
+/** Ends an idle connection. A response with nothing to send is a slow call or a stream, and stays open. */
 function cutUnread(socket: Socket): void {
   if (!connectionOf(socket).res || socket.writableLength > 0) socket.destroy();
 }

@@ -12,13 +12,13 @@ export interface ClientAssertionDeps {
 
 export interface AssertionRequest {
   readonly clientId: string;
-  /** `aud` unless the configuration has one. */
+  /** `aud` unless the configuration names another. */
   readonly audience: string;
   /** Algorithms that the provider lists, if known. */
   readonly supported?: readonly string[] | undefined;
 }
 
-/** Parameters of one request by which a client authenticates. @see RFC 7523 §2.2 */
+/** Parameters with which a client authenticates a request. @see RFC 7523 §2.2 */
 export interface AssertionParameters {
   readonly client_id: string;
   readonly client_assertion_type: string;
@@ -47,7 +47,7 @@ export class ClientAssertion {
     this.#deps = deps;
   }
 
-  /** Returns the parameters for one request, since an assertion is valid once. Rejects with an Error that names the file. */
+  /** Returns new parameters for each request, since an assertion is valid once. Rejects with an Error that names the file. */
   async parameters({ clientId, audience, supported }: AssertionRequest): Promise<AssertionParameters> {
     const { key, algorithms, kid, thumbprint } = this.#key();
     const { key_id: id = kid } = this.#config;

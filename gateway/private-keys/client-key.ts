@@ -6,7 +6,7 @@ import { parseObject, type JsonObject } from '../contract/json.ts';
 /** Private key with which the gateway signs assertions. */
 export interface ClientKey {
   readonly key: KeyObject;
-  /** Algorithms that fit the key, the preferred one first. */
+  /** Algorithms that fit the key, in order of preference. */
   readonly algorithms: readonly string[];
   /** `kid` of a JWK. */
   readonly kid: string | undefined;
@@ -18,7 +18,7 @@ const RSA = ['RS256', 'PS256', 'RS384', 'RS512', 'PS384', 'PS512'];
 const ALGORITHMS: Readonly<Record<string, readonly string[]>> = { RS256: RSA, EdDSA: ['EdDSA', 'Ed25519'] };
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
-/** Reads one unencrypted private key, PEM or JWK. `wanted` limits the algorithms. @throws KeyRefused */
+/** Reads an unencrypted private key, PEM or JWK. `wanted` limits the algorithms. @throws KeyRefused */
 export function clientKeyOf(text: string, wanted?: string): ClientKey {
   const jwk = parseObject(text);
   const key = jwk ? keyOfJwk(jwk) : privateKeyOf(text);

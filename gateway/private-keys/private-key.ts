@@ -14,7 +14,7 @@ const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----(?:(?!-----)[\s\S])*-----END \1-----/
 /** PEM labels of PKCS#8, PKCS#1 and SEC1. @see RFC 5958, RFC 8017 A.1.2, RFC 5915 */
 const PRIVATE = /^(?:(?:RSA|EC) )?PRIVATE KEY$/;
 
-/** Reads one unencrypted private key in PEM. @throws KeyRefused */
+/** Reads the only private key of a text in PEM, which must not be encrypted. @throws KeyRefused */
 export function privateKeyOf(pem: string): KeyObject {
   const blocks = [...pem.matchAll(BLOCK)].map(([text, label = '']) => ({ text, label }));
   if (blocks.some(({ text, label }) => label.startsWith('ENCRYPTED ') || text.includes('Proc-Type: 4,ENCRYPTED')))

@@ -110,7 +110,7 @@ class Program {
     return this.#entry.isLoggedIn.test(await this.#output(this.#entry.list(this.#url)));
   }
 
-  /** Returns the client id of each attempt, and why the last one failed. */
+  /** Tries to log in. Returns the client id of each attempt, and the reason of the last failure. */
   async logIn(): Promise<{ ids: string[]; detail: string }> {
     const ids: string[] = [];
     let detail = '';

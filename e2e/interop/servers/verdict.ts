@@ -19,7 +19,7 @@ const MAX_REASON = 240;
 
 const shortened = (text: string): string => (text.length > MAX_REASON ? `${text.slice(0, MAX_REASON - 1)}…` : text);
 
-/** Returns the check of a server that has settled: it runs, or its reason is the one of its README or its known fault. */
+/** Returns the check of a server that has settled: it runs, or its reason is that of its README or its known fault. */
 export function verdictOf(
   { demands, fault }: Pick<ServerEntry, 'demands' | 'fault'>,
   { health, reason = '', tools }: BackendStatus,

@@ -38,7 +38,7 @@ interface Endpoint {
   readonly algorithms?: readonly string[] | undefined;
 }
 
-/** Client authentication of one request. */
+/** Client authentication of a request. */
 interface Credential {
   readonly form: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -185,7 +185,7 @@ export class Introspection {
     });
   }
 
-  /** Returns the client authentication of one request. */
+  /** Returns the client authentication of the next request. */
   async #credential({ postsSecret, algorithms: supported }: Endpoint): Promise<Credential> {
     const { clientId, assertion, rules } = this.#options;
     if (assertion) {

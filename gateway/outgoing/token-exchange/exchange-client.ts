@@ -16,7 +16,7 @@ export class ExchangeClient {
     this.#assertion = settings.private_key_jwt && new ClientAssertion(settings.private_key_jwt, deps);
   }
 
-  /** Returns the current client secret or private key; undefined without one. Throws `CredentialError`. */
+  /** Returns the current client secret or private key; undefined when it has neither. Throws `CredentialError`. */
   secret(): string | undefined {
     const { client_secret_file, private_key_jwt: key } = this.#settings;
     const file = client_secret_file ?? key?.private_key_file;
@@ -25,7 +25,7 @@ export class ExchangeClient {
     return secret;
   }
 
-  /** Returns the credential for one request. Rejects with `CredentialError`. */
+  /** Returns the credential for the next request. Rejects with `CredentialError`. */
   async credential(secret: string | undefined): Promise<ClientCredential> {
     if (!this.#assertion) return { secret };
     const { client_id: clientId = '', token_url: audience } = this.#settings;

@@ -48,7 +48,7 @@ function parseVolume(text: string, path: string): Parsed {
   return checkMount({ host, container: tidyPath(container), readOnly: mode === 'ro' }, path);
 }
 
-/** Parses an entry of `read` or `write`: `path`, `host:container`, or one of these after `file://`, or `volume://NAME:container`. */
+/** Parses an entry of `read` or `write`: `path` or `host:container`, both also after `file://`, or `volume://NAME:container`. */
 function parseAccess(text: string, readOnly: boolean, path: string): Parsed {
   const [, scheme, target = text] = SCHEME.exec(text) ?? [];
   if (scheme?.toLowerCase() === 'volume') return parseEngineVolume(target, readOnly, path);

@@ -32,7 +32,7 @@ const line = (text: string, more: object = {}) => {
 };
 const part = (text: string): unknown => expect.stringContaining(text);
 
-/** Shapes of the configurations in the READMEs of some 700 published servers, with the names of no real one. */
+/** Shapes of the configurations in the READMEs of some 700 published servers, with invented names. */
 describe('a published configuration runs the program that it names', () => {
   it.each<[title: string, value: unknown, outcome: object]>([
     ['npx', line('npx -y @acme/mcp'), { image: 'npx://@acme/mcp' }],

@@ -29,7 +29,7 @@ function read(file: string, { readSecret }: Pick<UpstreamDeps, 'readSecret'>): s
   }
 }
 
-/** Returns the client with the private key of a configuration; undefined without one. @param audience default of `aud`. */
+/** Returns the client with the private key of a configuration; undefined when it has no key. @param audience default of `aud`. */
 export function configuredKey(
   { private_key_jwt: key }: Pick<ProviderConfig, 'private_key_jwt'>,
   audience: string,

@@ -131,7 +131,7 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
     deps,
   );
 
-/** Facts about the client of one provider. */
+/** Facts about the client at a provider. */
 export interface ClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
   /** `aud` of assertions: the issuer, or the token endpoint where the issuer is unknown. */
   readonly audience: string;

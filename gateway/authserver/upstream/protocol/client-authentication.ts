@@ -5,7 +5,7 @@ import { UpstreamError } from '../upstream-error.ts';
 /** Returns the current client secret; undefined for a public client. Throws `UpstreamError`. */
 export type ClientSecret = () => string | undefined;
 
-/** Returns the parameters of one request that is authenticated with a private key. Rejects with `UpstreamError`. */
+/** Returns parameters that authenticate a request with a private key. Rejects with `UpstreamError`. */
 export type SignedClient = (request: Pick<AssertionRequest, 'clientId' | 'supported'>) => Promise<AssertionParameters>;
 
 /** Error codes for a rejected client secret, of RFC 6749 §5.2, GitHub and Slack. */
@@ -16,7 +16,7 @@ export const CREDENTIAL_ERRORS: ReadonlySet<string> = new Set([
   'invalid_client_id',
 ]);
 
-/** Authentication of the gateway at one provider. Reads the secret or the private key for every request. */
+/** Authentication of the gateway at a provider. Reads the secret or the private key for every request. */
 export class ClientAuthentication {
   readonly #secret: ClientSecret;
   readonly #signed: SignedClient | undefined;
@@ -32,7 +32,7 @@ export class ClientAuthentication {
   }
 
   /**
-   * Returns the client authentication of one request: an assertion with a private key, else Basic if supported (RFC 6749 §2.3.1
+   * Returns the client authentication of the next request: an assertion with a private key, else Basic if supported (RFC 6749 §2.3.1
    * requires it), none without a secret. Rejects with `UpstreamError`.
    */
   async authFor(clientId: string, metadata: ServerMetadata): Promise<ClientAuth> {

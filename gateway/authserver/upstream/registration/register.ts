@@ -15,7 +15,7 @@ export interface ClientProfile {
   readonly methods: readonly string[];
   /** Further members of the metadata. */
   readonly members: JsonObject;
-  /** The one of the request when absent. */
+  /** When absent, only the redirect URI of the request. */
   readonly redirectUris?: readonly string[];
   /** @see RFC 7591 §3.1 */
   readonly initialAccessToken?: string | undefined;

@@ -196,14 +196,14 @@ const NULL_MEMBER = new RegExp(`[^\\\\]"(?:${MEMBERS.join('|')})"\\s*:\\s*null`,
 /** A null element of a list. */
 const NULL_ELEMENT = /[[,]\s*null\s*[\],]/u;
 const STRUCTURED = '"structuredContent":';
-/** Content of most results: one text. */
+/** Content of most results: a single text. */
 const ONE_TEXT = 'ontent":[{"type":"text","text":"';
 const TYPE = 'ype":';
 /** Content that is a list of texts without other members. */
 const TEXTS =
   /"content"\s*:\s*\[\s*(?:\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*"(?:[^"\\]|\\.)*"\s*\}\s*(?:,\s*|(?=\])))*\]/su;
 
-/** Returns true for a short result whose content is not obviously in order. In a long one only null is searched. */
+/** Returns true for a short result whose content is not obviously in order. In a long result only null is searched. */
 function mayHaveOddContent(result: string): boolean {
   const at = result.indexOf(ONE_TEXT);
   return (at === -1 || result.includes(TYPE, at + ONE_TEXT.length)) && !TEXTS.test(result);

@@ -3,7 +3,7 @@ import { isObject } from '../../../contract/json.ts';
 
 /** Most lines of a JSON document in the output. */
 const MOST_JSON_LINES = 60;
-/** Most lines that are added to one that ends with a colon. */
+/** Most lines that are added to a line with a colon at its end. */
 const MOST_ITEMS = 3;
 
 /** Lines that never name a cause: frames and excerpts of the source, versions, notices of npm and of warnings. */
@@ -24,7 +24,7 @@ const NOISE = [
   /Warning:\s|^\s*warnings\.warn/u,
 ];
 
-/** Line of Python between an exception and the one that it led to. */
+/** Line of Python between an exception and its consequence. */
 const LED_TO = /^(?:During handling of the above|The above) exception/u;
 /** Start of a line in a group of exceptions of Python. */
 const IN_GROUP = /^\s+\|(?: |$)/u;
@@ -50,18 +50,18 @@ export interface Statement {
   readonly isInnerCause: boolean;
   /** True for an entry of a log in JSON whose level is below a warning. */
   readonly isInformation: boolean;
-  /** True for an exception of Python that another one led to. */
+  /** True for an exception of Python that is the consequence of another. */
   readonly explains: boolean;
 }
 
-/** Part of the output that one statement replaces; `end` is its last line. */
+/** Part of the output that a statement replaces; `end` is its last line. */
 interface Part {
   readonly text: string;
   readonly end: number;
   readonly isInformation?: boolean;
 }
 
-/** Returns the lines with words, in order. A JSON document, a list of faults of a validator and a cause become one line each. */
+/** Returns the lines with words, in order. A JSON document, a list of faults of a validator and a cause become a line each. */
 export function statements(lines: readonly string[]): Statement[] {
   const found: Statement[] = [];
   const plain = lines.map((line) => stripVTControlCharacters(line).replace(IN_GROUP, ''));

@@ -175,9 +175,9 @@ function installFailure(
   return installFailed(step, requirement, first + cause);
 }
 
-/** Returns true if the index lacks the package itself, and not one that it depends on. */
+/** Returns true if the index lacks the package itself, not a package that it depends on. */
 function isMissing(requirement: string, stderr: string): boolean {
-  const missing = [...stderr.matchAll(NOT_FOUND)].map(([, one, other = '']) => normalize(one ?? other));
+  const missing = [...stderr.matchAll(NOT_FOUND)].map(([, wanted, needed = '']) => normalize(wanted ?? needed));
   const [name = ''] = /^[\w.-]+/.exec(requirement) ?? [];
   return missing.includes(normalize(name));
 }

@@ -35,7 +35,7 @@ const OPTIONS = {
   valued: ['--header', '--transport', '--ignore-tool', ...OWN_OPTIONS, ...LOGIN_OPTIONS],
 };
 
-/** Values of `--transport` that choose one. The default tries both. */
+/** Values of `--transport` that decide the transport. The default tries both. */
 const ONLY: Readonly<Record<string, 'streamable-http' | 'sse'>> = {
   'http-only': 'streamable-http',
   'sse-only': 'sse',

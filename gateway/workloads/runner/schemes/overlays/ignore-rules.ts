@@ -1,4 +1,4 @@
-/** Token of a pattern: any number of items, or one item that fits. */
+/** Token of a pattern: any number of items, or a single item that fits. */
 type Token<Item> = 'any' | ((item: Item) => boolean);
 
 /** Line of an ignore file. */

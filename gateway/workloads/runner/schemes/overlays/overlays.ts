@@ -13,9 +13,9 @@ export const IGNORE_FILE = '.vmcpignore';
 
 const MAX_FILE_BYTES = 64 * 1024;
 const MAX_RULES = 500;
-/** Files and folders that one start looks at. */
+/** Most files and folders that a start looks at. */
 const MAX_ENTRIES = 100_000;
-/** Hidden paths of one container: each is an argument of the engine. */
+/** Most hidden paths of a container: each is an argument of the engine. */
 const MAX_HIDDEN = 500;
 const MAX_PRINTED = 100;
 
@@ -64,7 +64,7 @@ function outermost(hidden: readonly Hidden[], mounted: readonly string[]): Hidde
   return shown.filter(({ path }) => !isWithin(path, folders));
 }
 
-/** Returns true for a path below one of the folders. */
+/** Returns true for a path below any of the folders. */
 function isWithin(path: string, folders: ReadonlySet<string>): boolean {
   return path.split('/').some((_name, index, names) => index > 0 && folders.has(names.slice(0, index).join('/')));
 }
@@ -125,7 +125,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   }
 }
 
-/** Reads an ignore file; no rules without one. */
+/** Reads an ignore file. Returns no rules when there is none. */
 async function readRules(path: string): Promise<IgnoreRule[]> {
   const found = await lstat(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
@@ -145,7 +145,7 @@ const unusable = (path: string): LaunchError =>
     `the ignore file "${path}" must be a plain UTF-8 file that vmcp can read, with at most ${MAX_RULES} lines: correct or remove it`,
   );
 
-/** Rejects a path that the engine would read as another volume or path. Node.js reads bytes that are no UTF-8 as U+FFFD. */
+/** Rejects a path that the engine would take for another path. Node.js reads bytes that are no UTF-8 as U+FFFD. */
 function checkedPath(path: string): string {
   if (/[:\p{Cc}\uFFFD]/u.test(path))
     throw refused(
