@@ -6,7 +6,8 @@ import { auditManagement, refuseUnrecorded } from './audit/management-requests.t
 import type { Boundary } from './incoming/boundary.ts';
 import { sendAddedHeaders } from './http/head/added-headers.ts';
 import { fail, methodNotAllowed, notFound } from './http/errors.ts';
-import { inOrder, unlessMcp } from './http/in-order.ts';
+import { serveDirectly } from './http/direct-route.ts';
+import { inOrder } from './http/in-order.ts';
 import { liveness, readiness } from './http/health.ts';
 import { hostGuard, originGuard, pageBodyGuard, type CurrentOrigins } from './http/origin-guard.ts';
 import { logRefusals } from './http/log-refusals.ts';
@@ -54,6 +55,14 @@ export interface Gate {
   readonly audit: CurrentAudit;
 }
 
+/** Path of the MCP endpoint. */
+const MCP = '/mcp';
+
+/** Handler of all requests, or of those that are no call. */
+type Layer = RequestHandler | { readonly besideCalls: RequestHandler };
+
+const isOfCalls = (layer: Layer): layer is RequestHandler => typeof layer === 'function';
+
 /** Creates the handlers that MCP clients reach, in order. Nothing else calls `app.use`. */
 export function createPublicApp(
   server: VirtualServer,
@@ -64,23 +73,26 @@ export function createPublicApp(
   const { boundary, audit } = gate;
   const app = bareApp();
   logRefusals(app, options.refusals);
-  app.use(
-    inOrder(
-      requestId(options.requestIdPrefix), // on every answer, refusals too
-      unlessMcp(probes(server)), // before anything that can refuse
-      (req, res, next) => {
-        if (!audit.current || startAudit(audit.current, req, res)) next(); // before anything that can refuse, probes excepted
-      },
-      unlessMcp(metadata(gate)), // before the check of Origin and Host: the metadata is public
-      hostGuard(options.origins),
-      unlessMcp(authServerEndpoints(gate)), // before the check of Origin: other pages may register, and browsers return
-      originGuard(options.origins),
-    ),
-  );
+  const layers: readonly Layer[] = [
+    requestId(options.requestIdPrefix), // on every answer, refusals too
+    { besideCalls: probes(server) }, // before anything that can refuse
+    (req, res, next) => {
+      if (!audit.current || startAudit(audit.current, req, res)) next(); // before anything that can refuse, probes excepted
+    },
+    { besideCalls: metadata(gate) }, // before the check of Origin and Host: the metadata is public
+    hostGuard(options.origins),
+    { besideCalls: authServerEndpoints(gate) }, // before the check of Origin: other pages may register, and browsers return
+    originGuard(options.origins),
+  ];
+  app.use(inOrder(...layers.map((layer) => (isOfCalls(layer) ? layer : layer.besideCalls))));
   const authenticate: RequestHandler = (req, res, next) => {
     boundary.current.authenticate(req, res, next);
   };
-  routeMcp(app, server, { ...edge, turnKeyOf: turnKeys(server) }, authenticate);
+  const edgeOptions = { ...edge, turnKeyOf: turnKeys(server) };
+  const post = mcpPost(server, edgeOptions);
+  const serve = inOrder(...layers.filter(isOfCalls), authenticate, post);
+  serveDirectly(app, { method: 'POST', url: MCP, serve, onError: fail(options.log) });
+  routeMcp(app, server, edgeOptions, authenticate, post);
   // after the MCP paths, so that their requests are not compared with it
   app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl() }));
   app.use(authenticate, notFound('the MCP endpoint is /mcp'));
@@ -135,13 +147,19 @@ function startAudit(log: AuditLog, req: Request, res: Response): boolean {
 }
 
 /** Adds the paths of the MCP transports. Each is one route, so that a call passes few layers. */
-function routeMcp(app: Express, server: VirtualServer, edge: EdgeOptions, authenticate: RequestHandler): void {
+function routeMcp(
+  app: Express,
+  server: VirtualServer,
+  edge: EdgeOptions,
+  authenticate: RequestHandler,
+  post: RequestHandler,
+): void {
   const mcpMethods = methodNotAllowed('POST', 'GET', 'DELETE');
   app
-    .route('/mcp')
+    .route(MCP)
     .all(authenticate)
     .head(mcpMethods) // otherwise Express passes HEAD to `get`, which opens a stream
-    .post(mcpPost(server, edge))
+    .post(post)
     .get(mcpGet(server))
     .delete(mcpDelete(server))
     .all(mcpMethods);

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { expect, it } from 'vitest';
-import { inOrder, unlessMcp } from './in-order.ts';
+import { inOrder } from './in-order.ts';
 
 const RES = {} as unknown as Response;
 
@@ -56,14 +56,4 @@ it('stops at an answer, and passes an error to the next layer', () => {
       open('b'),
     ),
   ).toEqual([['a'], error]);
-});
-
-it.each([
-  ['/mcp', ['guard']],
-  ['/mcp?x=1', ['other', 'guard']],
-  ['/MCP', ['other', 'guard']],
-  ['/mcp/', ['other', 'guard']],
-])('skips handlers of other paths for calls only: %s', (url, expected) => {
-  const other = open('other');
-  expect(run(url, (seen) => unlessMcp(other(seen)), open('guard'))[0]).toEqual(expected);
 });

@@ -1,4 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 
 /**
  * Joins handlers that answer or call `next` into one layer of Express: each layer that a request passes costs more than the
@@ -6,36 +6,12 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
  */
 export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler {
   return (req, res, next) => {
-    run(handlers, 0, req, res, next);
+    let index = 0;
+    const proceed = (error?: unknown): void => {
+      const handler = error ? undefined : handlers[index++]; // a router may end with null: the later checks still run
+      if (handler) void handler(req, res, proceed);
+      else next(error ?? undefined);
+    };
+    proceed();
   };
 }
-
-/** Calls the handlers from `index` on. */
-function run(
-  handlers: readonly RequestHandler[],
-  index: number,
-  req: Request,
-  res: Response,
-  next: NextFunction,
-): void {
-  const handler = handlers[index];
-  if (!handler) {
-    next();
-    return;
-  }
-  void handler(req, res, (error?: unknown) => {
-    if (error) next(error);
-    else run(handlers, index + 1, req, res, next); // a router may end with null: the later checks still run
-  });
-}
-
-/** Path of the MCP endpoint as nearly all clients send it. */
-const MCP = '/mcp';
-
-/** Skips handlers of other paths for calls. Express itself compares the path without case and query, so they must not matter to it. */
-export const unlessMcp =
-  (handler: RequestHandler): RequestHandler =>
-  (req, res, next) => {
-    if (req.url === MCP) next();
-    else void handler(req, res, next);
-  };

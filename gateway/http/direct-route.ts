@@ -1,0 +1,45 @@
+import type { ErrorRequestHandler, Express, NextFunction, Request, RequestHandler, Response } from 'express';
+
+/** Requests with this method and exactly this target. */
+export interface DirectRoute {
+  readonly method: string;
+  readonly url: string;
+  /** Handlers of the route. They answer, or call `next` with an error. */
+  readonly serve: RequestHandler;
+  readonly onError: ErrorRequestHandler;
+}
+
+type Handle = (this: Express, req: Request, res: Response, next?: NextFunction) => void;
+
+/** Values of a response. Instances of a class are read faster than the object that Express creates. */
+class Locals {
+  [name: string]: unknown;
+}
+Object.setPrototypeOf(Locals.prototype, null);
+
+/**
+ * Serves the requests of one route before Express looks for it, which takes a thirtieth of the time of a call. Other spellings of
+ * its path reach it through Express, so `app` must have the same handlers there, in the same order.
+ */
+export function serveDirectly(app: Express, { method, url, serve, onError }: DirectRoute): void {
+  const { handle } = app as unknown as { readonly handle: Handle };
+  const directly: Handle = function (req, res, next) {
+    res.locals = new Locals();
+    if (req.url !== url || req.method !== method || Object.getPrototypeOf(req) !== app.request) {
+      handle.call(this, req, res, next);
+      return;
+    }
+    req.res = res;
+    req.originalUrl = url;
+    req.baseUrl = '';
+    const failed = (error: unknown): void => {
+      onError(error, req, res, () => res.destroy());
+    };
+    try {
+      void serve(req, res, failed);
+    } catch (error) {
+      failed(error);
+    }
+  };
+  Object.assign(app, { handle: directly });
+}
