@@ -12,6 +12,7 @@ import {
 import { failureOfError, failureOfStatus, garbage } from '../failure.ts';
 import { inLaterTurn } from './long-reply-pace.ts';
 import { mediaTypeOf } from '../media-type.ts';
+import { TimeLimit, type Limited } from '../time-limit.ts';
 import { replyFault, withoutMark } from '../reply.ts';
 import { BodyDecoder, replyCoding, type BodyReceiver, type PieceSource } from './body-decoder.ts';
 import { LARGE_BODY_BYTES } from './body-pieces.ts';
@@ -32,13 +33,16 @@ const MOST_LINES_AT_ONCE = 10_000;
  * One POST to a streamable HTTP backend and its reply: JSON, or a stream of events that ends with the reply. The sink
  * receives the reply with the id of `request`.
  */
-export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, BodyReceiver {
+export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, BodyReceiver, Limited {
+  endsAt: number | undefined;
+  earlier: Limited | undefined;
+  later: Limited | undefined;
   #request: BackendRequest;
   readonly #sink: ReplySink;
   readonly #host: ExchangeHost;
   readonly #outgoing: Outgoing;
   #path: string;
-  #timer: NodeJS.Timeout;
+  #limit: TimeLimit;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #retryAfter: string | undefined;
@@ -68,7 +72,8 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
     this.#host = host;
     this.#outgoing = outgoing;
     this.#path = host.path;
-    this.#timer = setTimeout(onTimeout, request.timeoutMs, this);
+    this.#limit = TimeLimit.of(request.timeoutMs);
+    this.#limit.start(this);
     this.#post();
   }
 
@@ -229,7 +234,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
   }
 
   onResponseEnd(): void {
-    if (this.#done) clearTimeout(this.#timer);
+    if (this.#done) this.#limit.stop(this);
     else if (this.#isMoved) {
       this.#isMoved = false;
       this.#post();
@@ -270,7 +275,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    if (this.#done) clearTimeout(this.#timer);
+    if (this.#done) this.#limit.stop(this);
     else this.#onStreamLost(failureOfError(error));
   }
 
@@ -310,13 +315,14 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
 
   #restartTimer(ms: number): void {
     if (this.#done) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(onTimeout, ms, this);
+    this.#limit.stop(this);
+    this.#limit = TimeLimit.of(ms);
+    this.#limit.start(this);
   }
 
   #finish(): void {
     this.#done = true;
-    clearTimeout(this.#timer);
+    this.#limit.stop(this);
     this.#resumption?.stop();
     this.#stopDecoder();
   }
@@ -375,7 +381,7 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
   #deliver(reply: Buffer): void {
     this.#done = true;
     this.#stopDecoder();
-    if (!this.#events) clearTimeout(this.#timer);
+    if (!this.#events) this.#limit.stop(this);
     this.#sink.reply(reply);
   }
 
@@ -387,8 +393,4 @@ export class HttpExchange implements RequestHandle, Dispatcher.DispatchHandler, 
 
 function onTurn(exchange: HttpExchange): void {
   exchange.takeTurn();
-}
-
-function onTimeout(exchange: HttpExchange): void {
-  exchange.timedOut();
 }
