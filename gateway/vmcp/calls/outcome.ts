@@ -3,6 +3,7 @@ import { memberOf } from '../../http/json-walk.ts';
 import { shortText } from '../../http/short-text.ts';
 import type { CallOutcome } from '../../telemetry/call-observer.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
+import { isPlainResult } from '../plain-result.ts';
 
 /** Classifies a call by the kind of its failure, else by the reply of its backend. */
 export function outcomeOf(failure: string | undefined, reply: Buffer | undefined): CallOutcome {
@@ -41,8 +42,8 @@ function mayBeError(reply: string | Buffer): boolean {
 
 /** Returns the JSON-RPC code in a reply, `tool_error` for a result with `isError`, and undefined for a success. */
 export function errorTypeOfReply(reply: Buffer): string | undefined {
-  // a search is faster than a scan
-  if (!mayBeError(shortText(reply) ?? reply)) return undefined;
+  // searches are faster than a scan
+  if (isPlainResult(reply) || !mayBeError(shortText(reply) ?? reply)) return undefined;
   const { error, result } = scanBackendEnvelope(reply);
   if (error) {
     const code = memberOf(reply, error, 'code');

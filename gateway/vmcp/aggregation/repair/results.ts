@@ -2,6 +2,7 @@ import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import { isArraySpan, isObjectSpan, memberOf, splice, type Span } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
 import { isModern } from '../../era.ts';
+import { isPlainResult } from '../../plain-result.ts';
 import {
   absent,
   anyObject,
@@ -238,7 +239,7 @@ export function repairReply(
   name: string,
 ): { readonly reply: Buffer; readonly repairs: readonly Repair[] } | undefined {
   const formOf = RESULTS.get(method);
-  if (!formOf || (method === CALL && !mayBeOdd(reply))) return undefined;
+  if (!formOf || (method === CALL && (isPlainResult(reply) || !mayBeOdd(reply)))) return undefined;
   const { result } = scanBackendEnvelope(reply);
   if (!result || !isObjectSpan(reply, result)) return undefined;
   const repairs: Repair[] = [];
