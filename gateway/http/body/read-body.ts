@@ -50,16 +50,28 @@ export function readBody(
     }
     hold(0);
   }
-  const reading = new BodyReading(req, limits, onBody, onRefused);
-  req.on('data', (chunk: Buffer) => {
-    reading.received(chunk);
-  });
-  req.on('end', () => {
-    reading.ended();
-  });
-  req.on('close', () => {
-    reading.refuse('gone');
-  });
+  (req as ReadRequest)[READING] = new BodyReading(req, limits, onBody, onRefused);
+  req.on('data', onData);
+  req.on('end', onEnd);
+  req.on('close', onClose);
+}
+
+const READING = Symbol('reading');
+
+interface ReadRequest extends IncomingMessage {
+  [READING]?: BodyReading;
+}
+
+function onData(this: ReadRequest, chunk: Buffer): void {
+  this[READING]?.received(chunk);
+}
+
+function onEnd(this: ReadRequest): void {
+  this[READING]?.ended();
+}
+
+function onClose(this: ReadRequest): void {
+  this[READING]?.refuse('gone');
 }
 
 /** A body that is being read. */

@@ -20,7 +20,8 @@ import type { EventStream } from './event-stream.ts';
 /** Answers 401 with a challenge, or 403 with one that names scopes. */
 type OnChallenge = (res: ServerResponse, description: string, scopes?: readonly string[]) => void;
 
-const JSON_TYPE = 'application/json';
+/** Returns the headers of a JSON message, in a form that Node.js does not have to convert. */
+const headOf = (length: number): string[] => ['content-type', 'application/json', 'content-length', String(length)];
 
 /** Status of a refusal in a session: clients such as the Python SDK 1.x end the whole session at any other status. */
 const OK = 200;
@@ -66,7 +67,7 @@ export class PostAnswer implements Answer, AwaitedReply {
     }
     const [head, body, close] = resultPieces(this.id, result);
     const res = this.#res;
-    res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': head.length + body.length + 1 });
+    res.writeHead(200, headOf(head.length + body.length + 1));
     res.write(head);
     res.write(body);
     res.end(close);
@@ -96,7 +97,7 @@ export class PostAnswer implements Answer, AwaitedReply {
     const text = shortText(message);
     if (text !== undefined) this.replyText(text);
     else {
-      res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
+      res.writeHead(200, headOf(message.length));
       res.end(message);
     }
   }
@@ -107,7 +108,7 @@ export class PostAnswer implements Answer, AwaitedReply {
       this.reply(Buffer.from(message, 'latin1'));
       return;
     }
-    this.#res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': message.length });
+    this.#res.writeHead(200, headOf(message.length));
     this.#res.end(message, 'latin1');
   }
 
@@ -132,7 +133,7 @@ export class PostAnswer implements Answer, AwaitedReply {
 
   /** Sends a whole JSON-RPC message with an HTTP status. Nothing may have been sent before. */
   send(status: number, message: Buffer): void {
-    this.#res.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': message.length });
+    this.#res.writeHead(status, headOf(message.length));
     this.#res.end(message);
   }
 
@@ -209,26 +210,41 @@ interface AwaitedReply {
   connectionClosed(): void;
 }
 
-/**
- * Replies by connection. Each connection has one listener for its whole life: one listener per call would add a fifth
- * to the allocations of a call.
- */
-const AWAITED = new WeakMap<Socket, Set<AwaitedReply>>();
-
-/** Calls `reply.connectionClosed` when the connection closes before `forgetReply`. */
-function awaitReply(socket: Socket, reply: AwaitedReply): void {
-  let replies = AWAITED.get(socket);
-  if (!replies) {
-    const all = (replies = new Set<AwaitedReply>());
-    AWAITED.set(socket, all);
-    socket.once('close', () => {
-      for (const each of all) each.connectionClosed();
-      all.clear();
-    });
-  }
-  replies.add(reply);
+/** Replies that are still to be sent on a connection. Most have one. */
+interface AwaitedReplies {
+  one: AwaitedReply | undefined;
+  /** Those of requests that are pipelined. */
+  others: Set<AwaitedReply> | undefined;
 }
 
-function forgetReply(socket: Socket, reply: AwaitedReply): void {
-  AWAITED.get(socket)?.delete(reply);
+const AWAITED = Symbol('awaited replies');
+
+type AwaitingSocket = Socket & { [AWAITED]?: AwaitedReplies };
+
+/**
+ * Calls `reply.connectionClosed` when the connection closes before `forgetReply`. Each connection has one listener for its whole
+ * life: one listener per call would add a fifth to the allocations of a call.
+ */
+function awaitReply(socket: AwaitingSocket, reply: AwaitedReply): void {
+  const awaited = socket[AWAITED];
+  if (!awaited) {
+    const all: AwaitedReplies = (socket[AWAITED] = { one: reply, others: undefined });
+    socket.once('close', () => {
+      closeAll(all);
+    });
+  } else if (!awaited.one) awaited.one = reply;
+  else (awaited.others ??= new Set()).add(reply);
+}
+
+function closeAll(awaited: AwaitedReplies): void {
+  const { one, others } = awaited;
+  awaited.one = awaited.others = undefined;
+  one?.connectionClosed();
+  for (const each of others ?? []) each.connectionClosed();
+}
+
+function forgetReply(socket: AwaitingSocket, reply: AwaitedReply): void {
+  const awaited = socket[AWAITED];
+  if (awaited?.one === reply) awaited.one = undefined;
+  else awaited?.others?.delete(reply);
 }
