@@ -197,7 +197,7 @@ describe('a command', () => {
     ]);
   });
 
-  it.each(['${input:github_token}', 'Bearer ${TOKEN}', '${TOKEN:-none}', '${workspaceFolder}', '${env:A}${env:B}'])(
+  it.each(['${input:github_token}', 'Bearer ${TOKEN}', '${workspaceFolder}', '${env:A}${env:B}'])(
     'has no value for %s',
     (text) => {
       const { env, secrets } = processOf(command('npx x', { KEY: text }));

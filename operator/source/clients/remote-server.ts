@@ -3,14 +3,16 @@ import { isEncrypted, OWN_CREDENTIAL } from '../../../gateway/contract/rule.ts';
 import { quoted } from './quoted.ts';
 import { hasSecret, STAYS_READABLE } from './secret-text.ts';
 import type { Reading, RemoteTransport, Setting } from './server-spec.ts';
-import { referencesIn } from './setting.ts';
+import { referencesIn, replaced } from './placeholders.ts';
+import { settingWarnings } from './setting.ts';
 
 /** Returns a server that runs elsewhere. Without a transport, a path that ends in `/sse` means HTTP+SSE. */
 export function remoteServer(
-  text: string,
+  written: string,
   transport: RemoteTransport | undefined,
   headers: readonly Setting[],
 ): Reading {
+  const text = replaced(written, ({ fallback }) => fallback || undefined);
   const references = referencesIn(text);
   if (references.length > 0) return { leftOut: `its URL contains ${references.join(' and ')}: write the URL out` };
   const url = URL.parse(text);
@@ -29,6 +31,8 @@ export function remoteServer(
       headers: headers.filter(isAllowed),
     },
     warnings: [
+      ...(text === written ? [] : [`its URL has the default of ${referencesIn(written).join(' and ')}`]),
+      ...settingWarnings(headers.filter(isAllowed)),
       ...(refused.length > 0 ? [`${refused.map(quoted).join(', ')} cannot be set as a header and is left out`] : []),
       ...(hasSecret(url)
         ? [`its URL looks like it contains a secret, which ${STAYS_READABLE}: use a header if the server accepts one`]

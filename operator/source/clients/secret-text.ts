@@ -1,4 +1,4 @@
-import { referencesIn } from './setting.ts';
+import { referencesIn } from './placeholders.ts';
 
 /** Words of names that hold secrets: `GITHUB_TOKEN`, `--api-key`, `X-Api-Key`. */
 const SECRET_NAME =

@@ -1,12 +1,18 @@
 /** Environment variable or header. `missing` is the text of the file in place of the value, such as `Bearer ${input:token}`. */
 export type Setting =
-  | { readonly name: string; readonly value: string }
+  | {
+      readonly name: string;
+      readonly value: string;
+      /** Variables whose default is in the value. */ readonly defaultOf?: readonly string[];
+    }
   | { readonly name: string; readonly missing: string };
 
 /** Environment variable whose value vmcp reads from its own environment or from a `.env`. */
 export interface HostVariable {
   readonly name: string;
   readonly fromEnv: string;
+  /** Value for a `.env`, which applies when the variable is not set. */
+  readonly fallback?: string;
 }
 
 export type RemoteTransport = 'streamable-http' | 'sse';

@@ -1,26 +1,39 @@
+import { placeholdersIn, replaced, wholePlaceholder } from './placeholders.ts';
 import type { HostVariable, Setting } from './server-spec.ts';
 
-/** Reference of a client: `${input:NAME}`, `${env:NAME}`, `${NAME}`, `${NAME:-DEFAULT}`, `${{ secrets.NAME }}`, or a word that begins with `$NAME`. */
-const REFERENCE = /\$\{\{[^{}]*\}\}|\$\{([^{}]*)\}|(?<!\S)\$[A-Z_][A-Z0-9_]+(?!\w)/gu;
-
 /**
- * The same for one environment variable. Without `env:` only names in capitals: `${workspaceFolder}` is a variable of an
- * editor.
+ * Returns a variable or header. Replaces placeholders of `known` variables, and those with a default by it. With any other
+ * placeholder the value counts as missing.
  */
-const HOST_VARIABLE = /^\$(?:\{(?:env:([A-Za-z_]\w*)|([A-Z_][A-Z0-9_]*))\}|([A-Z_][A-Z0-9_]+))$/u;
-
-/** Returns the references in a text, such as `${input:token}`. */
-export const referencesIn = (text: string): string[] => [...text.matchAll(REFERENCE)].map(([reference]) => reference);
-
-/** Returns a variable or header. Replaces references to `known` variables. With any other reference the value counts as missing. */
 export function settingOf(name: string, text: string, known: ReadonlyMap<string, string> = new Map()): Setting {
-  const value = text.replace(REFERENCE, (reference, inner: string | undefined) => known.get(inner ?? '') ?? reference);
-  return referencesIn(value).length > 0 ? { name, missing: text } : { name, value };
+  const defaultOf: string[] = [];
+  const value = replaced(text, ({ variable = '', fallback = '' }) => {
+    const own = known.get(variable);
+    if (own !== undefined || fallback === '') return own;
+    defaultOf.push(variable);
+    return fallback;
+  });
+  if (placeholdersIn(value).length > 0) return { name, missing: text };
+  return { name, value, ...(defaultOf.length > 0 && { defaultOf }) };
 }
 
-/** Returns an environment variable. A value that is one reference to a variable of the host stays a reference. */
+/** Returns an environment variable. A value that is one placeholder of a variable of the host stays a reference to it. */
 export function variableOf(name: string, text: string): Setting | HostVariable {
-  const [, prefixed, inBraces, plain] = HOST_VARIABLE.exec(text) ?? [];
-  const fromEnv = prefixed ?? inBraces ?? plain;
-  return fromEnv === undefined ? settingOf(name, text) : { name, fromEnv };
+  const { variable: fromEnv, fallback } = wholePlaceholder(text) ?? {};
+  if (fromEnv === undefined) return settingOf(name, text);
+  return { name, fromEnv, ...(fallback !== undefined && { fallback }) };
 }
+
+/** Lists what is unusual about the values of variables or headers: placeholders inside of a longer text. Quotes no value. */
+export const settingWarnings = (settings: readonly (Setting | HostVariable)[]): string[] =>
+  settings.flatMap((setting) => {
+    if ('missing' in setting) {
+      const { name, missing } = setting;
+      if (missing === '' || wholePlaceholder(missing)) return [];
+      const shown = placeholdersIn(missing).map((placeholder) => placeholder.shown);
+      return `${name} contains ${shown.join(' and ')}, which vmcp does not replace in a longer text: fill in its value`;
+    }
+    if (!('defaultOf' in setting) || setting.defaultOf === undefined) return [];
+    const { name, defaultOf } = setting;
+    return `${name} has the default of ${defaultOf.join(' and ')}: write another value into its Secret where your client has one`;
+  });

@@ -3,6 +3,7 @@ import { freeName } from '../clients/names.ts';
 import { quoted } from '../clients/quoted.ts';
 import { STAYS_READABLE } from '../clients/secret-text.ts';
 import { DEFAULT_NAMESPACE } from '../files/manifest-object.ts';
+import { withDefaults } from './default-values.ts';
 import { GATEWAY_FILE, gatewayFile, OWNER_ONLY, SECRETS_FILE, secretsFile, type NewFile } from './folder-files.ts';
 import type { MissingValue } from './secret-text.ts';
 import { serverText, type ServerText } from './server-resource.ts';
@@ -20,7 +21,8 @@ export interface ImportFiles {
 /** Returns the files of a new folder: a group and an endpoint with this name, each server, and the Secrets. */
 export function importFiles(imported: ImportedServers, name: string): ImportFiles {
   const taken = new Set([GATEWAY_FILE, SECRETS_FILE]);
-  const rendered = imported.servers.map((server) => ({ server, ...textOf(server, name) }));
+  const { servers, files: defaults } = withDefaults(imported.servers);
+  const rendered = servers.map((server) => ({ server, ...textOf(server, name) }));
   const refused = rendered.filter(({ problems }) => problems.length > 0);
   const texts = rendered
     .filter(({ problems }) => problems.length === 0)
@@ -42,6 +44,7 @@ export function importFiles(imported: ImportedServers, name: string): ImportFile
         ...{ name: file, text, objects: [`${kind}/${server.name}`] },
         ...(containsSecret(server) && { mode: OWNER_ONLY }),
       })),
+      ...defaults,
       ...(secrets.length > 0 ? [secretsFile(secrets)] : []),
     ],
     missing: secrets.flatMap(({ missing }) => missing),

@@ -1,7 +1,7 @@
 import { ALLOWED_HOSTS_ANNOTATION } from '../../resolve/backends/release.ts';
 import { oneLine } from '../clients/quoted.ts';
 import type { Setting } from '../clients/server-spec.ts';
-import { referencesIn } from '../clients/setting.ts';
+import { referencesIn } from '../clients/placeholders.ts';
 import { metadataOf } from './resource-text.ts';
 import { yamlText } from './yaml-text.ts';
 

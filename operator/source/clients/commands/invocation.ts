@@ -1,7 +1,8 @@
 import { quoted } from '../quoted.ts';
 import { argumentWarnings, isSecretName, looksLikeKey, STAYS_READABLE } from '../secret-text.ts';
 import type { HostVariable, PackageChoices, ProcessSpec, Reading, Setting } from '../server-spec.ts';
-import { variableOf } from '../setting.ts';
+import { referencesIn, replaced } from '../placeholders.ts';
+import { settingWarnings, variableOf } from '../setting.ts';
 
 /** Command line of a client's file. */
 export interface Invocation {
@@ -63,22 +64,33 @@ export function installVariables(invocation: Invocation, isRead: RegExp): Instal
   return { installEnv, warnings: warnings.filter((text) => text !== '') };
 }
 
+/** Shell, which replaces placeholders of its script itself. */
+const SHELL = /^command:\/\/(?:.*\/)?(?:ba|da|k|z)?sh$/u;
+
 /** Returns a stdio server. Every value of a variable belongs in a Secret: a client's file does not show which of them are keys. */
-export const stdioServer = (
+export function stdioServer(
   image: string,
-  args: readonly string[],
+  written: readonly string[],
   variables: readonly (Setting | HostVariable)[],
   more: Pick<ProcessSpec, 'package' | 'workingDir'> = {},
   warnings: readonly string[] = [],
-): { readonly server: ProcessSpec; readonly warnings: readonly string[] } => ({
-  server: {
-    runs: 'here',
-    image,
-    transport: 'stdio',
-    args,
-    env: variables.filter((variable) => 'fromEnv' in variable),
-    secrets: variables.filter((variable): variable is Setting => !('fromEnv' in variable)),
-    ...more,
-  },
-  warnings: [...warnings, ...argumentWarnings(args)],
-});
+): { readonly server: ProcessSpec; readonly warnings: readonly string[] } {
+  const args = SHELL.test(image)
+    ? written
+    : written.map((arg) => replaced(arg, ({ fallback }) => fallback || undefined));
+  const defaults = written.flatMap((arg, index) =>
+    arg === args[index] ? [] : `argument ${String(index + 1)} has the default of ${referencesIn(arg).join(' and ')}`,
+  );
+  return {
+    server: {
+      runs: 'here',
+      image,
+      transport: 'stdio',
+      args,
+      env: variables.filter((variable) => 'fromEnv' in variable),
+      secrets: variables.filter((variable): variable is Setting => !('fromEnv' in variable)),
+      ...more,
+    },
+    warnings: [...warnings, ...settingWarnings(variables), ...defaults, ...argumentWarnings(args)],
+  };
+}

@@ -1,5 +1,6 @@
 import { remoteServer } from '../remote-server.ts';
-import { referencesIn, settingOf } from '../setting.ts';
+import { placeholdersIn } from '../placeholders.ts';
+import { settingOf } from '../setting.ts';
 import type { Reading } from '../server-spec.ts';
 import { toolFilterWarning } from '../ignored-members.ts';
 import { readOptions, valuesOf, type ReadOptions } from './command-options.ts';
@@ -89,8 +90,8 @@ const optionWarnings = (options: readonly string[]): string[] =>
 
 /** Warns about variables of the process, such as those for TLS, that no header uses. */
 function unusedVariables(env: ReadonlyMap<string, string>, lines: readonly string[]): string[] {
-  const used = new Set(lines.flatMap(referencesIn));
-  const names = [...env.keys()].filter((name) => !used.has(`\${${name}}`));
+  const used = new Set(lines.flatMap(placeholdersIn).map(({ variable }) => variable));
+  const names = [...env.keys()].filter((name) => !used.has(name));
   if (names.length === 0) return [];
   return [
     `${names.join(', ')} is left out, because vmcp calls the URL itself: a CA of your own belongs into caBundleRef`,

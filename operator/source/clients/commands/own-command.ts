@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
 import type { Reading } from '../server-spec.ts';
-import { referencesIn } from '../setting.ts';
+import { referencesIn } from '../placeholders.ts';
 import { variablesOf, stdioServer, type Invocation } from './invocation.ts';
 
 const WINDOWS_PROGRAM = /^[A-Za-z]:[\\/]|^\\\\|\.(?:exe|cmd|bat|ps1)$/iu;
