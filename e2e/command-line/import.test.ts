@@ -27,7 +27,12 @@ it.runIf(hasPython)(
     const servers = {
       Everything: npx('everything'),
       files: npx('filesystem', folder),
-      memory: { ...npx('memory'), env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } },
+      memory: {
+        ...npx('memory'),
+        env: { MEMORY_FILE_PATH: '${MEMORY_FILE:-memory.jsonl}' },
+        includeTools: ['read_graph'],
+        timeout: 60_000,
+      },
       python: { command: 'uvx', args: [PYTHON_PACKAGE, 'python'] },
       remote: { type: 'http', url: remote.url, headers: { 'X-Api-Key': 'key-of-the-test' } },
       events: { command: 'npx', args: ['-y', 'mcp-remote', events.url] },
@@ -60,7 +65,9 @@ it.runIf(hasPython)(
     expect(await call('remote', 'echo', { text: 'hello' })).toContain('hello');
     expect(remote.seen.at(-1)?.headers['x-api-key']).toBe('key-of-the-test');
     expect(await call('events', 'echo', { text: 'hello' })).toContain('hello');
-    expect(new Set((await session.tools()).map((name) => name.split('_')[0]))).toEqual(
+    const tools = await session.tools();
+    expect(tools.filter((name) => name.startsWith('memory_'))).toEqual(['memory_read_graph']);
+    expect(new Set(tools.map((name) => name.split('_')[0]))).toEqual(
       new Set(['everything', 'files', 'memory', 'python', 'remote', 'events']),
     );
   },

@@ -1,7 +1,7 @@
 import type { ClientEntry } from './client-entry.ts';
 import { freeName, labelOf } from './names.ts';
 import { readServer } from './read-server.ts';
-import type { ServerSpec } from './server-spec.ts';
+import type { ServerRules, ServerSpec } from './server-spec.ts';
 
 export interface ImportedServer {
   /** DNS label, unique among the servers of the file. */
@@ -10,6 +10,7 @@ export interface ImportedServer {
   readonly original: string;
   readonly spec: ServerSpec;
   readonly warnings: readonly string[];
+  readonly rules?: ServerRules;
 }
 
 export interface ImportedServers {
@@ -22,11 +23,11 @@ export function importedServers(entries: readonly ClientEntry[]): ImportedServer
   const read = entries.map(({ name, value }) => ({ original: name, reading: readServer(value) }));
   const usable = read.flatMap(({ original, reading }) => ('leftOut' in reading ? [] : { original, ...reading }));
   const taken = new Set(usable.map(({ original }) => original).filter((name) => labelOf(name) === name));
-  const servers = usable.map(({ original, server, warnings }): ImportedServer => {
+  const servers = usable.map(({ original, server, warnings, rules }): ImportedServer => {
     const label = labelOf(original);
     const name = label === original ? label : freeName(label, (free) => taken.has(free));
     taken.add(name);
-    return { name, original, spec: server, warnings };
+    return { name, original, spec: server, warnings, ...(rules && { rules }) };
   });
   const leftOut = read.flatMap(({ original, reading }) =>
     'leftOut' in reading ? { original, reason: reading.leftOut } : [],

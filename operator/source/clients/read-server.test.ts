@@ -267,7 +267,7 @@ it.each([{ command: 'npx', args: ['x'] }, { url: 'https://a.example/mcp' }])(
   'warns about a filter of tools of %j',
   (value) => {
     expect(read({ ...value, disabled_tools: ['delete'] }).warnings).toEqual([
-      'its disabled_tools is left out: choose its tools with config.aggregation.tools of the VirtualMCPServer',
+      'its disabled_tools is left out: choose its tools with config.aggregation.tools of the VirtualMCPServer, because these become visible: delete',
     ]);
   },
 );

@@ -3,11 +3,14 @@ import { imageScheme } from '../../resolve/backends/images.ts';
 import { COMMANDS } from './commands/index.ts';
 import { ENV_NAME, noVariable, type Invocation } from './commands/invocation.ts';
 import { ownCommand } from './commands/own-command.ts';
-import { folderIn, ignoredMembers } from './ignored-members.ts';
+import { folderIn, ignoredMembers, unusedVariables } from './ignored-members.ts';
 import { oneLine } from './quoted.ts';
 import { remoteServer } from './remote-server.ts';
-import type { Reading, RemoteTransport, ServerSpec } from './server-spec.ts';
+import type { Reading, RemoteTransport, ServerRules, ServerSpec } from './server-spec.ts';
+import { placeholdersIn } from './placeholders.ts';
 import { settingOf } from './setting.ts';
+import { timeoutIn } from './timeouts.ts';
+import { toolFilterIn } from './tool-filter.ts';
 
 /** Values of `type` and `transport` for servers that run elsewhere, in lower case and without "-" and "_". */
 const TRANSPORTS: ReadonlyMap<string, RemoteTransport | undefined> = new Map([
@@ -48,8 +51,11 @@ function readUrl(value: JsonObject): Reading {
   if (member !== 'httpUrl' && type !== undefined && !TRANSPORTS.has(named))
     return { leftOut: `vmcp has no transport ${oneLine(JSON.stringify(type))}` };
   const transport = member === 'httpUrl' ? 'streamable-http' : TRANSPORTS.get(named);
-  const settings = [...headers].map(([name, text]) => settingOf(name, text));
-  return withWarnings(remoteServer(String(value[member]), transport, settings), ignoredMembers(value, false));
+  const env = textsOf(value['env'] ?? value['environment']) ?? new Map<string, string>();
+  const settings = [...headers].map(([name, text]) => settingOf(name, text, env));
+  const used = new Set([...headers.values()].flatMap(placeholdersIn).map(({ variable = '' }) => variable));
+  const warnings = [...unusedVariables(env, used), ...ignoredMembers(value, 'elsewhere')];
+  return withRules(remoteServer(String(value[member]), transport, settings), value, warnings);
 }
 
 /** Returns the headers. Codex has members of its own for texts, for variables of the host, and for a bearer token; Copilot nests them. */
@@ -85,11 +91,25 @@ function readCommand(value: JsonObject): Reading {
   const read = COMMANDS.get(programOf(line.command)) ?? ownCommand;
   const reading = read({ program: line.command, args: line.args, env, cwd: folderIn(value) } satisfies Invocation);
   const hasFolder = 'server' in reading && isOwn(reading.server);
-  return withWarnings(reading, ignoredMembers(value, hasFolder));
+  return withRules(reading, value, ignoredMembers(value, 'here', hasFolder));
 }
 
-const withWarnings = (reading: Reading, more: readonly string[]): Reading =>
-  'leftOut' in reading ? reading : { ...reading, warnings: [...reading.warnings, ...more] };
+/** Adds the filter of tools and the timeout of a server, and warnings about its members. */
+function withRules(reading: Reading, value: JsonObject, more: readonly string[]): Reading {
+  if ('leftOut' in reading) return reading;
+  const { tools, warnings: ofFilter } = toolFilterIn(value);
+  const { timeoutMs, warnings: ofTimeout } = timeoutIn(value);
+  const rules: ServerRules = {
+    ...reading.rules,
+    ...(tools && { tools }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
+  return {
+    server: reading.server,
+    warnings: [...reading.warnings, ...ofFilter, ...ofTimeout, ...more],
+    ...(Object.keys(rules).length > 0 && { rules }),
+  };
+}
 
 /** Returns the variables. Codex lists in `env_vars` those that a server gets from the host, as names or `{name, source}`. */
 function environmentOf(value: JsonObject): ReadonlyMap<string, string> | undefined {

@@ -67,7 +67,15 @@ export interface RemoteSpec {
 /** Server of a client's file or of a command line, independent of the form in which it was written. */
 export type ServerSpec = ProcessSpec | RemoteSpec;
 
+/** Settings of a server that belong to the virtual server. */
+export interface ServerRules {
+  /** Names of the tools that clients see. None when it is empty, and all when it is absent. */
+  readonly tools?: readonly string[];
+  /** Longest wait for a reply. */
+  readonly timeoutMs?: number;
+}
+
 /** Server that vmcp can use, or the reason why it cannot. No text quotes a value that may be secret. */
 export type Reading =
-  | { readonly server: ServerSpec; readonly warnings: readonly string[] }
+  | { readonly server: ServerSpec; readonly warnings: readonly string[]; readonly rules?: ServerRules }
   | { readonly leftOut: string };

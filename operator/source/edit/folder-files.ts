@@ -1,5 +1,7 @@
 import { DEFAULT_NAMESPACE } from '../files/manifest-object.ts';
 import { resourceText } from './resource-text.ts';
+import { durationOf } from '../clients/timeouts.ts';
+import type { ServerRules } from '../clients/server-spec.ts';
 import { joinDocuments } from './yaml-text.ts';
 
 /** File to write into a folder of resources. */
@@ -20,8 +22,8 @@ export const OWNER_ONLY = 0o600;
 const SECRETS_COMMENT =
   '# Secrets of the servers in this folder. Keep this file private: do not commit or share it.\n\n';
 
-/** Returns the file of an MCPGroup and an anonymous VirtualMCPServer over it, both with this name. */
-export function gatewayFile(name: string): NewFile {
+/** Returns the file of an MCPGroup and an anonymous VirtualMCPServer over it, both with this name. `rules` are those of its servers. */
+export function gatewayFile(name: string, rules: ReadonlyMap<string, ServerRules> = new Map()): NewFile {
   const identity = { name, namespace: DEFAULT_NAMESPACE };
   const group = resourceText(
     { kind: 'MCPGroup', ...identity },
@@ -32,7 +34,7 @@ export function gatewayFile(name: string): NewFile {
   );
   const server = resourceText(
     { kind: 'VirtualMCPServer', ...identity },
-    { groupRef: { name }, incomingAuth: { type: 'anonymous' } },
+    { groupRef: { name }, incomingAuth: { type: 'anonymous' }, ...configOf(rules) },
     'anonymous: every program on this machine can use the endpoint. type: oidc requires a login.',
   );
   return {
@@ -40,6 +42,20 @@ export function gatewayFile(name: string): NewFile {
     text: joinDocuments(group, server),
     objects: [`MCPGroup/${name}`, `VirtualMCPServer/${name}`],
   };
+}
+
+function configOf(rules: ReadonlyMap<string, ServerRules>): { readonly config?: object } {
+  const tools = [...rules].flatMap(([workload, { tools: filter }]) =>
+    filter ? { workload, ...(filter.length > 0 ? { filter } : { excludeAll: true }) } : [],
+  );
+  const timeouts = [...rules].flatMap(([name, { timeoutMs }]) =>
+    timeoutMs === undefined ? [] : [[name, durationOf(timeoutMs)] as const],
+  );
+  const config = {
+    ...(tools.length > 0 && { aggregation: { tools } }),
+    ...(timeouts.length > 0 && { operational: { timeouts: { perWorkload: Object.fromEntries(timeouts) } } }),
+  };
+  return Object.keys(config).length > 0 ? { config } : {};
 }
 
 /** Returns the file of Secrets, which only its owner can read. */

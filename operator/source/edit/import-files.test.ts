@@ -161,6 +161,31 @@ describe('importFiles', () => {
     ]);
   });
 
+  it('writes filters of tools and timeouts into the VirtualMCPServer', () => {
+    const { files } = filesOf({
+      notes: { ...npx(), includeTools: ['read', 'list'], timeout: 60_000 },
+      '1': { ...npx(), enabled_tools: [], tool_timeout_sec: 1.5 },
+      refused: { ...npx({ '..': 'x' }), timeout: 60 },
+      plain: npx(),
+    });
+    const { documents, problems } = parseDocuments('gateway.yaml', files[0]?.text ?? '');
+    expect(problems).toEqual([]);
+    const server = documents.flatMap((document) => objectsOf(document)).filter(isManifestObject)[1];
+    expect(server?.value['spec']).toMatchObject({
+      config: {
+        aggregation: {
+          tools: [
+            { workload: '1', excludeAll: true },
+            { workload: 'notes', filter: ['read', 'list'] },
+          ],
+        },
+        operational: { timeouts: { perWorkload: { notes: '60s', '1': '1500ms' } } },
+      },
+    });
+    expect(server && validate(server)).toMatchObject({ is: 'resource' });
+    expect(files[0]?.text).not.toContain('refused');
+  });
+
   it('gives servers files of their own', () => {
     const { files } = filesOf({ secrets: npx({ A: 'b' }), gateway: npx(), 'secrets-2': npx() });
     expect(files.map(({ name }) => name)).toEqual([

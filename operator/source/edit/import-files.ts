@@ -31,6 +31,7 @@ export function importFiles(imported: ImportedServers, name: string): ImportFile
       taken.add(file);
       return { ...each, file };
     });
+  const rules = new Map(texts.flatMap(({ server }) => (server.rules ? [[server.name, server.rules] as const] : [])));
   const secrets = texts.flatMap(({ secret }) => secret ?? []);
   return {
     servers: texts.map(({ server }) => server),
@@ -39,7 +40,7 @@ export function importFiles(imported: ImportedServers, name: string): ImportFile
       ...refused.map(({ server, problems }) => ({ original: server.original, reason: problems.join('; ') })),
     ],
     files: [
-      gatewayFile(name),
+      gatewayFile(name, rules),
       ...texts.map(({ server, file, kind, text }) => ({
         ...{ name: file, text, objects: [`${kind}/${server.name}`] },
         ...(containsSecret(server) && { mode: OWNER_ONLY }),

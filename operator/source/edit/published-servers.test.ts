@@ -222,7 +222,7 @@ describe('a published configuration that vmcp cannot run as it is', () => {
       'UV_INDEX_URL looks like a secret and stays readable',
     ],
     [line('npx acme $KEY'), 'argument 1 contains $KEY, which vmcp does not replace'],
-    [line('npx acme', { tools: ['read'] }), 'its tools is left out: choose its tools'],
+    [line('npx acme', { disabledTools: ['drop'] }), 'its disabledTools is left out: choose its tools'],
     [line('npx acme', { sandbox: { network: false } }), 'its "sandbox" is left out: vmcp does not know it'],
     [{ url: 'https://a.example', oauth: { clientId: 'a' } }, 'its "oauth" is left out'],
     [line('npx mcp-remote https://a.example --ignore-tool delete*'), 'its --ignore-tool is left out: choose its tools'],

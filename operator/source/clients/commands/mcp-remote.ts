@@ -2,7 +2,9 @@ import { remoteServer } from '../remote-server.ts';
 import { placeholdersIn } from '../placeholders.ts';
 import { settingOf } from '../setting.ts';
 import type { Reading } from '../server-spec.ts';
-import { toolFilterWarning } from '../ignored-members.ts';
+import { unusedVariables } from '../ignored-members.ts';
+import { timeoutIn } from '../timeouts.ts';
+import { toolFilterWarning } from '../tool-filter.ts';
 import { readOptions, valuesOf, type ReadOptions } from './command-options.ts';
 import type { Invocation } from './invocation.ts';
 
@@ -57,7 +59,20 @@ export function mcpRemote({ args, env }: Invocation): Reading {
   const reading = remoteServer(options.url, ONLY[transport], headers);
   if ('leftOut' in reading) return reading;
   const login = [...LOGIN_FLAGS.filter((flag) => args.includes(flag)), ...options.values.map(([option]) => option)];
-  return { ...reading, warnings: [...reading.warnings, ...optionWarnings(login), ...unusedVariables(env, lines)] };
+  const used = new Set(lines.flatMap(placeholdersIn).map(({ variable = '' }) => variable));
+  const { timeoutMs, warnings: ofTimeout } = replyTimeout(options);
+  const ignored = valuesOf(options, '--ignore-tool');
+  return {
+    ...reading,
+    warnings: [
+      ...reading.warnings,
+      ...(ignored.length > 0 ? [toolFilterWarning('--ignore-tool', ignored)] : []),
+      ...ofTimeout,
+      ...optionWarnings(login),
+      ...unusedVariables(env, used),
+    ],
+    ...(timeoutMs !== undefined && { rules: { timeoutMs } }),
+  };
 }
 
 /** Reads the URL and the options on both sides of it. */
@@ -80,20 +95,18 @@ function optionsOf(args: readonly string[]): (ReadOptions & { readonly url: stri
 
 const ITSELF = 'to run mcp-remote itself, set image to npx://mcp-remote';
 
-/** Warns about options that are left out: those of the login, and the choice of tools. */
-const optionWarnings = (options: readonly string[]): string[] =>
-  [...new Set(options)].flatMap((option) => {
-    if (option === '--ignore-tool') return toolFilterWarning(option);
-    if (!LOGIN_FLAGS.includes(option) && !LOGIN_OPTIONS.includes(option)) return [];
-    return `its ${option} is left out: vmcp does not log in as mcp-remote does, but sends the credential of externalAuthConfigRef`;
-  });
-
-/** Warns about variables of the process, such as those for TLS, that no header uses. */
-function unusedVariables(env: ReadonlyMap<string, string>, lines: readonly string[]): string[] {
-  const used = new Set(lines.flatMap(placeholdersIn).map(({ variable }) => variable));
-  const names = [...env.keys()].filter((name) => !used.has(name));
-  if (names.length === 0) return [];
-  return [
-    `${names.join(', ')} is left out, because vmcp calls the URL itself: a CA of your own belongs into caBundleRef`,
-  ];
+/** Reads the limits for the head and for the body of a reply, in seconds. 0 means no limit. */
+function replyTimeout(options: ReadOptions): ReturnType<typeof timeoutIn> {
+  const limits = options.values.filter(([option]) => ['--headers-timeout', '--body-timeout'].includes(option));
+  const unusable = limits.find(([, text]) => !(Number(text) > 0));
+  if (unusable) return { warnings: [`its ${unusable[0]} is left out: vmcp limits the wait for each reply`] };
+  return timeoutIn(limits.length > 0 ? { tool_timeout_sec: Math.max(...limits.map(([, text]) => Number(text))) } : {});
 }
+
+/** Warns about options of the login that are left out. */
+const optionWarnings = (options: readonly string[]): string[] =>
+  [...new Set(options)].flatMap((option) =>
+    LOGIN_FLAGS.includes(option) || LOGIN_OPTIONS.includes(option)
+      ? `its ${option} is left out: vmcp does not log in as mcp-remote does, but sends the credential of externalAuthConfigRef`
+      : [],
+  );
