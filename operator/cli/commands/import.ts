@@ -8,7 +8,7 @@ export const importCommand = defineCommand(
   },
   (command) =>
     command
-      .argument('<file>', 'JSON, the TOML of Codex, or - for standard input')
+      .argument('<file>', 'JSON, TOML or YAML, or - for standard input')
       .addOption(dirOption('folder to write, with new files only'))
       .option('--name <name>', 'name of the endpoint and its group (default: the folder)')
       .addOption(outputOption())

@@ -1,6 +1,8 @@
 export interface ClientEntry {
   readonly name: string;
   readonly value: unknown;
+  /** Reason why the server is left out, where the file alone shows it. */
+  readonly leftOut?: string;
 }
 
 /** Problem in a client's file. */

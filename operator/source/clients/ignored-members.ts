@@ -15,7 +15,8 @@ const COMMAND_MEMBERS = ['args', 'env', 'environment', 'env_vars', 'env_keys', .
 /** Members of a URL, which a command line does not have. */
 const URL_MEMBERS = [
   ...['url', 'serverUrl', 'httpUrl', 'uri', 'headers', 'http_headers', 'env_http_headers', 'requestInit'],
-  ...['bearer_token_env_var', 'bearerTokenEnvVar', 'apiKey'],
+  ...['bearer_token_env_var', 'bearerTokenEnvVar', 'apiKey', 'api_key_env', 'api_key_header', 'api_key_format'],
+  ...['baseUrl', 'server_url'],
 ];
 
 /** Members that other files read, and those that only a client's display or its installer uses. */

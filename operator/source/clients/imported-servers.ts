@@ -20,7 +20,10 @@ export interface ImportedServers {
 
 /** Reads the servers of a client's file. A name that is a DNS label already stays as it is. */
 export function importedServers(entries: readonly ClientEntry[]): ImportedServers {
-  const read = entries.map(({ name, value }) => ({ original: name, reading: readServer(value) }));
+  const read = entries.map(({ name, value, leftOut }) => ({
+    original: name,
+    reading: leftOut === undefined ? readServer(value) : { leftOut },
+  }));
   const usable = read.flatMap(({ original, reading }) => ('leftOut' in reading ? [] : { original, ...reading }));
   const taken = new Set(usable.map(({ original }) => original).filter((name) => labelOf(name) === name));
   const servers = usable.map(({ original, server, warnings, rules }): ImportedServer => {

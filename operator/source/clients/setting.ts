@@ -33,7 +33,7 @@ export const settingWarnings = (settings: readonly (Setting | HostVariable)[]): 
       const shown = placeholdersIn(missing).map((placeholder) => placeholder.shown);
       return `${name} contains ${shown.join(' and ')}, which vmcp does not replace in a longer text: fill in its value`;
     }
-    if (!('defaultOf' in setting) || setting.defaultOf === undefined) return [];
+    if (!('defaultOf' in setting)) return [];
     const { name, defaultOf } = setting;
     return `${name} has the default of ${defaultOf.join(' and ')}: write another value into its Secret where your client has one`;
   });

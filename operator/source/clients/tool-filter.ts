@@ -75,7 +75,7 @@ function listIn(member: string, value: unknown): ToolList | undefined {
   if (!Array.isArray(value)) return undefined;
   // Gemini CLI also writes NAME(ARGUMENTS), and shows the tool whatever its arguments are.
   if (value.every((tool) => typeof tool === 'string'))
-    return { member, hides, names: value.map((tool) => tool.replace(/\(.*$/su, '')) };
+    return { member, hides, names: value.map((tool) => tool.split('(', 1).join()) };
   // Claude Code lists rules.
   if (!value.every((rule): rule is JsonObject => isObject(rule) && typeof rule['name'] === 'string')) return undefined;
   const denied = value.filter((rule) => rule['permission_policy'] === 'always_deny');

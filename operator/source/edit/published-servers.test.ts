@@ -94,13 +94,9 @@ describe('a published configuration runs the program that it names', () => {
       line('uv --directory /work run acme.py'),
       { image: 'command://uv', args: ['--directory', '/work', 'run', 'acme.py'] },
     ],
-    ['bunx', line('bunx -y acme'), { image: 'command://bunx', args: ['-y', 'acme'] }],
+    ['bunx', line('bunx -y acme'), { image: 'npx://acme' }],
     ['deno', line('deno run -A npm:acme@1'), { image: 'command://deno', args: ['run', '-A', 'npm:acme@1'] }],
-    [
-      'pipx',
-      line('pipx run --spec acme==1 serve'),
-      { image: 'command://pipx', args: ['run', '--spec', 'acme==1', 'serve'] },
-    ],
+    ['pipx', line('pipx run --spec acme==1 serve'), { image: 'uvx://acme==1', package: { command: 'serve' } }],
     [
       'a shell',
       line('bash -c', { args: ['-c', 'cd $HOME && exec acme'] }),

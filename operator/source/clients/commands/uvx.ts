@@ -1,6 +1,5 @@
 import { imageScheme } from '../../../resolve/backends/images.ts';
 import { quoted } from '../quoted.ts';
-import type { Reading } from '../server-spec.ts';
 import { readOptions, valuesOf } from './command-options.ts';
 import {
   asItIs,
@@ -9,10 +8,8 @@ import {
   installVariables,
   variablesOf,
   stdioServer,
-  type Invocation,
   type ReadCommand,
 } from './invocation.ts';
-import { ownCommand } from './own-command.ts';
 
 const OPTIONS = {
   flags: ['-q', '--quiet', '--isolated', '-n', '--no-cache', '--refresh', '--no-progress'],
@@ -47,12 +44,6 @@ export const uvx: ReadCommand = (invocation) => {
   const choices = { ...(isOther && { command: first }), with: others, ...(python !== undefined && { python }) };
   return stdioServer(image, args, variablesOf(invocation), chosen({ ...choices, installEnv }), warnings);
 };
-
-/** `uv tool run`, the long form of `uvx`; everything else of uv, such as `uv --directory FOLDER run`, is a program of its own. */
-export function uv(invocation: Invocation): Reading {
-  const [first, second, ...args] = invocation.args;
-  return first === 'tool' && second === 'run' ? uvx({ ...invocation, args }) : ownCommand(invocation);
-}
 
 /** Comma between two requirements; those within extras and versions are followed by something else, or precede a bracket. */
 const NEXT_REQUIREMENT = /,\s*(?=[A-Za-z0-9][^\]]*(?:\[|$))/u;

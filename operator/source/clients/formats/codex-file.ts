@@ -1,11 +1,12 @@
 import { parse, TomlError } from 'smol-toml';
-import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import type { ClientFile } from './client-entry.ts';
+import type { JsonObject } from '../../../../gateway/contract/json.ts';
+import type { ClientFile } from '../client-entry.ts';
+import { entriesAt, placesIn } from './server-places.ts';
 
-/** Table of a server, or a key of one: `[mcp_servers.NAME]`, `mcp_servers.NAME.command = "npx"`. */
-const SERVERS = /^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*[.=\]]/mu;
+/** Table of a server, or a key of one: `[mcp_servers.NAME]`, `[[mcp_servers]]`, `mcp_servers.NAME.command = "npx"`. */
+const SERVERS = /^[ \t]*(?:\[{1,2}[ \t]*)?mcp_servers[ \t]*[.=\]]/mu;
 
-/** Returns true for the text of a configuration of Codex with servers, even if it has mistakes. */
+/** Returns true for the text of a configuration of Codex or Mistral Vibe with servers, even if it has mistakes. */
 export const isCodexFile = (text: string): boolean => SERVERS.test(text);
 
 /** Returns true for TOML that sets something, such as a configuration of Codex without servers. */
@@ -14,15 +15,14 @@ export function isToml(text: string): boolean {
   return typeof data !== 'number' && Object.keys(data).length > 0;
 }
 
-/** Reads the servers of Codex: the tables `[mcp_servers.NAME]` of its TOML. */
+/** Reads the servers of Codex, the tables `[mcp_servers.NAME]`, and of Mistral Vibe, the list `[[mcp_servers]]`. */
 export function readCodexFile(text: string): ClientFile {
   const data = parsed(text);
   if (typeof data === 'number') {
     const message = 'this is not TOML: check quotes and brackets, and that no key is used twice';
     return { fault: { line: data, message } };
   }
-  const { mcp_servers: servers } = data;
-  const entries = isObject(servers) ? Object.entries(servers).map(([name, value]) => ({ name, value })) : [];
+  const entries = placesIn(data, 'toml').flatMap((place) => entriesAt(data, place));
   return entries.length > 0 ? { entries } : { fault: { message: 'its table mcp_servers has no server' } };
 }
 

@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from '../../../../gateway/contract/json.ts';
+
+/** Server that only its client can run. */
+export interface Unusable {
+  readonly leftOut: string;
+}
+
+/** Types of extensions that Goose itself contains. */
+const PARTS_OF_GOOSE = ['builtin', 'platform', 'frontend', 'inline_python'];
+
+/**
+ * Extension of Goose (`cmd`, `envs`, `uri`, a timeout in seconds) as a server of most clients. The values of `env_keys` are in
+ * the keyring of the user.
+ */
+export function gooseServer(extension: JsonObject): JsonObject | Unusable {
+  const { config, ...outer } = extension;
+  const {
+    cmd,
+    envs,
+    env_keys: keys,
+    uri,
+    timeout,
+    type,
+    ...rest
+  }: JsonObject = isObject(config) ? { ...outer, ...config } : extension;
+  if (typeof type === 'string' && PARTS_OF_GOOSE.includes(type)) return { leftOut: 'it is a part of Goose itself' };
+  const inKeyring = Array.isArray(keys) ? keys.map((key) => [String(key), `\${keyring:${String(key)}}`]) : [];
+  const env = { ...(Object.fromEntries(inKeyring) as JsonObject), ...(isObject(envs) ? envs : {}) };
+  return {
+    ...rest,
+    ...(typeof type === 'string' && { type }),
+    ...(cmd !== undefined && { command: cmd }),
+    ...(uri !== undefined && { url: uri }),
+    ...(Object.keys(env).length > 0 && { env }),
+    ...(typeof timeout === 'number' && { timeout: timeout * 1000 }),
+  };
+}
+
+/** Server of Continue: it nests a `transport`, and headers in `requestOptions`. */
+export function continueServer(server: JsonObject): JsonObject | Unusable {
+  const { transport, requestOptions: options, uses, ...rest } = server;
+  if (typeof uses === 'string') return { leftOut: 'it names a block of the hub of Continue: write its settings out' };
+  const flat: JsonObject = isObject(transport) ? { ...rest, ...transport } : server;
+  if (!isObject(options)) return flat;
+  const { headers, ...others } = options;
+  return {
+    ...flat,
+    ...(headers !== undefined && {
+      headers: { ...(isObject(flat['headers']) ? flat['headers'] : {}), ...(headers as object) },
+    }),
+    requestOptions: others,
+  };
+}
+
+/** Server of opencode: switches of single tools are settings of the whole file, by server and tool. */
+export function opencodeServer(server: JsonObject, name: string, root: JsonObject): JsonObject {
+  const { tools } = root;
+  if (!isObject(tools)) return server;
+  const prefix = name.replace(/[^A-Za-z0-9_-]/gu, '_');
+  const off = Object.entries(tools).flatMap(([pattern, isOn]) =>
+    isOn === false && pattern.startsWith(prefix) ? (/^_?(.+)$/su.exec(pattern.slice(prefix.length))?.[1] ?? []) : [],
+  );
+  return off.length > 0 ? { ...server, disabledTools: off } : server;
+}

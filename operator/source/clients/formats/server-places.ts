@@ -1,0 +1,85 @@
+import { isObject, type JsonObject } from '../../../../gateway/contract/json.ts';
+import type { ClientEntry } from '../client-entry.ts';
+import { continueServer, gooseServer, opencodeServer, type Unusable } from './foreign-shapes.ts';
+
+/** Members of clients' files that hold the servers, as an object by name or as a list. */
+interface ServerPlace {
+  readonly path: readonly string[];
+  /** Writes a server of this place as most clients write it. `root` is the whole file. */
+  readonly asUsual?: (value: JsonObject, name: string, root: JsonObject) => JsonObject | Unusable;
+  /** True: the member also means something else, so that one of its members must look like a server. */
+  readonly isShared?: boolean;
+}
+
+const PLACES: readonly ServerPlace[] = [
+  // Claude, Cursor, Windsurf, Cline, Gemini CLI and others; Continue in YAML.
+  { path: ['mcpServers'], asUsual: continueServer },
+  // VS Code
+  { path: ['servers'] },
+  { path: ['mcp', 'servers'], asUsual: opencodeServer },
+  { path: ['mcp.servers'] },
+  { path: ['customizations', 'vscode', 'mcp', 'servers'] },
+  // Zed
+  { path: ['context_servers'] },
+  // opencode 1
+  { path: ['mcp'], asUsual: opencodeServer, isShared: true },
+  { path: ['amp', 'mcpServers'] },
+  { path: ['augment.advanced', 'mcpServers'] },
+  // Continue in JSON
+  { path: ['experimental', 'modelContextProtocolServers'], asUsual: continueServer },
+  // Codex and Mistral Vibe
+  { path: ['mcp_servers'] },
+];
+
+/** Goose. Settings of editors have a member of this name, too. */
+const EXTENSIONS: ServerPlace = { path: ['extensions'], asUsual: gooseServer };
+
+const at = (root: JsonObject, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+    root,
+  );
+
+/** Paths of the servers in a file. Settings of extensions, such as `amp.mcpServers`, are one key with dots. */
+export function placesIn(root: unknown, format: 'json' | 'yaml' | 'toml'): ServerPlace[] {
+  if (!isObject(root)) return [];
+  const dotted = Object.keys(root).filter((name) => name.endsWith('.mcpServers'));
+  const places = [
+    ...PLACES,
+    ...dotted.map((name): ServerPlace => ({ path: [name] })),
+    ...(format === 'yaml' ? [EXTENSIONS] : []),
+  ];
+  return places.filter(({ path, isShared = false }) => {
+    const value = at(root, path);
+    if (Array.isArray(value)) return value.length > 0 && value.every(isObject);
+    if (!isObject(value) || isServer(value)) return false;
+    return !isShared || (Object.values(value).every(isObject) && Object.values(value).some(isServer));
+  });
+}
+
+const isServer = (value: unknown): boolean =>
+  isObject(value) && ['command', 'url', 'serverUrl', 'httpUrl'].some((name) => value[name] !== undefined);
+
+/** Returns the servers of a place in their order. */
+export function entriesAt(root: unknown, { path, asUsual = (value) => value }: ServerPlace): ClientEntry[] {
+  if (!isObject(root)) return [];
+  const value = at(root, path);
+  const named = Array.isArray(value)
+    ? value.map(
+        (item: unknown) =>
+          [isObject(item) && typeof item['name'] === 'string' ? item['name'] : 'server', item] as const,
+      )
+    : Object.entries(isObject(value) ? value : {});
+  return named.map(([name, item]) => {
+    const usual = isObject(item) ? asUsual(item, name, root) : item;
+    return isUnusable(usual) ? { name, value: item, leftOut: usual.leftOut } : { name, value: usual };
+  });
+}
+
+const isUnusable = (value: unknown): value is Unusable => isObject(value) && typeof value['leftOut'] === 'string';
+
+/** Returns the servers of a file that is nothing but a map of them, as plugins of Claude Code and Warp have it. */
+export function bareEntries(root: unknown): ClientEntry[] {
+  if (!isObject(root) || Object.keys(root).length === 0 || !Object.values(root).every(isServer)) return [];
+  return Object.entries(root).map(([name, value]) => ({ name, value }));
+}

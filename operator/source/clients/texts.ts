@@ -1,0 +1,24 @@
+import { isObject } from '../../../gateway/contract/json.ts';
+
+export const isTextList = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+/** Returns a map of texts; numbers and booleans count as texts. Undefined when a value is something else. */
+export function textsOf(value: unknown): ReadonlyMap<string, string> | undefined {
+  if (value === undefined || value === null) return new Map();
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value);
+  const isText = (item: unknown): item is string | number | boolean =>
+    typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean';
+  return entries.every(([, item]) => isText(item))
+    ? new Map(entries.map(([name, item]) => [name, String(item)]))
+    : undefined;
+}
+
+/** Returns the value without members that are null, which most clients write for absent ones. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
+}
