@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -178,11 +178,6 @@ fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
     ['no JSON', '{\n"mcpServers": oops}', 'client.json:2: this is not JSON: a text is not in double quotes\n'],
     ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le'), 'client.json: not UTF-8 text: save the file as UTF-8\n'],
     [
-      'a huge file',
-      ' '.repeat(MAX_CLIENT_FILE_BYTES + 1),
-      'client.json: larger than 1 MiB: split it into several files\n',
-    ],
-    [
       'a server twice',
       '{"mcpServers": {"a": {},\n"a": {}}}',
       'client.json:2: duplicate key "a", first used in line 1: keep one of them\n',
@@ -197,6 +192,42 @@ nothing was written: vmcp cannot run any server of client.json
   ])('refuses %s and writes nothing', async (_what, text, stderr) => {
     expect(await importText(text)).toEqual({ code: 2, stdout: '', stderr });
     expect(await readdir(home)).toEqual(['client.json']);
+  });
+
+  it('refuses a file of more than 100 MiB', async () => {
+    const file = join(home, 'client.json');
+    await writeFile(file, '');
+    await truncate(file, MAX_CLIENT_FILE_BYTES + 1);
+    expect(await run((io) => importFile(file, { dir }, io))).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'client.json: larger than 100 MiB: split it into several files\n',
+    });
+  });
+
+  it('reads the servers of all projects in a large file of Claude Code', async () => {
+    const history = Array.from({ length: 20_000 }, (_, index) => ({ display: 'x'.repeat(80), index }));
+    const servers = { memory: MEMORY, local: { type: 'stdio', command: 'node', args: ['server.js'], env: {} } };
+    const text = JSON.stringify({
+      numStartups: 5,
+      projects: {
+        '/home/me/one': { history, mcpServers: { memory: MEMORY, off: MEMORY }, disabledMcpServers: ['off'] },
+        '/home/me/two': { allowedTools: [], mcpServers: servers },
+        '/home/me/three': { mcpServers: {} },
+      },
+    });
+    expect(text.length).toBeGreaterThan(1024 * 1024);
+    const { code, stdout, stderr } = await importText(text);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      'created  vmcp/memory.yaml  MCPServer/memory\ncreated  vmcp/local.yaml  MCPServer/local\n',
+    );
+    expect(stderr.split('\n').slice(0, 3)).toEqual([
+      'left out "off": it is disabled in the project /home/me/one',
+      'warning: memory: Claude Code has it in the project /home/me/one only: every client of vmcp gets it',
+      'warning: local: Claude Code has it in the project /home/me/two only: every client of vmcp gets it',
+    ]);
+    expect(await read('local.yaml')).toContain('workingDir: /home/me/two');
   });
 
   it.each([

@@ -1,6 +1,8 @@
 export interface ClientEntry {
   readonly name: string;
   readonly value: unknown;
+  /** Folder of the project that has the server, in the file of Claude Code. */
+  readonly project?: string;
   /** Reason why the server is left out, where the file alone shows it. */
   readonly leftOut?: string;
 }

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ClientEntry } from './client-entry.ts';
 import { freeName, labelOf } from './names.ts';
+import { oneLine } from './quoted.ts';
 import { readServer } from './read-server.ts';
-import type { ServerRules, ServerSpec } from './server-spec.ts';
+import type { Reading, ServerRules, ServerSpec } from './server-spec.ts';
 
 export interface ImportedServer {
   /** DNS label, unique among the servers of the file. */
@@ -20,15 +22,20 @@ export interface ImportedServers {
 
 /** Reads the servers of a client's file. A name that is a DNS label already stays as it is. */
 export function importedServers(entries: readonly ClientEntry[]): ImportedServers {
-  const read = entries.map(({ name, value, leftOut }) => ({
+  const read = entries.map(({ name, value, project, leftOut }) => ({
     original: name,
-    reading: leftOut === undefined ? readServer(value) : { leftOut },
+    reading: leftOut === undefined ? inProject(readServer(value, project), project) : { leftOut },
   }));
-  const usable = read.flatMap(({ original, reading }) => ('leftOut' in reading ? [] : { original, ...reading }));
+  const usable = withoutCopies(
+    read.flatMap(({ original, reading }) => ('leftOut' in reading ? [] : { original, ...reading })),
+  );
   const taken = new Set(usable.map(({ original }) => original).filter((name) => labelOf(name) === name));
+  const given = new Set<string>();
   const servers = usable.map(({ original, server, warnings, rules }): ImportedServer => {
     const label = labelOf(original);
-    const name = label === original ? label : freeName(label, (free) => taken.has(free));
+    const isFree = label === original && !given.has(label);
+    const name = isFree ? label : freeName(label, (free) => taken.has(free));
+    given.add(name);
     taken.add(name);
     return { name, original, spec: server, warnings, ...(rules && { rules }) };
   });
@@ -36,4 +43,24 @@ export function importedServers(entries: readonly ClientEntry[]): ImportedServer
     'leftOut' in reading ? { original, reason: reading.leftOut } : [],
   );
   return { servers, leftOut };
+}
+
+function inProject(reading: Reading, project: string | undefined): Reading {
+  if ('leftOut' in reading || project === undefined) return reading;
+  const note = `Claude Code has it in the project ${oneLine(project)} only: every client of vmcp gets it`;
+  return { ...reading, warnings: [note, ...reading.warnings] };
+}
+
+type Usable = Extract<Reading, { server: unknown }> & { readonly original: string };
+
+/** Removes servers that an earlier one of the same name equals: projects often have the same. */
+function withoutCopies(servers: readonly Usable[]): Usable[] {
+  const kept = new Map<string, Usable[]>();
+  return servers.filter((server) => {
+    const others = kept.get(server.original) ?? [];
+    kept.set(server.original, [...others, server]);
+    return !others.some(
+      (other) => isDeepStrictEqual(other.server, server.server) && isDeepStrictEqual(other.rules, server.rules),
+    );
+  });
 }

@@ -33,15 +33,15 @@ const URL_MEMBERS = ['url', 'serverUrl', 'httpUrl', 'uri', 'baseUrl', 'server_ur
 /** Endpoint of `vmcp up` with its default port. */
 const OWN_ENDPOINT = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):4483\//u;
 
-/** Reads one server of a client's file. */
-export function readServer(written: unknown): Reading {
+/** Reads one server of a client's file. `project` is the folder in which the client starts it, when the file names one. */
+export function readServer(written: unknown, project?: string): Reading {
   const value = withoutNulls(written);
   if (!isObject(value)) return { leftOut: 'it is not an object' };
   if (value['disabled'] === true || value['enabled'] === false || value['isActive'] === false)
     return { leftOut: 'it is disabled' };
   const hasCommand =
     value['command'] !== undefined && (value['command'] !== '' || !URL_MEMBERS.some((name) => value[name]));
-  const reading = hasCommand ? readCommand(value) : readUrl(value);
+  const reading = hasCommand ? readCommand(value, project) : readUrl(value);
   const isVmcp = 'server' in reading && reading.server.runs === 'elsewhere' && OWN_ENDPOINT.test(reading.server.url);
   return isVmcp ? { leftOut: 'it is vmcp itself, which would call itself' } : reading;
 }
@@ -91,7 +91,7 @@ function keyHeader(value: JsonObject): [string, string][] | undefined {
   return [[header, format.replace('{token}', () => (variable === undefined ? key : `\${env:${key}}`))]];
 }
 
-function readCommand(value: JsonObject): Reading {
+function readCommand(value: JsonObject, project?: string): Reading {
   const { command, args, env: nested } = commandLineOf(value);
   const [inner, outer] = [textsOf(nested), environmentOf(value)];
   if (typeof command !== 'string' || !isTextList(args)) return { leftOut: 'its command or args are not texts' };
@@ -101,7 +101,12 @@ function readCommand(value: JsonObject): Reading {
   const wrong = [...env.keys()].find((name) => !ENV_NAME.test(name));
   if (wrong !== undefined) return { leftOut: noVariable(wrong) };
   const read = COMMANDS.get(programOf(line.command)) ?? ownCommand;
-  const reading = read({ program: line.command, args: line.args, env, cwd: folderIn(value) } satisfies Invocation);
+  const reading = read({
+    program: line.command,
+    args: line.args,
+    env,
+    cwd: folderIn(value) ?? (project?.startsWith('/') ? project : undefined),
+  } satisfies Invocation);
   const hasFolder = 'server' in reading && isOwn(reading.server);
   return withRules(reading, value, ignoredMembers(value, 'here', hasFolder));
 }

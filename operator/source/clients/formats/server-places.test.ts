@@ -220,3 +220,39 @@ it.each([
 ])('%s has none', (_title, text, message) => {
   expect(readClientFile(text)).toMatchObject({ fault: { message: expect.stringContaining(message) as unknown } });
 });
+
+describe('servers of projects in the file of Claude Code', () => {
+  const server = (...args: string[]) => ({ command: 'npx', args: ['x', ...args] });
+  const namesOf = (file: unknown) =>
+    importOf(JSON.stringify(file)).servers.map(({ name, spec }) => [name, ...(spec.runs === 'here' ? spec.args : [])]);
+
+  it('are read beside those of the user, each once', () => {
+    const file = {
+      mcpServers: { a: server() },
+      projects: {
+        '/one': { mcpServers: { a: server(), b: server('1') } },
+        '/two': { mcpServers: { b: server('2'), c: server() } },
+        'C:\\three': { mcpServers: { c: server(), My: server(), my: server() } },
+        '/four': {},
+      },
+    };
+    expect(namesOf(file)).toEqual([['a'], ['b', '1'], ['b-2', '2'], ['c'], ['my-2'], ['my']]);
+  });
+
+  it('may not have a key twice', () => {
+    const text = '{"projects": {"/one": {"history": [], "mcpServers": {"a": {},\n"a": {}}}}}';
+    expect(readClientFile(text)).toMatchObject({ fault: { line: 2 } });
+    expect(
+      readClientFile('{"projects": {"/one": {"x": 1, "x": 2, "mcpServers": {"a": {"command": "x"}}}}}'),
+    ).toHaveProperty('entries');
+  });
+
+  it('start in the folder of the project, unless they name another', () => {
+    const mcpServers = { a: { command: './bin/a' }, b: { command: 'node', args: ['/b.js'], cwd: '/other' } };
+    const { servers } = importOf(JSON.stringify({ projects: { '/home/me/app': { mcpServers } } }));
+    expect(servers.map(({ spec }) => spec)).toMatchObject([
+      { image: 'command:///home/me/app/bin/a', workingDir: '/home/me/app' },
+      { image: 'command://node', workingDir: '/other' },
+    ]);
+  });
+});

@@ -9,6 +9,8 @@ interface ServerPlace {
   readonly asUsual?: (value: JsonObject, name: string, root: JsonObject) => JsonObject | Unusable;
   /** True: the member also means something else, so that one of its members must look like a server. */
   readonly isShared?: boolean;
+  /** Folder of the project that has the servers, and the names that are off there. */
+  readonly project?: { readonly folder: string; readonly off: readonly unknown[] };
 }
 
 const PLACES: readonly ServerPlace[] = [
@@ -47,6 +49,7 @@ export function placesIn(root: unknown, format: 'json' | 'yaml' | 'toml'): Serve
   const places = [
     ...PLACES,
     ...dotted.map((name): ServerPlace => ({ path: [name] })),
+    ...projectPlaces(root),
     ...(format === 'yaml' ? [EXTENSIONS] : []),
   ];
   return places.filter(({ path, isShared = false }) => {
@@ -57,11 +60,21 @@ export function placesIn(root: unknown, format: 'json' | 'yaml' | 'toml'): Serve
   });
 }
 
+/** Returns the places of the projects in the file of Claude Code. */
+function projectPlaces({ projects }: JsonObject): ServerPlace[] {
+  return Object.entries(isObject(projects) ? projects : {}).flatMap(([folder, project]) => {
+    if (!isObject(project) || !isObject(project['mcpServers']) || Object.keys(project['mcpServers']).length === 0)
+      return [];
+    const { disabledMcpServers: off } = project;
+    return { path: ['projects', folder, 'mcpServers'], project: { folder, off: Array.isArray(off) ? off : [] } };
+  });
+}
+
 const isServer = (value: unknown): boolean =>
   isObject(value) && ['command', 'url', 'serverUrl', 'httpUrl'].some((name) => value[name] !== undefined);
 
 /** Returns the servers of a place in their order. */
-export function entriesAt(root: unknown, { path, asUsual = (value) => value }: ServerPlace): ClientEntry[] {
+export function entriesAt(root: unknown, { path, asUsual = (value) => value, project }: ServerPlace): ClientEntry[] {
   if (!isObject(root)) return [];
   const value = at(root, path);
   const named = Array.isArray(value)
@@ -72,7 +85,16 @@ export function entriesAt(root: unknown, { path, asUsual = (value) => value }: S
     : Object.entries(isObject(value) ? value : {});
   return named.map(([name, item]) => {
     const usual = isObject(item) ? asUsual(item, name, root) : item;
-    return isUnusable(usual) ? { name, value: item, leftOut: usual.leftOut } : { name, value: usual };
+    if (isUnusable(usual)) return { name, value: item, leftOut: usual.leftOut };
+    if (!project) return { name, value: usual };
+    const { folder, off } = project;
+    const isOff = off.includes(name);
+    return {
+      name,
+      value: usual,
+      project: folder,
+      ...(isOff && { leftOut: `it is disabled in the project ${folder}` }),
+    };
   });
 }
 
