@@ -8,6 +8,12 @@ export interface Client {
   readonly file: string;
   /** The file on Windows, when it is not at the same place. */
   readonly windowsFile?: string;
+  /** The file of the program that this one replaced. It applies while its folder exists and that of `file` does not. */
+  readonly olderFile?: string;
+  /** Members that a new file needs beside the servers. */
+  readonly required?: Readonly<Record<string, string>>;
+  /** Step that the user takes before the client uses a new entry. */
+  readonly nextStep?: string;
   /** Configuration file of a project, relative to the folder of the project. */
   readonly projectFile?: string;
   readonly format: 'jsonc' | 'toml' | 'yaml';

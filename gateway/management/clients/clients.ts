@@ -124,6 +124,7 @@ export const CLIENTS: readonly Client[] = [
     format: 'yaml',
     servers: 'mcpServers',
     isList: true,
+    required: { name: 'Local assistant', version: '1.0.0', schema: 'v1' },
     entry: { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'streamable-http' } },
   },
   {
@@ -169,6 +170,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.gemini/settings.json',
     projectFile: '.gemini/settings.json',
     entry: { urlKey: 'httpUrl', sseUrlKey: 'url' },
+    nextStep: 'Gemini CLI shows it as Disabled in each folder that you do not trust: start gemini there, and trust it',
     skills: AGENTS_SKILLS,
   },
   {
@@ -203,8 +205,10 @@ export const CLIENTS: readonly Client[] = [
   {
     ...JSON_SERVERS,
     type: 'kimi-cli',
-    name: 'Kimi CLI',
-    file: '{home}/.kimi/mcp.json',
+    name: 'Kimi Code',
+    file: '{home}/.kimi-code/mcp.json',
+    olderFile: '{home}/.kimi/mcp.json', // of Kimi CLI, which became Kimi Code
+    projectFile: '.kimi-code/mcp.json',
     entry: UNTYPED,
     skills: skillsIn('.kimi/skills'),
   },
@@ -232,6 +236,32 @@ export const CLIENTS: readonly Client[] = [
     windowsFile: '{app}/Qoder/SharedClientCache/mcp.json',
     entry: TYPED,
     skills: skillsIn('.qoder/skills'),
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'qoder-cli',
+    name: 'Qoder CLI',
+    file: '{home}/.qoder/settings.json',
+    projectFile: '.qoder/settings.json',
+    entry: TYPED,
+    skills: skillsIn('.qoder/skills'),
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'cline-cli',
+    name: 'Cline CLI',
+    file: '{home}/.cline/data/settings/cline_mcp_settings.json',
+    entry: { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'streamableHttp' } },
+    skills: skillsIn('.cline/skills'),
+  },
+  {
+    ...JSON_SERVERS,
+    type: 'qwen-code',
+    name: 'Qwen Code',
+    file: '{home}/.qwen/settings.json',
+    projectFile: '.qwen/settings.json',
+    entry: { urlKey: 'httpUrl', sseUrlKey: 'url' },
+    skills: skillsIn('.qwen/skills'),
   },
   {
     ...JSON_SERVERS,

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CLIENTS, findClient } from './clients.ts';
 import { configFileOf, installedMarkOf, shownFileOf, type UserFolders } from './config-file.ts';
 
@@ -26,6 +29,17 @@ describe('configFileOf', () => {
     ['claude-code', WINDOWS, String.raw`C:\Users\ann\.claude.json`],
   ])('of %s with %j is %s', (type, folders, expected) => {
     expect(fileOf(type, folders)).toBe(expected);
+  });
+
+  it('of Kimi Code is that of Kimi CLI only where Kimi CLI alone is there', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'vmcp-home-'));
+    onTestFinished(() => rm(home, { recursive: true }));
+    const file = () => fileOf('kimi-code', { ...LINUX, home }).slice(home.length);
+    expect(file()).toBe('/.kimi-code/mcp.json');
+    await mkdir(join(home, '.kimi'));
+    expect(file()).toBe('/.kimi/mcp.json');
+    await mkdir(join(home, '.kimi-code'));
+    expect(file()).toBe('/.kimi-code/mcp.json');
   });
 
   it('differs for every client', () => {

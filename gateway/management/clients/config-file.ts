@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { posix, win32 } from 'node:path';
 import type { Client } from './client.ts';
 
@@ -13,9 +14,16 @@ export interface UserFolders {
 }
 
 /** Returns the absolute path of the client's configuration file. */
-export function configFileOf({ file, windowsFile }: Client, folders: UserFolders): string {
-  const isWindows = folders.platform === 'win32';
-  const [folder = '', ...rest] = (isWindows ? (windowsFile ?? file) : file).split('/');
+export function configFileOf({ file, windowsFile, olderFile }: Client, folders: UserFolders): string {
+  const path = absolute(folders.platform === 'win32' ? (windowsFile ?? file) : file, folders);
+  if (olderFile === undefined) return path;
+  const older = absolute(olderFile, folders);
+  const { dirname } = pathOf(folders);
+  return existsSync(dirname(older)) && !existsSync(dirname(path)) ? older : path;
+}
+
+function absolute(file: string, folders: UserFolders): string {
+  const [folder = '', ...rest] = file.split('/');
   return pathOf(folders).join(FOLDERS[folder]?.(folders) ?? folder, ...rest);
 }
 

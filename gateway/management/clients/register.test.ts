@@ -50,6 +50,15 @@ describe('register and unregister', () => {
     );
   });
 
+  it('give a new file of Continue the members that it requires', () => {
+    const one = client('continue');
+    const text = textOf(register('', one, ENDPOINT));
+    expect(text).toMatch(/^name: .+\nversion: .+\nschema: v1\nmcpServers:\n/u);
+    expect(snippet(one, ENDPOINT, true)).toBe(text);
+    expect(snippet(one, ENDPOINT)).toMatch(/^mcpServers:/u);
+    expect(textOf(unregister(text, one, ENDPOINT))).toBe('');
+  });
+
   it('leave entries that were added later', () => {
     const one = client('cursor');
     const two = textOf(register(textOf(register('', one, ENDPOINT)), one, { ...OTHER, name: 'later' }));

@@ -24,7 +24,7 @@ export interface EditOptions {
 /** Adds the entry of an endpoint to a configuration file. Everything else stays byte for byte. Pure. */
 export function register(text: string, client: Client, endpoint: Endpoint, { force = false }: EditOptions = {}): Edit {
   return edit(text, client, (body, servers) => {
-    if (!servers.has(endpoint.name)) return add(body, client, endpoint);
+    if (!servers.has(endpoint.name)) return add(body === '' ? newFileOf(client) : body, client, endpoint);
     const present = urlOf(client, servers.get(endpoint.name));
     if (present === endpoint.url) return { text: body };
     if (!force) return taken(endpoint.name, present);
@@ -44,7 +44,8 @@ export function unregister(
     if (!servers.has(name)) return { text: body };
     const present = urlOf(client, servers.get(name));
     if (url !== undefined && present !== url && !force) return taken(name, present);
-    return remove(body, client, name);
+    const rest = remove(body, client, name);
+    return 'text' in rest && rest.text === newFileOf(client) ? { text: '' } : rest;
   });
 }
 
@@ -55,11 +56,18 @@ export function registered(text: string, client: Client): ReadonlyMap<string, st
   return new Map([...servers.entries].map(([name, entry]) => [name, urlOf(client, entry)]));
 }
 
-/** Renders a configuration file that has this entry only. Pure. */
-export function snippet(client: Client, endpoint: Endpoint): string {
+/** Renders a configuration file that has this entry only, for a new file with the other members that it needs. Pure. */
+export function snippet(client: Client, endpoint: Endpoint, isNew = false): string {
   const { format } = client;
-  return FORMATS[format].insert('', placeOf(client), endpoint.name, entryOf(client, endpoint)) ?? '';
+  const text = isNew ? newFileOf(client) : '';
+  return FORMATS[format].insert(text, placeOf(client), endpoint.name, entryOf(client, endpoint)) ?? '';
 }
+
+/** Returns the text of a new file without servers: the members in YAML that the client requires. */
+const newFileOf = ({ required = {} }: Client): string =>
+  Object.entries(required)
+    .map(([name, value]) => `${name}: ${value}\n`)
+    .join('');
 
 const BOM = /^\uFEFF/u;
 

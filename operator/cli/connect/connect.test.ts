@@ -189,6 +189,25 @@ describe('vmcp connect', () => {
     expect(lines.find((line) => line.startsWith('codex '))).toMatch(/ Codex +no +- /u);
   });
 
+  it('lists installed clients first, in lines of at most 80 characters', () => {
+    run('cursor');
+    run('cursor', { name: 'another-endpoint-with-a-name', url: 'http://127.0.0.1:4483/mcp' });
+    const lines = run(undefined).stdout.trimEnd().split('\n');
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    const states = lines.slice(1).map((line) => / (yes|no) +/u.exec(line)?.[1]);
+    expect(states).toEqual(states.toSorted().toReversed());
+    expect(states[0]).toBe('yes');
+    expect(lines.find((line) => line.startsWith('vscode '))).toMatch(/ VS Code +no +- +~\/\.\.\.\/mcp\.json$/u);
+  });
+
+  it('says what Gemini CLI needs before it uses an entry', () => {
+    const step =
+      'Gemini CLI shows it as Disabled in each folder that you do not trust: start gemini there, and trust it\n';
+    expect(run('gemini-cli').stdout).toMatch(new RegExp(`^added .*\n${step}$`, 'u'));
+    expect(run('gemini-cli').stdout).not.toContain('Disabled');
+    expect(run('gemini-cli', { print: true }).stderr).toContain(step);
+  });
+
   it('prints JSON with -o json, also next to a broken file', () => {
     writeFileSync(cursor, '{');
     const clients = JSON.parse(run(undefined, { output: 'json' }).stdout) as { client: string }[];

@@ -11,7 +11,7 @@ import { defaultStateDir } from '../../local/state.ts';
 import { userFolders } from '../../local/user-folders.ts';
 import { readUserFile, writeUserFile } from '../../../gateway/management/state/user-file.ts';
 import { UserFileError } from '../../../gateway/management/state/write-files.ts';
-import { renderTable } from '../table.ts';
+import { cut, renderTable } from '../table.ts';
 import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
 import { inspectorJson, inspectorText, isInspector } from './inspector.ts';
 
@@ -30,6 +30,11 @@ interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
 }
+
+/** Width of the list, and of columns that would make it wider. */
+const LINE_WIDTH = 80;
+const NAME_WIDTH = 16;
+const ENTRIES_WIDTH = 14;
 
 const EXIT_FAILURE = 1;
 const EXIT_INVALID = 2;
@@ -87,9 +92,11 @@ const runningOf = (flags: ConnectFlags, host: Host): ReturnType<typeof readRunni
 const foldersOf = ({ env, platform }: Host): UserFolders => userFolders(env, platform);
 
 function print(client: Client, endpoint: Endpoint, host: Host): number {
+  const path = configFileOf(client, foldersOf(host));
   const project = client.projectFile === undefined ? '' : `, or to ${client.projectFile} of a project`;
-  host.stderr.write(`Add this to ${configFileOf(client, foldersOf(host))}${project}:\n`);
-  host.stdout.write(snippet(client, endpoint));
+  host.stderr.write(`Add this to ${path}${project}:\n`);
+  host.stdout.write(snippet(client, endpoint, !existsSync(path)));
+  if (client.nextStep !== undefined) host.stderr.write(`${client.nextStep}\n`);
   return 0;
 }
 
@@ -129,41 +136,59 @@ function sentence(
   isChanged: boolean,
 ): string {
   if (isRemoval) return isChanged ? `removed "${name}" from ${file}` : `${file} has no entry "${name}"`;
+  const next = client.nextStep === undefined ? '' : `\n${client.nextStep}`;
   return isChanged
-    ? `added "${name}" (${url}) to ${file}: restart ${client.name} if it runs`
+    ? `added "${name}" (${url}) to ${file}: restart ${client.name} if it runs${next}`
     : `${file} already has "${name}" (${url})`;
 }
 
-/** Lists the clients, with the entries that point at a running virtual server. */
+/** Lists the clients, the installed ones first, with the entries that point at a running virtual server. */
 function list(flags: ConnectFlags, host: Host): number {
   const folders = foldersOf(host);
   const running = runningOf(flags, host);
   const urls = new Set(flags.url === undefined ? running?.servers.map(({ mcpUrl }) => mcpUrl) : [flags.url]);
-  const clients = CLIENTS.map((client) => ({
+  const all = CLIENTS.map((client) => ({
     client: client.type,
     name: client.name,
     installed: existsSync(installedMarkOf(client, folders)),
     connected: connectedOf(client, folders, urls),
     file: configFileOf(client, folders),
   }));
+  const clients = all.toSorted((one, other) => Number(other.installed) - Number(one.installed));
   if (flags.output === 'json') {
     host.stdout.write(`${jsonText(clients)}\n`);
     return 0;
   }
-  const rows = clients.map(({ client, name, installed, connected, file }) => [
-    client,
-    name,
-    installed ? 'yes' : 'no',
-    connected.join(',') || '-',
-    file.startsWith(`${folders.home}/`) ? `~${file.slice(folders.home.length)}` : file,
-  ]);
-  const lines = renderTable([['CLIENT', 'NAME', 'INSTALLED', 'CONNECTED', 'FILE'], ...rows]);
+  const cells = clients.map(({ client, name, installed, connected, file }) => {
+    const shown = file.startsWith(`${folders.home}/`) ? `~${file.slice(folders.home.length)}` : file;
+    return [
+      client,
+      cut(name, NAME_WIDTH),
+      installed ? 'yes' : 'no',
+      cut(connected.join(',') || '-', ENTRIES_WIDTH),
+      shown,
+    ];
+  });
+  const rows = [['CLIENT', 'NAME', 'INSTALLED', 'CONNECTED', 'FILE'], ...cells];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const room = LINE_WIDTH - widths.reduce((sum, width) => sum + width + 2, 0);
+  const lines = renderTable(rows.map((row) => [...row.slice(0, -1), cutPath(row.at(-1) ?? '', room)]));
   host.stdout.write(`${lines.join('\n')}\n`);
   if (!running && flags.url === undefined) {
     const dir = stateDirOf(flags, host);
     host.stderr.write(`CONNECTED is empty: no vmcp up runs with the state folder ${dir}\n`);
   }
   return 0;
+}
+
+/** Shortens a path in its middle: the end of it names the file. `-o json` and `--print` show the whole path. */
+function cutPath(path: string, width: number): string {
+  if (path.length <= width) return path;
+  const start = path.startsWith('~/') ? '~/...' : '...';
+  const ends = path.split('/').map((_part, index, parts) => `/${parts.slice(index).join('/')}`);
+  const end =
+    ends.find((text) => start.length + text.length <= width) ?? path.slice(path.length - width + start.length);
+  return start + end;
 }
 
 /** Returns the names of the entries that point at one of the URLs. A file that cannot be read has none. */
