@@ -6,6 +6,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../harness/vmcp.ts';
+import { CONNECTED, runConnected } from './clients/connected.ts';
 import { LOGINS, runLogins } from './clients/logins.ts';
 import { CLIENTS } from './clients/registry.ts';
 import { runClients } from './clients/run-clients.ts';
@@ -28,7 +29,7 @@ const DOCUMENT = join(root, 'docs', 'interop.md');
 const PROGRESS = join(CACHE, 'progress.json');
 
 const providers: Listed[] = PROVIDERS.map(({ name, title, version }) => ({ kind: 'provider', name, title, version }));
-const clients: Listed[] = [...CLIENTS, ...LOGINS].map(({ name, title, version }) => ({
+const clients: Listed[] = [...CLIENTS, ...LOGINS, ...CONNECTED].map(({ name, title, version }) => ({
   kind: 'client',
   name,
   title,
@@ -78,6 +79,9 @@ function unitsOf(isChosen: (entry: Listed) => boolean): Unit[] {
       entries: own(clients, [entry]),
       run: (lab: Lab) => runLogins(lab, [entry]),
     })),
+    ...[chosen(CONNECTED, clients.slice(CLIENTS.length + LOGINS.length))]
+      .filter(({ length }) => length > 0)
+      .map((entries) => ({ entries: own(clients, entries), run: (lab: Lab) => runConnected(lab, entries) })),
     ...[...groups.values()].map((group) => {
       const entries = group.map(([, entry]) => entry);
       return { entries: own(servers, entries), run: (lab: Lab) => runServers(lab, entries) };

@@ -12,7 +12,9 @@ const HEADINGS: Readonly<Record<Kind, { title: string; text: string }>> = {
     title: 'Clients',
     text:
       'Each library or program connects, lists the tools of two servers and calls one of them. Programs with a login log in at the embedded ' +
-      'authorization server, with a browser that a script drives, and the gateway is restarted.',
+      'authorization server, with a browser that a script drives, and the gateway is restarted. Programs of the table of ' +
+      '[`vmcp connect`](local-mode.md#connect-your-client) that install without an account list their servers after it, or offer the tools ' +
+      'to a model of the test.',
   },
   server: {
     title: 'Servers',
