@@ -1,7 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CLIENTS, findClient } from './clients.ts';
 import { configFileOf, installedMarkOf, shownFileOf, type UserFolders } from './config-file.ts';
 
@@ -31,15 +28,13 @@ describe('configFileOf', () => {
     expect(fileOf(type, folders)).toBe(expected);
   });
 
-  it('of Kimi Code is that of Kimi CLI only where Kimi CLI alone is there', async () => {
-    const home = await mkdtemp(join(tmpdir(), 'vmcp-home-'));
-    onTestFinished(() => rm(home, { recursive: true }));
-    const file = () => fileOf('kimi-code', { ...LINUX, home }).slice(home.length);
-    expect(file()).toBe('/.kimi-code/mcp.json');
-    await mkdir(join(home, '.kimi'));
-    expect(file()).toBe('/.kimi/mcp.json');
-    await mkdir(join(home, '.kimi-code'));
-    expect(file()).toBe('/.kimi-code/mcp.json');
+  it.each([
+    [[], '/home/ann/.kimi-code/mcp.json'],
+    [['/home/ann/.kimi'], '/home/ann/.kimi/mcp.json'],
+    [['/home/ann/.kimi', '/home/ann/.kimi-code'], '/home/ann/.kimi-code/mcp.json'],
+  ])('of Kimi Code where %j exist is %s', (folders, expected) => {
+    const exists = (path: string): boolean => folders.includes(path);
+    expect(fileOf('kimi-code', { ...LINUX, exists })).toBe(expected);
   });
 
   it('differs for every client', () => {

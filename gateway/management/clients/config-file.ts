@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { posix, win32 } from 'node:path';
 import type { Client } from './client.ts';
 
@@ -11,15 +10,18 @@ export interface UserFolders {
   readonly configHome?: string | undefined;
   /** `%APPDATA%`. */
   readonly appData?: string | undefined;
+  /** Returns true for a file or folder that exists. Without it, no program counts as replaced by another. */
+  readonly exists?: (path: string) => boolean;
 }
 
 /** Returns the absolute path of the client's configuration file. */
 export function configFileOf({ file, windowsFile, olderFile }: Client, folders: UserFolders): string {
   const path = absolute(folders.platform === 'win32' ? (windowsFile ?? file) : file, folders);
-  if (olderFile === undefined) return path;
+  const { exists } = folders;
+  if (olderFile === undefined || !exists) return path;
   const older = absolute(olderFile, folders);
-  const { dirname } = pathOf(folders);
-  return existsSync(dirname(older)) && !existsSync(dirname(path)) ? older : path;
+  const hasFolderOf = (name: string): boolean => exists(pathOf(folders).dirname(name));
+  return hasFolderOf(older) && !hasFolderOf(path) ? older : path;
 }
 
 function absolute(file: string, folders: UserFolders): string {

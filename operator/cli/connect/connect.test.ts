@@ -200,6 +200,13 @@ describe('vmcp connect', () => {
     expect(lines.find((line) => line.startsWith('vscode '))).toMatch(/ VS Code +no +- +~\/\.\.\.\/mcp\.json$/u);
   });
 
+  it('writes the file of Kimi CLI only where Kimi Code is not there', () => {
+    mkdirSync(join(home, '.kimi'));
+    expect(run('kimi-cli').stdout).toContain('/.kimi/mcp.json');
+    mkdirSync(join(home, '.kimi-code'));
+    expect(run('kimi-code').stdout).toContain('/.kimi-code/mcp.json');
+  });
+
   it('says what Gemini CLI needs before it uses an entry', () => {
     const step =
       'Gemini CLI shows it as Disabled in each folder that you do not trust: start gemini there, and trust it\n';
