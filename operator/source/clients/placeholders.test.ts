@@ -103,8 +103,15 @@ describe('a default', () => {
       'argument 1 has the default of ${PORT:-...}',
       'argument 2 contains ${HOST}, which vmcp does not replace: write the value',
     ]);
-    const script = ['-c', 'exec server ${PORT:-3000}'];
-    expect((read({ command: 'bash', args: script }).server as ProcessSpec).args).toEqual(script);
+    const script = ['-c', 'exec server ${PORT:-3000} ${HOST} $TOKEN'];
+    expect(read({ command: 'bash', args: script })).toMatchObject({ server: { args: script }, warnings: [] });
+  });
+
+  it('is missing in an argument with spaces, which causes a warning', () => {
+    const args = ['x', '--header', 'Authorization: Bearer $TOKEN'];
+    expect(read({ command: 'npx', args }).warnings).toEqual([
+      'argument 2 contains $TOKEN, which vmcp does not replace: write the value',
+    ]);
   });
 
   it('replaces its placeholder in a URL', () => {

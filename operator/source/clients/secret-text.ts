@@ -29,11 +29,16 @@ const OPTION = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/su;
 /** Header as an argument, such as `Authorization: Bearer ...`. */
 const HEADER = /^([A-Za-z][\w-]*):\s*\S/u;
 
-/** Lists what is unusual about arguments: secrets, references and Windows paths. A shell replaces `$NAME` in a longer text itself. Never quotes a value. */
-export function argumentWarnings(args: readonly string[]): string[] {
+/** Shell, which replaces references in its script itself. */
+const SHELL = /^command:\/\/(?:.*\/)?(?:ba|da|k|z)?sh$/u;
+
+export const isShell = (image: string): boolean => SHELL.test(image);
+
+/** Lists what is unusual about the arguments of an image: secrets, references and Windows paths. Never quotes a value. */
+export function argumentWarnings(args: readonly string[], image = ''): string[] {
   return args.flatMap((arg, index) => {
     const place = `argument ${String(index + 1)}`;
-    const references = referencesIn(arg).filter((reference) => reference.startsWith('${') || !/\s/u.test(arg));
+    const references = isShell(image) ? [] : referencesIn(arg);
     if (references.length > 0)
       return `${place} contains ${references.join(' and ')}, which vmcp does not replace: write the value`;
     const name = secretIn(arg, args[index - 1]);

@@ -51,7 +51,7 @@ function process({ source, args, env, secrets, headers, transport = 'stdio' }: N
       env: variables.filter((variable) => !isSecret(variable)),
       secrets: [...variables.filter(isSecret), ...secrets.map(settingOfFlag)],
     },
-    warnings: argumentWarnings(args),
+    warnings: argumentWarnings(args, source),
   };
 }
 

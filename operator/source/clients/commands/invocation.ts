@@ -1,5 +1,5 @@
 import { quoted } from '../quoted.ts';
-import { argumentWarnings, isSecretName, looksLikeKey, STAYS_READABLE } from '../secret-text.ts';
+import { argumentWarnings, isSecretName, isShell, looksLikeKey, STAYS_READABLE } from '../secret-text.ts';
 import type { HostVariable, PackageChoices, ProcessSpec, Reading, Setting } from '../server-spec.ts';
 import { referencesIn, replaced } from '../placeholders.ts';
 import { settingWarnings, variableOf } from '../setting.ts';
@@ -64,9 +64,6 @@ export function installVariables(invocation: Invocation, isRead: RegExp): Instal
   return { installEnv, warnings: warnings.filter((text) => text !== '') };
 }
 
-/** Shell, which replaces placeholders of its script itself. */
-const SHELL = /^command:\/\/(?:.*\/)?(?:ba|da|k|z)?sh$/u;
-
 /** Returns a stdio server. Every value of a variable belongs in a Secret: a client's file does not show which of them are keys. */
 export function stdioServer(
   image: string,
@@ -75,9 +72,7 @@ export function stdioServer(
   more: Pick<ProcessSpec, 'package' | 'workingDir'> = {},
   warnings: readonly string[] = [],
 ): { readonly server: ProcessSpec; readonly warnings: readonly string[] } {
-  const args = SHELL.test(image)
-    ? written
-    : written.map((arg) => replaced(arg, ({ fallback }) => fallback || undefined));
+  const args = isShell(image) ? written : written.map((arg) => replaced(arg, ({ fallback }) => fallback || undefined));
   const defaults = written.flatMap((arg, index) =>
     arg === args[index] ? [] : `argument ${String(index + 1)} has the default of ${referencesIn(arg).join(' and ')}`,
   );
@@ -91,6 +86,6 @@ export function stdioServer(
       secrets: variables.filter((variable): variable is Setting => !('fromEnv' in variable)),
       ...more,
     },
-    warnings: [...warnings, ...settingWarnings(variables), ...defaults, ...argumentWarnings(args)],
+    warnings: [...warnings, ...settingWarnings(variables), ...defaults, ...argumentWarnings(args, image)],
   };
 }

@@ -207,6 +207,17 @@ it.each([
   expect(json(file)).toEqual({ a: { spec: NPX, warnings: [] } });
 });
 
+it('servers that Gemini CLI and Qwen Code exclude are left out', () => {
+  const mcpServers = { a: { command: 'npx', args: ['x'] }, b: { command: 'npx', args: ['x'] } };
+  const leftOut = (more: object) => importOf(JSON.stringify({ mcpServers, ...more })).leftOut;
+  const excluded = [{ original: 'b', reason: 'it is disabled: the file excludes it' }];
+  expect(leftOut({ mcp: { excluded: ['b'] } })).toEqual(excluded);
+  expect(leftOut({ excludeMCPServers: ['b'] })).toEqual(excluded);
+  const reason = 'it is disabled: the file allows other servers only';
+  expect(leftOut({ mcp: { allowed: ['a'] } })).toEqual([{ original: 'b', reason }]);
+  expect(leftOut({ mcp: { serverCommand: 'x' } })).toEqual([]);
+});
+
 it('servers in several places of one file are all read', () => {
   const file = { mcpServers: { a: { command: 'npx', args: ['x'] } }, servers: { b: { command: 'npx', args: ['x'] } } };
   expect(Object.keys(json(file))).toEqual(['a', 'b']);

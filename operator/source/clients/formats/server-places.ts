@@ -86,6 +86,8 @@ export function entriesAt(root: unknown, { path, asUsual = (value) => value, pro
   return named.map(([name, item]) => {
     const usual = isObject(item) ? asUsual(item, name, root) : item;
     if (isUnusable(usual)) return { name, value: item, leftOut: usual.leftOut };
+    const excluded = path[0] === 'mcpServers' ? exclusionOf(root, name) : undefined;
+    if (excluded !== undefined) return { name, value: usual, leftOut: excluded };
     if (!project) return { name, value: usual };
     const { folder, off } = project;
     const isOff = off.includes(name);
@@ -96,6 +98,15 @@ export function entriesAt(root: unknown, { path, asUsual = (value) => value, pro
       ...(isOff && { leftOut: `it is disabled in the project ${folder}` }),
     };
   });
+}
+
+/** Returns the setting by which Gemini CLI and Qwen Code turn a server off for the whole file. */
+function exclusionOf(root: JsonObject, name: string): string | undefined {
+  const mcp = isObject(root['mcp']) ? root['mcp'] : {};
+  const has = (list: unknown): boolean => Array.isArray(list) && list.includes(name);
+  if (has(mcp['excluded']) || has(root['excludeMCPServers'])) return 'it is disabled: the file excludes it';
+  const allowed = mcp['allowed'] ?? root['allowMCPServers'];
+  return Array.isArray(allowed) && !has(allowed) ? 'it is disabled: the file allows other servers only' : undefined;
 }
 
 const isUnusable = (value: unknown): value is Unusable => isObject(value) && typeof value['leftOut'] === 'string';
