@@ -63,6 +63,7 @@ export const CONNECTED: readonly ConnectedEntry[] = [
   entry('cline-cli', 'Cline CLI', ['cline', '3.0.65', 'cline'], ['config', 'mcp', '--json'], /"name":"tools"/u),
   entry('copilot-cli', 'Copilot CLI', ['@github/copilot', '1.0.102', 'copilot'], LIST, /tools \(http\)/u),
   entry('opencode', 'opencode', ['opencode-ai', '1.18.33', 'opencode'], LIST, /tools .*connected/u),
+  entry('amp-cli', 'Amp', ['@sourcegraph/amp', '0.0.1790142911-g7618fb', 'amp'], LIST, /tools +url +http/u),
   entry('continue', 'Continue CLI', ['@continuedev/cli', '1.5.47', 'cn'], HELLO, OFFERS, {
     model: { file: '.continue/config.yaml', text: MODEL_OF_CONTINUE },
   }),
