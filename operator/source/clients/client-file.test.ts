@@ -73,6 +73,7 @@ describe('isClientFile', () => {
     '{"mcpServers": {"a": {}, "a": {}}}',
     '// c\n{"servers": {"a": {"command": "x" }',
     '[mcp_servers.a]\n=',
+    'extensions:\n  a: {type: stdio, cmd: npx}\n',
   ])('recognises %s', (text) => {
     expect(isClientFile(text)).toBe(true);
   });

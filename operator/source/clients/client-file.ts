@@ -19,4 +19,5 @@ export function readClientFile(text: string): ClientFile {
 }
 
 /** Returns true for the text of a client's file, even if it has mistakes. */
-export const isClientFile = (text: string): boolean => isCodexFile(text) || isJsonClientFile(text);
+export const isClientFile = (text: string): boolean =>
+  isCodexFile(text) || readYamlFile(text) !== undefined || isJsonClientFile(text);

@@ -207,6 +207,11 @@ it.each([
   expect(json(file)).toEqual({ a: { spec: NPX, warnings: [] } });
 });
 
+it('servers may have the names of members', () => {
+  const server = { command: 'npx', args: ['x'] };
+  expect(Object.keys(json({ mcpServers: { url: server, command: server } }))).toEqual(['url', 'command']);
+});
+
 it('servers that Gemini CLI and Qwen Code exclude are left out', () => {
   const mcpServers = { a: { command: 'npx', args: ['x'] }, b: { command: 'npx', args: ['x'] } };
   const leftOut = (more: object) => importOf(JSON.stringify({ mcpServers, ...more })).leftOut;
@@ -225,6 +230,7 @@ it('servers in several places of one file are all read', () => {
 
 it.each([
   ['a setting of Gemini CLI', '{"mcp": {"allowed": ["a"]}}', 'there are no servers'],
+  ['an OpenAPI document', '{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}]}', 'there are no servers'],
   ['YAML without servers', 'extensions: {}', 'its list of servers is empty'],
   ['YAML with a mistake', 'extensions:\n  a: {b\n', 'this is not YAML'],
   ['a resource of vmcp', 'kind: MCPGroup\n', 'this is not JSON'],

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../../gateway/contract/json.ts';
 import type { ClientEntry } from '../client-entry.ts';
+import { isTextList } from '../texts.ts';
 import { continueServer, gooseServer, opencodeServer, type Unusable } from './foreign-shapes.ts';
 
 /** Members of clients' files that hold the servers, as an object by name or as a list. */
@@ -54,7 +55,8 @@ export function placesIn(root: unknown, format: 'json' | 'yaml' | 'toml'): Serve
   ];
   return places.filter(({ path, isShared = false }) => {
     const value = at(root, path);
-    if (Array.isArray(value)) return value.length > 0 && value.every(isObject);
+    // A list of `servers` is that of another format, such as OpenAPI.
+    if (Array.isArray(value)) return path.at(-1) !== 'servers' && value.length > 0 && value.every(isObject);
     if (!isObject(value) || isServer(value)) return false;
     return !isShared || (Object.values(value).every(isObject) && Object.values(value).some(isServer));
   });
@@ -70,8 +72,13 @@ function projectPlaces({ projects }: JsonObject): ServerPlace[] {
   });
 }
 
-const isServer = (value: unknown): boolean =>
-  isObject(value) && ['command', 'url', 'serverUrl', 'httpUrl'].some((name) => value[name] !== undefined);
+const isServer = (value: unknown): boolean => {
+  if (!isObject(value)) return false;
+  const { command } = value;
+  const hasPath = isObject(command) && typeof command['path'] === 'string';
+  const texts = [command, value['url'], value['serverUrl'], value['httpUrl']];
+  return hasPath || isTextList(command) || texts.some((text) => typeof text === 'string');
+};
 
 /** Returns the servers of a place in their order. */
 export function entriesAt(root: unknown, { path, asUsual = (value) => value, project }: ServerPlace): ClientEntry[] {
