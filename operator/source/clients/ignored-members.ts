@@ -64,6 +64,7 @@ const EFFECTS: ReadonlyMap<string, string> = new Map([
     'required',
   ),
   ...named('vmcp does not restart a server when its files change', 'dev', 'watch'),
+  ...named('vmcp starts every server on its own machine', 'remote'),
 ]);
 
 function named(effect: string, ...names: readonly string[]): (readonly [string, string])[] {
@@ -100,7 +101,7 @@ export function ignoredMembers(value: JsonObject, runs: 'here' | 'elsewhere', ha
   });
 }
 
-/** Variables of a URL get a warning of their own, which names them. */
+/** Warns about a member of the other kind of server. Variables of a URL get a warning of their own, which names them. */
 function foreignWarning(name: string, runs: 'here' | 'elsewhere'): string[] {
   if (runs === 'here') return [`its ${quoted(name)} is left out: it belongs to a URL, and this server is a command`];
   return name === 'env' || name === 'environment'

@@ -9,8 +9,8 @@ export interface Unusable {
 const PARTS_OF_GOOSE = ['builtin', 'platform', 'frontend', 'inline_python'];
 
 /**
- * Extension of Goose (`cmd`, `envs`, `uri`, a timeout in seconds) as a server of most clients. The values of `env_keys` are in
- * the keyring of the user.
+ * Turns an extension of Goose (`cmd`, `envs`, `uri`, a timeout in seconds) into a server as most clients write it. The values
+ * of `env_keys` are in the keyring of the user.
  */
 export function gooseServer(extension: JsonObject): JsonObject | Unusable {
   const { config, ...outer } = extension;
@@ -36,7 +36,7 @@ export function gooseServer(extension: JsonObject): JsonObject | Unusable {
   };
 }
 
-/** Server of Continue: it nests a `transport`, and headers in `requestOptions`. */
+/** Flattens a server of Continue, which nests a `transport`, and headers in `requestOptions`. */
 export function continueServer(server: JsonObject): JsonObject | Unusable {
   const { transport, requestOptions: options, uses, ...rest } = server;
   if (typeof uses === 'string') return { leftOut: 'it names a block of the hub of Continue: write its settings out' };
@@ -52,13 +52,25 @@ export function continueServer(server: JsonObject): JsonObject | Unusable {
   };
 }
 
-/** Server of opencode: switches of single tools are settings of the whole file, by server and tool. */
+/** Returns a server of Zed with its timeout in milliseconds; the file may have one for all servers. */
+export function zedServer(server: JsonObject, _name: string, root: JsonObject): JsonObject {
+  const seconds = server['timeout'] ?? root['context_server_timeout'];
+  return typeof seconds === 'number' ? { ...server, timeout: seconds * 1000 } : server;
+}
+
+/** Adds to a server of opencode what the file says for it elsewhere: switches of its tools, and a timeout of all servers. */
 export function opencodeServer(server: JsonObject, name: string, root: JsonObject): JsonObject {
-  const { tools } = root;
-  if (!isObject(tools)) return server;
+  const { tools, mcp } = root;
+  const general = isObject(mcp) && isObject(mcp['servers']) ? mcp['timeout'] : undefined;
+  const own = isObject(server['timeout']) ? server['timeout'] : {};
+  const timed =
+    isObject(general) && typeof server['timeout'] !== 'number'
+      ? { ...server, timeout: { ...general, ...own } }
+      : server;
+  if (!isObject(tools)) return timed;
   const prefix = name.replace(/[^A-Za-z0-9_-]/gu, '_');
   const off = Object.entries(tools).flatMap(([pattern, isOn]) =>
     isOn === false && pattern.startsWith(prefix) ? (/^_?(.+)$/su.exec(pattern.slice(prefix.length))?.[1] ?? []) : [],
   );
-  return off.length > 0 ? { ...server, disabledTools: off } : server;
+  return off.length > 0 ? { ...timed, disabledTools: off } : timed;
 }

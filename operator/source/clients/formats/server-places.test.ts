@@ -49,7 +49,7 @@ describe('servers of opencode', () => {
     ['version 1', { $schema: 'https://opencode.ai/config.json', mcp: servers }],
     [
       'version 2',
-      { mcp: { timeout: { request: 5000 }, servers: { ...servers, off: { ...servers.off, disabled: true } } } },
+      { mcp: { timeout: { startup: 8000 }, servers: { ...servers, off: { ...servers.off, disabled: true } } } },
     ],
   ])('%s', (_version, file) => {
     expect(json(file)).toEqual({
@@ -68,6 +68,13 @@ describe('servers of opencode', () => {
       { original: 'off', reason: 'it is disabled' },
       { original: 'override', reason: 'it has neither a command nor a url' },
     ]);
+  });
+
+  it('have a timeout for all in version 2', () => {
+    const file = {
+      mcp: { timeout: { request: 70_000 }, servers: { a: servers.override, b: { command: ['npx', 'x'] } } },
+    };
+    expect(json(file)).toEqual({ b: { spec: NPX, rules: { timeoutMs: 70_000 }, warnings: [] } });
   });
 
   it('have switches of tools elsewhere in the file', () => {
@@ -183,6 +190,9 @@ it('servers of Zed come from its settings or from an extension', () => {
     here: { spec: NPX, rules: { timeoutMs: 120_000 }, warnings: [] },
     nested: { spec: NPX, warnings: [] },
   });
+  const slow =
+    '{"context_server_timeout": 90, "context_servers": {"a": {"command": "npx", "args": ["x"], "remote": false}}}';
+  expect(specsOf(slow)).toEqual({ a: { spec: NPX, rules: { timeoutMs: 90_000 }, warnings: [] } });
   expect(importOf(text).leftOut).toEqual([
     { original: 'extension', reason: 'it comes from an extension of the editor, which alone knows its command' },
   ]);

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../../gateway/contract/json.ts';
 import type { ClientEntry } from '../client-entry.ts';
 import { isTextList } from '../texts.ts';
-import { continueServer, gooseServer, opencodeServer, type Unusable } from './foreign-shapes.ts';
+import { continueServer, gooseServer, opencodeServer, zedServer, type Unusable } from './foreign-shapes.ts';
 
 /** Members of clients' files that hold the servers, as an object by name or as a list. */
 interface ServerPlace {
@@ -23,7 +23,7 @@ const PLACES: readonly ServerPlace[] = [
   { path: ['mcp.servers'] },
   { path: ['customizations', 'vscode', 'mcp', 'servers'] },
   // Zed
-  { path: ['context_servers'] },
+  { path: ['context_servers'], asUsual: zedServer },
   // opencode 1
   { path: ['mcp'], asUsual: opencodeServer, isShared: true },
   { path: ['amp', 'mcpServers'] },
@@ -43,7 +43,7 @@ const at = (root: JsonObject, path: readonly string[]): unknown =>
     root,
   );
 
-/** Paths of the servers in a file. Settings of extensions, such as `amp.mcpServers`, are one key with dots. */
+/** Lists the places of servers in a file. Settings of extensions, such as `amp.mcpServers`, are one key with dots. */
 export function placesIn(root: unknown, format: 'json' | 'yaml' | 'toml'): ServerPlace[] {
   if (!isObject(root)) return [];
   const dotted = Object.keys(root).filter((name) => name.endsWith('.mcpServers'));
