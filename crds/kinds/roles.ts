@@ -17,6 +17,9 @@ export const isMemberKind = hasRole('member');
 export const isGroupKind = hasRole('group');
 export const isConfigKind = hasRole('config');
 
+/** Returns true for kinds for whose objects the operator runs pods. */
+export const hasWorkload = (kind: string): boolean => byName.get(kind)?.hasWorkload === true;
+
 /** Returns true for kinds that other kinds refer to. */
 export const isReferencedKind = (kind: string): kind is ReferencedKind => byName.get(kind)?.referencedAs !== undefined;
 

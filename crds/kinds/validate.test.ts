@@ -127,7 +127,7 @@ describe('problems', () => {
     expect(validateObject('MCPServer', object)).toEqual([]);
     expect(validateObject('MCPServer', { ...object, status: {} })).toEqual([]);
     const { metadata: stored, ...rest } = withDefaults('MCPServer', object);
-    expect([stored, Object.keys(rest)]).toEqual([{ name: 'sample' }, ['apiVersion', 'kind', 'spec']]);
+    expect([stored, Object.keys(rest)]).toEqual([{ name: 'sample' }, ['apiVersion', 'kind', 'spec', 'status']]);
   });
 
   it.each([

@@ -192,7 +192,7 @@ const virtualMCPServerStatus = Closed(
   {
     ...statusFields,
     phase: Type.Optional(
-      Type.Enum(['Pending', 'Ready', 'Degraded', 'Failed'], {
+      Type.Enum(['Pending', 'Ready', 'Degraded', 'Failed', 'Stopped'], {
         default: 'Pending',
         description: 'Summary of the conditions.',
       }),

@@ -7,7 +7,7 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope, testScope } from '../harness/scope.ts';
 import { ownControlPlane, renderChart, untilForbidden, type OperatorAccess } from './access.ts';
 import { startOperator, type Operator } from './operator-process.ts';
-import { conditionsOf, Playground } from './playground.ts';
+import { at, conditionsOf, Playground } from './playground.ts';
 import { everySort } from './resources.ts';
 
 const SCOPE = ['operator.rbac.scope=namespace', 'operator.rbac.allowedNamespaces={one,two}'];
@@ -43,6 +43,10 @@ it('serves the allowed namespaces and ignores others', async () => {
   await sleep(1_000);
   expect(await three.list('Deployment')).toEqual([]);
   expect(conditionsOf(await three.get('VirtualMCPServer', 'all'))).toEqual([]);
+  for (const { kind, metadata } of everySort().filter(({ apiVersion }) => apiVersion.startsWith('vmcp.dev/'))) {
+    const unseen = await three.get(kind, metadata.name);
+    expect(at(unseen, 'status.observedGeneration')).toBe(-1); // `helm --wait` would take it for ready otherwise
+  }
   await one.remove('VirtualMCPServer', 'all');
   await one.disappears('Deployment', 'vmcp-all', 20_000);
   expect(operator.running()).toBe(true);

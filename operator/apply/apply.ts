@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../gateway/kube/client.ts';
 import { objectKey, resourceOf, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
+import { isRolledOut } from '../status/pods/rollout.ts';
 import { refersToOtherRole, repairOf, type Repair } from './conflicting-fields.ts';
 import { drift, type Difference } from './drift.ts';
 import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
 import { APPLIED_BY, OtherOperators } from './other-operators.ts';
-import { inOrder, inStages, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
+import { inOrder, inStages, isNeededByPods, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
 import { anotherOperator, nameTaken, refusalOf } from './refusals.ts';
-import { isNeededByPods, isRolledOut } from './rolled-out.ts';
 import type { WrittenObjects } from './written-objects.ts';
 
 export const FIELD_MANAGER = 'vmcp-operator';

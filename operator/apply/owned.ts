@@ -19,6 +19,14 @@ const RANK: ReadonlyMap<string, number> = new Map(OWNED_TYPES.map(({ kind }, ran
 /** Returns true for kinds that create pods. */
 export const isWorkload = ({ kind }: Pick<KubeObject, 'kind'>): boolean => WORKLOADS.has(kind);
 
+/** Kinds that pods of an earlier spec may still need, and the workloads that created these pods. */
+const NEEDED_BY_PODS: ReadonlySet<string> = new Set([
+  ...WORKLOADS,
+  ...[RESOURCES.ServiceAccount, RESOURCES.Role, RESOURCES.RoleBinding, RESOURCES.ConfigMap].map(({ kind }) => kind),
+]);
+
+export const isNeededByPods = ({ kind }: KubeObject): boolean => NEEDED_BY_PODS.has(kind);
+
 /** Returns a copy in the order of applying. */
 export const inOrder = (objects: readonly KubeObject[]): KubeObject[] =>
   objects.toSorted((a, b) => (RANK.get(a.kind) ?? 0) - (RANK.get(b.kind) ?? 0));

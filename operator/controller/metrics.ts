@@ -15,7 +15,7 @@ export interface OperatorMetrics {
   text(): Promise<string>;
 }
 
-/** Condition types that express readiness, most important first. Kinds without pods have no Ready condition. */
+/** Condition types that express readiness, most important first. Earlier versions wrote no Ready for kinds without pods. */
 const READY_TYPES = ['Ready', 'Valid', 'MCPServersChecked'];
 
 interface StatusOf {

@@ -253,7 +253,10 @@ describe('createReconciler', () => {
       writes: ['apply Deployment/mcp-web', 'apply MCPServer/web'],
     });
     const said = () => server.find('MCPServer', 'web')?.['status'] as { conditions: { message: string }[] };
-    expect(said().conditions).toMatchObject([{ type: 'Applied', status: 'False', reason: 'ApplyFailed' }]);
+    expect(said().conditions).toMatchObject([
+      { type: 'Applied', status: 'False', reason: 'ApplyFailed' },
+      { type: 'Reconciling', status: 'True', reason: 'ApplyFailed' },
+    ]);
     expect(said().conditions[0]?.message).toContain('dead.example.com');
     expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['Warning ApplyFailed']);
     expect((await reconcile(3)).writes).toEqual(['apply Deployment/mcp-web']);

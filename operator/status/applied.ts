@@ -11,6 +11,7 @@ import {
 } from './condition-state.ts';
 import { conditionsOf, eventsOf, withTransitionTimes, statusOf, type ObjectStatus } from './conditions.ts';
 import { ordered, problemsMessage, type Self } from './message.ts';
+import { reconciling } from './progress.ts';
 import { GATEWAY_MEMBERS } from './same-status.ts';
 
 /** Returns the message of `Ready` when problems prevent the deployment. */
@@ -62,11 +63,15 @@ export function appliedConditions({ problems, exists, isCurrent }: Applied, self
   ];
 }
 
-/** Returns the previous status of an object with a false `Applied`: applying, or reading what it needs, failed. */
+/** Returns the previous status of an object with a false `Applied`: applying, or reading what it needs, failed and is retried. */
 export function applyFailedStatus(object: KubeObject, message: string, now: string): ObjectStatus {
-  const states = [failedCondition('Applied', 'ApplyFailed', message)];
+  const live = conditionsOf(object);
+  const states = [
+    failedCondition('Applied', 'ApplyFailed', message),
+    ...(live.has('Stalled') ? [] : [reconciling('ApplyFailed', message)]),
+  ];
   const previous = Object.entries(statusOf(object)).filter(([member]) => !GATEWAY_MEMBERS.includes(member));
-  const others = [...conditionsOf(object).values()].filter(({ type }) => type !== 'Applied');
+  const others = [...live.values()].filter(({ type }) => states.every((state) => state.type !== type));
   const conditions = [...others, ...withTransitionTimes(object, states, now)].toSorted((a, b) =>
     compareText(a.type, b.type),
   );

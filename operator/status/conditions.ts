@@ -1,4 +1,4 @@
-import { isConfigKind } from '../../crds/kinds/roles.ts';
+import { hasWorkload, isConfigKind } from '../../crds/kinds/roles.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { compareText } from '../resolve/snapshot.ts';
 import type { ConditionState } from './condition-state.ts';
@@ -63,6 +63,7 @@ export function eventsOf(object: KubeObject, states: readonly ConditionState[]):
     .toSorted((a, b) => compareText(a.type, b.type))
     .flatMap((condition): StatusEvent[] => {
       const { type, status, message, needsAction } = condition;
+      if (isSummary(type, object.kind)) return [];
       const before = live.get(type);
       const isServing = type === 'Ready' && status === 'True';
       if (before?.status === status || status === 'Unknown' || !(needsAction || before || isServing)) return [];
@@ -70,6 +71,10 @@ export function eventsOf(object: KubeObject, states: readonly ConditionState[]):
       return [{ type: needsAction ? 'Warning' : 'Normal', reason: eventReason(object.kind, condition), message: text }];
     });
 }
+
+/** Returns true for a condition that only repeats others, which have events. */
+const isSummary = (type: string, kind: string): boolean =>
+  type === 'Reconciling' || type === 'Stalled' || (type === 'Ready' && !hasWorkload(kind));
 
 /** Returns the reason of the condition, except for config kinds, whose events have reasons of their own. */
 function eventReason(kind: string, { type, status, reason }: ConditionState): string {

@@ -7,6 +7,7 @@ import { advisoryConditions, validityCondition } from './condition-state.ts';
 import { buildStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import type { SharedObjectInput } from './input.ts';
+import { progressConditions, readyWhileValid } from './progress.ts';
 import { deletionConditions } from './references.ts';
 
 /** A config kind as its status needs it. */
@@ -30,8 +31,18 @@ export const configStatus =
     const config = find(snapshot, self.name);
     const found = config ? check(config, snapshot, CLUSTER_PLATFORM) : { problems: [], warnings: [] };
     const problems = [...refused, ...found.problems];
+    const valid = validityCondition(
+      'Valid',
+      good,
+      problems,
+      (problem) => reasonOf(problem, refused.includes(problem)),
+      self,
+    );
+    const ready = readyWhileValid(valid);
     const states = [
-      validityCondition('Valid', good, problems, (problem) => reasonOf(problem, refused.includes(problem)), self),
+      valid,
+      ready,
+      ...progressConditions({ problems, ready, self }),
       ...advisoryConditions(found.warnings, self),
       ...deletionConditions(deletion),
     ];

@@ -25,4 +25,4 @@ export { mcpServerEntryStatus } from './mcp-server-entry.ts';
 export { mcpServerStatus } from './mcp-server.ts';
 export { sameStatus } from './same-status.ts';
 export { virtualMCPServerStatus } from './virtual-mcp-server.ts';
-export type { ObservedWorkload } from './workload.ts';
+export type { ObservedWorkload } from './pods/workload.ts';

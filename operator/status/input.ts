@@ -2,7 +2,7 @@ import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
 import type { Deletion } from './references.ts';
-import type { ObservedWorkload } from './workload.ts';
+import type { ObservedWorkload } from './pods/workload.ts';
 
 /** Input for the status of every kind. */
 export interface StatusInput {

@@ -1,18 +1,24 @@
 import { compareText, members, type Snapshot } from '../resolve/snapshot.ts';
-import { failedCondition, trueCondition, type ConditionState } from './condition-state.ts';
+import { trueCondition, validityCondition, type ConditionState } from './condition-state.ts';
 import { buildStatus, type ObjectStatus } from './conditions.ts';
-import { problemsMessage } from './message.ts';
+import { progressConditions, readyWhileValid } from './progress.ts';
 import { deletionConditions } from './references.ts';
 import type { SharedObjectInput } from './input.ts';
+
+const GOOD = { reason: 'ConfigValid', message: 'the group can be used' };
 
 /** Builds the status of a group. An empty group is ready; members that were rejected still count. */
 export function mcpGroupStatus({ object, snapshot, refused = [], deletion, now }: SharedObjectInput): ObjectStatus {
   const self = { kind: object.kind, name: object.metadata.name };
   const servers = namesOf('MCPServer', self.name, snapshot);
   const entries = namesOf('MCPServerEntry', self.name, snapshot);
+  const valid = validityCondition('Valid', GOOD, refused, () => 'ValidationFailed', self);
+  const ready = readyWhileValid(valid);
   const states: ConditionState[] = [
+    ready,
+    ...progressConditions({ problems: refused, ready, self }),
     trueCondition('MCPServersChecked', 'ListMCPServersCheckSucceeded', 'the members of the group are listed'),
-    ...(refused.length > 0 ? [failedCondition('Valid', 'ValidationFailed', problemsMessage(refused, self))] : []),
+    ...(refused.length > 0 ? [valid] : []),
     ...deletionConditions(deletion),
   ];
   return buildStatus(object, states, now, {

@@ -27,11 +27,12 @@ import {
   isAboutToolRef,
   toolConfigCondition,
 } from './references.ts';
-import { rolloutOf, type Rollout } from './rollout.ts';
+import { progressConditions } from './progress.ts';
+import { rolloutOf, type Rollout } from './pods/rollout.ts';
 import { controlConditions, isAboutControl } from './own-gateway/conditions.ts';
 import { gatewayHashes } from './own-gateway/hashes.ts';
 import { isAboutSessions, serverSessionsCondition, sessionStorageCondition } from './session-storage.ts';
-import { readyCondition, type ObservedWorkload } from './workload.ts';
+import { readyCondition, type ObservedWorkload } from './pods/workload.ts';
 import type { WorkloadInput } from './input.ts';
 
 export interface MCPServerInput extends WorkloadInput {
@@ -52,8 +53,10 @@ export function mcpServerStatus({
   const problems = [...refused, ...found.problems, ...observed.problems];
   const rollout = observed.workload && rolloutOf(observed.workload, observed.pods);
   const summary = summaryOf(object, problems, rollout, self);
+  const isDeleting = object.metadata.deletionTimestamp !== undefined;
   const states = [
     summary.condition,
+    ...(isDeleting ? [] : progressConditions({ problems, ready: summary.condition, rollout, self })),
     validity([...refused, ...found.problems], server?.spec, self),
     ...(server ? conditionsFor(server, found, snapshot, observed, self) : []),
     ...appliedConditions(

@@ -3,7 +3,7 @@ import type { ObjectProblem } from '../resolve/problems.ts';
 import { cut, problemsMessage, problemText } from './message.ts';
 import { eventsOf, withTransitionTimes } from './conditions.ts';
 import { failedCondition, trueCondition, unknownCondition, warningCondition } from './condition-state.ts';
-import { rolloutOf } from './rollout.ts';
+import { rolloutOf } from './pods/rollout.ts';
 import { sameStatus } from './same-status.ts';
 import { live, NOW, pod, statusFor, waiting, workload } from './testdata/world.ts';
 import { VMCP_CASES } from './testdata/cases.ts';
@@ -185,7 +185,7 @@ describe('rolloutOf', () => {
   });
 
   it('uses the defaults of the API server for missing fields', () => {
-    expect(rolloutOf({ ...workload(0), spec: {}, status: {} })).toEqual({ desired: 1, ready: 0 });
+    expect(rolloutOf({ ...workload(0), spec: {}, status: {} })).toEqual({ desired: 1, ready: 0, isComplete: false });
   });
 });
 

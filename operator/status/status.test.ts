@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { KINDS } from '../../crds/kinds/index.ts';
 import { validateObject } from '../../crds/kinds/validate.ts';
+import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { Condition } from './conditions.ts';
 import { sameStatus } from './same-status.ts';
 import { CONFIG_CASES, entryCases, SERVER_CASES, VMCP_CASES } from './testdata/cases.ts';
-import { statusFor, type Case } from './testdata/world.ts';
+import { kstatus, type Verdict } from './testdata/kstatus.ts';
+import { live, statusFor, type Case } from './testdata/world.ts';
 
 const entries = readFileSync(new URL('../resolve/testdata/entries.in.yaml', import.meta.url), 'utf8');
 const [indented = ''] = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/u.exec(entries) ?? [];
@@ -38,9 +41,11 @@ const observed = new Set(
 /** Conditions of each kind: type and status, with every reason that they may have. */
 const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   VirtualMCPServer: {
+    'Reconciling=True': 'DependencyNotReady NotReady RolloutInProgress',
+    'Stalled=True': 'EditRequired RolloutFailed',
     'Valid=True': 'ValidationSucceeded',
     'Valid=False': 'ValidationFailed',
-    'Ready=True': 'DeploymentReady',
+    'Ready=True': 'DeploymentReady ScaledToZero',
     'Ready=False':
       'DeploymentFailed DeploymentNotReady BackendsUnavailable BackendsDegraded BackendsUnknown AuthServerConfigInvalid',
     'GroupRefValidated=True': 'GroupRefValid',
@@ -90,9 +95,11 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Advisory=True': 'ReviewAdvised',
   },
   MCPServer: {
+    'Reconciling=True': 'DependencyNotReady NotReady RolloutInProgress',
+    'Stalled=True': 'EditRequired RolloutFailed',
     'Valid=True': 'ValidationSucceeded',
     'Valid=False': 'ValidationFailed',
-    'Ready=True': 'Ready',
+    'Ready=True': 'Ready ScaledToZero',
     'Ready=False': 'NotReady',
     'GroupRefValidated=True': 'GroupRefIsValid',
     'GroupRefValidated=False': 'GroupRefNotFound GroupRefNotReady',
@@ -121,11 +128,15 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'SessionStorageWarning=True': 'SessionStorageMissingForReplicas',
     'SessionStorageWarning=False': 'SessionStorageConfigured SessionStorageWarningNotApplicable',
     'Applied=True': 'ObjectsApplied',
-    'Applied=False': 'QuotaExceeded',
+    'Applied=False': 'NameTaken QuotaExceeded',
     'Applied=Unknown': 'EarlierSpec',
     'Advisory=True': 'ReviewAdvised',
   },
   MCPServerEntry: {
+    'Ready=True': 'ConfigValid',
+    'Ready=False': 'ConfigInvalid',
+    'Reconciling=True': 'DependencyNotReady',
+    'Stalled=True': 'EditRequired',
     'Valid=True': 'ConfigValid',
     'Valid=False': 'ConfigInvalid',
     'GroupRefValidated=True': 'GroupRefIsValid',
@@ -140,29 +151,45 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'HeaderSecretRefsValidated=False': 'HeaderSecretNotFound',
   },
   MCPGroup: {
+    'Ready=True': 'ConfigValid',
+    'Ready=False': 'ValidationFailed',
+    'Stalled=True': 'EditRequired',
     'MCPServersChecked=True': 'ListMCPServersCheckSucceeded',
     'Valid=False': 'ValidationFailed',
     'DeletionBlocked=True': 'ReferencedByWorkloads',
   },
   MCPOIDCConfig: {
+    'Ready=True': 'ConfigValid',
+    'Ready=False': 'ConfigInvalid',
+    'Stalled=True': 'EditRequired',
     'Valid=True': 'ConfigValid',
     'Valid=False': 'ConfigInvalid',
     'DeletionBlocked=True': 'ReferencedByWorkloads',
     'Advisory=True': 'ReviewAdvised',
   },
   MCPAuthzConfig: {
+    'Ready=True': 'ConfigValid',
+    'Ready=False': 'ConfigInvalid AuthzInvalid',
+    'Stalled=True': 'EditRequired',
     'Valid=True': 'ConfigValid',
     'Valid=False': 'ConfigInvalid AuthzInvalid',
     'DeletionBlocked=True': 'ReferencedByWorkloads',
     'Advisory=True': 'ReviewAdvised',
   },
   MCPToolConfig: {
+    'Ready=True': 'ValidationSucceeded',
+    'Ready=False': 'ValidationFailed',
+    'Stalled=True': 'EditRequired',
     'Valid=True': 'ValidationSucceeded',
     'Valid=False': 'ValidationFailed',
     'DeletionBlocked=True': 'ReferencedByWorkloads',
     'Advisory=True': 'ReviewAdvised',
   },
   MCPExternalAuthConfig: {
+    'Ready=True': 'ValidationSucceeded',
+    'Ready=False': 'ValidationFailed InvalidConfig',
+    'Reconciling=True': 'DependencyNotReady',
+    'Stalled=True': 'EditRequired',
     'Valid=True': 'ValidationSucceeded',
     'Valid=False': 'ValidationFailed InvalidConfig',
     'DeletionBlocked=True': 'ReferencedByWorkloads',
@@ -183,6 +210,31 @@ describe('conditions', () => {
   });
 });
 
+/** Returns the first object of a case with its status, as the API server has it. */
+const written = (input: Case): KubeObject => {
+  const [object] = input.objects;
+  if (!object) throw new Error('a case needs an object');
+  return { ...object, status: { ...(object['status'] as object | undefined), ...statusFor(input).status } };
+};
+
+describe('tools that wait for an object', () => {
+  it('get the verdict of the table', async () => {
+    const verdicts = Object.fromEntries(
+      Object.entries(CASES).map(([kind, cases]) => [
+        kind,
+        Object.fromEntries(Object.entries(cases).map(([name, input]) => [name, kstatus(written(input))])),
+      ]),
+    );
+    await expect(stringify(verdicts, { lineWidth: 0 })).toMatchFileSnapshot('./testdata/kstatus.yaml');
+  });
+
+  it.each(KINDS.map(({ kind }) => kind))('do not take a new %s for ready', (kind) => {
+    const fresh = { ...live(kind, 'new'), metadata: { name: 'new', generation: 1 } };
+    expect(fresh).toMatchObject({ status: { observedGeneration: -1 } });
+    expect(kstatus(fresh)).toBe('InProgress' satisfies Verdict);
+  });
+});
+
 describe.each(all)('$kind: $name', ({ kind, name, input }) => {
   const [object] = input.objects;
   if (!object) throw new Error('a case needs an object');
@@ -199,17 +251,25 @@ describe.each(all)('$kind: $name', ({ kind, name, input }) => {
     expect(problemsOf(first.status)).toEqual([]);
   });
 
+  it('has one condition Ready, and at most one of Reconciling and Stalled', () => {
+    const count = (...types: readonly string[]) => conditions(input).filter(({ type }) => types.includes(type)).length;
+    expect(count('Ready')).toBe(1);
+    expect(count('Reconciling', 'Stalled')).toBeLessThanOrEqual(1);
+    const [ready] = conditions(input).filter(({ type }) => type === 'Ready');
+    if (kstatus(written(input)) === 'Current') expect(ready?.status).toBe('True');
+  });
+
   it('does not depend on the order of objects', () => {
     const rest = input.objects.slice(1).toReversed();
     expect(JSON.stringify(statusFor({ ...input, objects: [object, ...rest] }))).toBe(JSON.stringify(first));
   });
 
   it('does not change when it is computed again later', () => {
-    const written = { ...object, status: { ...(object['status'] as object | undefined), ...first.status } };
-    const second = statusFor({ ...input, objects: [written, ...input.objects.slice(1)], now: '2027-01-01T00:00:00Z' });
+    const before = written(input);
+    const second = statusFor({ ...input, objects: [before, ...input.objects.slice(1)], now: '2027-01-01T00:00:00Z' });
     expect(second.status).toEqual(first.status);
     expect(second.events).toEqual([]);
-    expect(sameStatus(written.status, second.status)).toBe(true);
+    expect(sameStatus(before['status'], second.status)).toBe(true);
   });
 
   it('names the path and the reason of every problem', () => {

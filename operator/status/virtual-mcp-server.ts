@@ -13,10 +13,12 @@ import { digest } from './digest.ts';
 import { cut, problemsMessage, type Self } from './message.ts';
 import { externalAuthHashes } from './virtual-mcp-server/outgoing-auth.ts';
 import { rowsOf } from './virtual-mcp-server/problem-table.ts';
-import { rolloutOf } from './rollout.ts';
+import { progressConditions } from './progress.ts';
+import { rolloutOf } from './pods/rollout.ts';
 import { isPartialFailureFatal, readiness } from './virtual-mcp-server/ready.ts';
 import { fieldConditions } from './virtual-mcp-server/conditions.ts';
 import type { WorkloadInput } from './input.ts';
+import { SCALED_TO_ZERO } from './pods/workload.ts';
 
 export interface VirtualMCPServerInput extends WorkloadInput {
   /** Absent for an object that was rejected. */
@@ -31,9 +33,10 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
   const problems = [...refused, ...(resolution?.problems ?? []), ...observed.problems];
   const served = resolution?.config?.vmcp.backends.map(({ name }) => name);
   const health = backendHealth(object, served);
+  const rollout = observed.workload && rolloutOf(observed.workload, observed.pods);
   const ready = readiness({
     problems,
-    rollout: observed.workload && rolloutOf(observed.workload, observed.pods),
+    rollout,
     health,
     excluded: resolution?.excluded.length ?? 0,
     isPartialFailureFatal: isPartialFailureFatal(vmcp),
@@ -41,6 +44,7 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
   });
   const states = [
     ready,
+    ...progressConditions({ problems, ready, rollout, self }),
     backendsHealthyCondition(health),
     ...fieldConditions({ ...input, vmcp, self, runtime: runtimeProblems(object) }),
   ];
@@ -54,7 +58,7 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
   });
 }
 
-type Phase = 'Pending' | 'Ready' | 'Degraded' | 'Failed';
+type Phase = 'Pending' | 'Ready' | 'Degraded' | 'Failed' | 'Stopped';
 
 function phaseOf(
   problems: readonly ObjectProblem[],
@@ -69,6 +73,8 @@ function phaseOf(
     case 'DeploymentNotReady':
     case 'BackendsUnknown':
       return 'Pending';
+    case SCALED_TO_ZERO:
+      return 'Stopped';
     default:
       return ready.status === 'False' || health.unhealthy.length > 0 || excluded > 0 ? 'Degraded' : 'Ready';
   }

@@ -35,7 +35,7 @@ export function defaulted(shape: Shape, value: unknown): unknown {
     }),
   );
   for (const [name, member] of Object.entries(members)) {
-    if (member.default !== undefined && copy[name] === undefined) copy[name] = structuredClone(member.default);
+    if (member.default !== undefined && copy[name] === undefined) copy[name] = defaulted(member, member.default);
   }
   return copy;
 }

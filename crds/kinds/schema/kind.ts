@@ -114,9 +114,15 @@ const conditions = Type.Optional(
   ),
 );
 
+/** Status of an object that the operator has not read yet: tools that wait for an object do not take it for ready. */
+const UNOBSERVED = { observedGeneration: -1 };
+
 /** Fields of every status. */
 export const statusFields = {
-  observedGeneration: whole('Generation of the spec that the status describes.', { format: 'int64' }),
+  observedGeneration: whole('Generation of the spec that the status describes; -1 before the operator reads it.', {
+    default: UNOBSERVED.observedGeneration,
+    format: 'int64',
+  }),
   conditions,
 };
 
@@ -138,7 +144,7 @@ export function defineKind<
       kind: Type.Enum([kind], { description: 'Kind of the object.' }),
       metadata: Metadata,
       spec: definition.spec,
-      status: Type.Optional(definition.status),
+      status: Type.Optional<Status>({ ...definition.status, default: UNOBSERVED }),
     },
     { description: definition.description },
   );

@@ -1,13 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { entry, group, virtualServer } from '../../harness/manifests.ts';
+import { KINDS } from '../../../crds/kinds/index.ts';
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import { kstatus } from '../../../operator/status/testdata/kstatus.ts';
+import { entry, group, secret, virtualServer, type Manifest } from '../../harness/manifests.ts';
 import { eventually } from '../../harness/poll.ts';
 import { testScope } from '../../harness/scope.ts';
+import { LOOPBACK } from './condition-case.ts';
 import { conditionCases } from './condition-cases.ts';
 import { failPods, reportPods, runPods } from '../kubelet.ts';
 import { at, statusOf, type Playground } from '../playground.ts';
-import { CANARY, everySort, headerAuth, httpServer, REMOTE } from '../resources.ts';
+import {
+  authzConfig,
+  CANARY,
+  everySort,
+  headerAuth,
+  httpServer,
+  oidcConfig,
+  REMOTE,
+  telemetryConfig,
+  toolConfig,
+  webhookConfig,
+} from '../resources.ts';
 import { sharedOperator } from '../shared.ts';
 import { unobserved } from '../steady-state.ts';
 
@@ -171,6 +186,7 @@ describe.concurrent('Ready of an MCPServer', () => {
     await phaseIs(here, 'Ready');
     await here.patch('MCPServer', 'web', { spec: { replicas: 0 } });
     await phaseIs(here, 'Stopped');
+    await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'True', reason: 'ScaledToZero' });
     await pods.stop();
   });
 
@@ -185,6 +201,64 @@ describe.concurrent('Ready of an MCPServer', () => {
         .map(({ name }) => name)
         .toSorted(),
     ).toEqual(['FIRST', 'SECOND']);
+  });
+});
+
+describe.concurrent('tools that wait for an object', () => {
+  const isWaitedFor = async (here: Playground, manifest: Manifest): Promise<string> =>
+    kstatus((await here.get(manifest.kind, manifest.metadata.name)) as unknown as KubeObject);
+  const ofOurs = (manifests: readonly Manifest[]) => manifests.filter(({ kind }) => kind !== 'Secret');
+  const become = (here: Playground, manifests: readonly Manifest[], wanted: string) =>
+    eventually(`every object is ${wanted}`, async () => {
+      const verdicts = await Promise.all(manifests.map((manifest) => isWaitedFor(here, manifest)));
+      return verdicts.every((verdict) => verdict === wanted);
+    });
+
+  it('find each kind ready, and an object without its Secret in progress', async () => {
+    const here = await playground();
+    const given = [...everySort(), authzConfig('rules'), telemetryConfig('otel'), toolConfig('tools'), webhookConfig()];
+    const isLate = ({ metadata }: Manifest) => metadata.name === 'header';
+    await here.create(...given.filter((each) => !isLate(each)), secret('hooks', { hmac: CANARY }));
+    const credential = { kind: 'MCPExternalAuthConfig', name: 'by-header' } as const;
+    await here.becomes(credential.kind, credential.name, { type: 'Reconciling', reason: 'DependencyNotReady' });
+    await here.becomes(credential.kind, credential.name, { type: 'Ready', status: 'False' });
+    runPods(testScope(), here);
+    await here.create(...given.filter(isLate));
+    await become(here, ofOurs(given), 'Current');
+    for (const { kind, metadata } of ofOurs(given))
+      await here.becomes(kind, metadata.name, { type: 'Ready', status: 'True' });
+    expect(new Set(ofOurs(given).map(({ kind }) => kind))).toEqual(new Set(KINDS.map(({ kind }) => kind)));
+  });
+
+  it('give up on an object that only an edit can mend, and on pods that no attempt can start', async () => {
+    const here = await playground();
+    const given = [
+      group(),
+      entry('remote', 'https://127.0.0.1/mcp'),
+      httpServer('web'),
+      oidcConfig('login', { issuer: LOOPBACK }),
+    ];
+    await here.create(...given);
+    await here.appears('Deployment', 'mcp-web');
+    await here.patch('Deployment', 'mcp-web', { spec: { progressDeadlineSeconds: 1 } });
+    await become(here, given.slice(1), 'Failed');
+    await here.patch('MCPServerEntry', 'remote', { spec: { remoteUrl: REMOTE } });
+    await become(here, given.slice(1, 2), 'Current');
+  });
+
+  it('wait for the pods of the current spec', async () => {
+    const here = await playground();
+    const given = [group(), httpServer('web')];
+    await here.create(...given);
+    const pods = runPods(testScope(), here);
+    await become(here, given, 'Current');
+    await pods.stop();
+    await here.patch('MCPServer', 'web', { spec: { args: ['--new'] } });
+    await here.becomes('MCPServer', 'web', { type: 'Reconciling', reason: 'RolloutInProgress' });
+    expect(await isWaitedFor(here, given[1] as Manifest)).toBe('InProgress');
+    await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'True' });
+    runPods(testScope(), here);
+    await become(here, given, 'Current');
   });
 });
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
-import { live, waiting, workload, type Case } from './world.ts';
+import { live, replacing, waiting, workload, type Case } from './world.ts';
 
 const group = live('MCPGroup', 'tools');
 const goingGroup = live('MCPGroup', 'tools', {}, { metadata: { deletionTimestamp: '2026-11-22T04:00:00Z' } });
@@ -119,6 +119,12 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
       problems: [],
     },
   },
+  'pods of an earlier spec': { objects: [vmcp(), ...two], observed: { workload: replacing(workload(1)), problems: [] } },
+  'scaled to 0 with ending pods': {
+    objects: [vmcp({ replicas: 0 }), ...two],
+    observed: { workload: workload(1, 0), problems: [] },
+  },
+  'scaled to 0 beside a problem': { objects: [vmcp({ replicas: 0 })], observed: { workload: workload(0, 0), problems: [] } },
   'rejected': { objects: [vmcp({ unknown: true }), ...two], observed: up },
   'rejected before the first deployment': { objects: [vmcp({ unknown: true }), ...two] },
   'missing group': { objects: [vmcp()] },
@@ -364,6 +370,14 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
   'failing pods': {
     objects: [server()],
     observed: { workload: workload(0), pods: [waiting('mcp', 'CrashLoopBackOff')], problems: [] },
+  },
+  'image name that no registry can have': {
+    objects: [server()],
+    observed: { workload: replacing(workload(1)), pods: [waiting('mcp', 'InvalidImageName', 'no such form')], problems: [] },
+  },
+  'name of another owner': {
+    objects: [server()],
+    observed: { problems: [problem('MCPServer', 'files', 'NameTaken', '')] },
   },
   'one of two pods': {
     objects: [server({ replicas: 2 })],

@@ -95,7 +95,20 @@ export const workload = (ready: number, desired = 1, conditions: readonly object
   kind: 'Deployment',
   metadata: { name: 'x', namespace: 'team' },
   spec: { replicas: desired },
-  status: { readyReplicas: ready, availableReplicas: ready, conditions },
+  status: {
+    observedGeneration: 1,
+    replicas: Math.max(ready, desired),
+    updatedReplicas: desired,
+    readyReplicas: ready,
+    availableReplicas: ready,
+    conditions,
+  },
+});
+
+/** Returns a workload whose pods have an earlier template. */
+export const replacing = (object: KubeObject): KubeObject => ({
+  ...object,
+  status: { ...(object['status'] as object), updatedReplicas: 0 },
 });
 
 export const pod = (status: object): KubeObject => ({

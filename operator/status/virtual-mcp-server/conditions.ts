@@ -18,7 +18,7 @@ import { problemsMessage, type Self } from '../message.ts';
 import { outgoingAuthConditions } from './outgoing-auth.ts';
 import { isAdvice, rowsOf, WARNING_TABLE, type WarningRow } from './problem-table.ts';
 import { sessionStorageCondition } from '../session-storage.ts';
-import type { ObservedWorkload } from '../workload.ts';
+import type { ObservedWorkload } from '../pods/workload.ts';
 
 interface Facts {
   readonly snapshot: Snapshot;

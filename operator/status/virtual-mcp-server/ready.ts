@@ -5,8 +5,8 @@ import { workloadProblems } from '../applied.ts';
 import { failedCondition, falseCondition, type ConditionState } from '../condition-state.ts';
 import { cut, type Self } from '../message.ts';
 import { rowsOf } from './problem-table.ts';
-import type { Rollout } from '../rollout.ts';
-import { readyCondition } from '../workload.ts';
+import type { Rollout } from '../pods/rollout.ts';
+import { readyCondition, SCALED_TO_ZERO } from '../pods/workload.ts';
 
 interface Facts {
   readonly problems: readonly ObjectProblem[];
@@ -31,7 +31,7 @@ export function readiness({ problems, rollout, health, excluded, isPartialFailur
     return failedCondition('Ready', reasonWithoutPods(problems), workloadProblems(problems, self));
   }
   const pods = readyCondition(rollout, REASONS);
-  if (pods.status === 'False') return pods;
+  if (pods.status === 'False' || pods.reason === SCALED_TO_ZERO) return pods;
   const { served, reported, working, unhealthy, unknown } = health;
   const names = unhealthy.join(', ');
   const withPods = (text: string): string => cut(`${pods.message}; ${text}`);

@@ -1,12 +1,16 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
-import { compareText } from '../resolve/snapshot.ts';
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import { compareText } from '../../resolve/snapshot.ts';
 
 /** Progress of the pods of a Deployment or StatefulSet. */
 export interface Rollout {
   readonly desired: number;
   readonly ready: number;
+  /** True when every pod has the current template and is available, and no other pod is left. */
+  readonly isComplete: boolean;
   /** Reason why pods cannot become ready without a change. */
   readonly failure?: RolloutFailure;
+  /** Failure after which Kubernetes has stopped trying, or that a new attempt cannot change. */
+  readonly stalled?: string;
   /** Text of the scheduler for pods that have no node yet. */
   readonly waitsFor?: string;
 }
@@ -17,6 +21,9 @@ export interface RolloutFailure {
 }
 
 interface WorkloadStatus {
+  readonly observedGeneration?: number;
+  readonly replicas?: number;
+  readonly updatedReplicas?: number;
   readonly readyReplicas?: number;
   readonly availableReplicas?: number;
   readonly conditions?: readonly {
@@ -33,13 +40,29 @@ export function rolloutOf(workload: KubeObject, pods: readonly KubeObject[] = []
   const status = (workload['status'] ?? {}) as WorkloadStatus;
   const failure = podFailure(pods) ?? workloadFailure(status);
   const waitsFor = unschedulable(pods);
+  const isStalled = hasGivenUp(status) || failure?.reason === 'InvalidImageName';
   return {
     desired: spec.replicas ?? 1,
     ready: status.availableReplicas ?? status.readyReplicas ?? 0,
+    isComplete: isRolledOut(workload),
     ...(failure && { failure }),
+    ...(failure && isStalled && { stalled: `${failure.reason}: ${failure.message}` }),
     ...(waitsFor !== undefined && { waitsFor }),
   };
 }
+
+/** Returns true when all pods of a workload have its current template and are available. */
+export function isRolledOut(workload: KubeObject): boolean {
+  const { replicas: desired = 1 } = (workload['spec'] ?? {}) as { readonly replicas?: number };
+  const status = (workload['status'] ?? {}) as WorkloadStatus;
+  const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
+  if (observedGeneration < (workload.metadata.generation ?? 1)) return false;
+  return replicas === desired && updatedReplicas === desired && availableReplicas >= desired;
+}
+
+/** Returns true after the progress deadline of a Deployment, which kstatus takes for a failure of the Deployment, too. */
+const hasGivenUp = ({ conditions = [] }: WorkloadStatus): boolean =>
+  conditions.some(({ type, reason }) => type === 'Progressing' && reason === 'ProgressDeadlineExceeded');
 
 function workloadFailure({ conditions = [] }: WorkloadStatus): RolloutFailure | undefined {
   const failed =

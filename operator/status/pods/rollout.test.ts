@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isRolledOut } from './rolled-out.ts';
+import { isRolledOut } from './rollout.ts';
 
 const workload = (status?: object, spec: object = { replicas: 2 }) =>
   isRolledOut({

@@ -1,6 +1,6 @@
-import type { KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
-import { failedCondition, trueCondition, falseCondition, type ConditionState } from './condition-state.ts';
+import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import type { ObjectProblem } from '../../resolve/problems.ts';
+import { failedCondition, trueCondition, falseCondition, type ConditionState } from '../condition-state.ts';
 import type { Rollout } from './rollout.ts';
 
 /** Observed result of applying the rendered objects. */
@@ -20,9 +20,12 @@ export interface ReadyReasons {
   readonly failed: string;
 }
 
+/** Reason of `Ready` for an object without pods on purpose. It is as its spec says, like a Deployment of 0 pods. */
+export const SCALED_TO_ZERO = 'ScaledToZero';
+
 /** Builds `Ready` from the pods. The message names the failure of some pods even when others are ready. */
 export function readyCondition({ desired, ready, failure, waitsFor }: Rollout, reasons: ReadyReasons): ConditionState {
-  if (desired === 0) return falseCondition('Ready', reasons.pending, 'scaled to 0 replicas');
+  if (desired === 0) return trueCondition('Ready', SCALED_TO_ZERO, 'scaled to 0 replicas');
   const count = `${String(ready)} of ${String(desired)} pods are ready`;
   const why = failure ? `${failure.reason}: ${failure.message}` : waitsFor;
   const message = why === undefined ? count : `${count}; ${why}`;

@@ -1,0 +1,58 @@
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
+import { trueCondition, type ConditionState } from './condition-state.ts';
+import { problemsMessage, type Self } from './message.ts';
+import type { Rollout } from './pods/rollout.ts';
+
+/** Facts about an object that decide whether tools continue to wait for it. */
+export interface Progress {
+  /** All problems that prevent the current spec from acting. */
+  readonly problems: readonly ObjectProblem[];
+  readonly ready: ConditionState;
+  /** Absent for kinds without pods, and until the pods are created. */
+  readonly rollout?: Rollout | undefined;
+  readonly self: Self;
+}
+
+/** Reasons of problems of the object itself that end when something else in the cluster changes. */
+const WAITING: ReadonlySet<string> = new Set([
+  CONSEQUENCE_REASON,
+  'ApplyForbidden',
+  'GroupRefNotReady',
+  'NameTaken',
+  'QuotaExceeded',
+  'RBACForbidden',
+]);
+
+/**
+ * Returns true for a problem that only an edit can solve. A missing object may still be created, and a problem of another
+ * object is reported by that one: it may have been corrected a moment ago.
+ */
+const needsEdit = ({ kind, name, reason }: ObjectProblem, self: Self): boolean =>
+  kind === self.kind && name === self.name && !WAITING.has(reason) && !/NotFound$/u.test(reason);
+
+/**
+ * Builds `Stalled` or `Reconciling`, from which kstatus derives the progress of an object. At most one of them is present, and
+ * none once the current spec acts: tools take the first true one.
+ */
+export function progressConditions({ problems, ready, rollout, self }: Progress): ConditionState[] {
+  const final = problems.filter((problem) => needsEdit(problem, self));
+  if (final.length > 0) return [trueCondition('Stalled', 'EditRequired', problemsMessage(final, self))];
+  if (rollout?.stalled) return [trueCondition('Stalled', 'RolloutFailed', rollout.stalled)];
+  if (problems.length > 0) return [reconciling('DependencyNotReady', problemsMessage(problems, self))];
+  if (ready.status !== 'True') return [reconciling('NotReady', ready.message)];
+  if (rollout && !rollout.isComplete) {
+    return [
+      reconciling('RolloutInProgress', 'pods of the current spec are starting, or pods of an earlier one are ending'),
+    ];
+  }
+  return [];
+}
+
+export const reconciling = (reason: string, message: string): ConditionState =>
+  trueCondition('Reconciling', reason, message);
+
+/** Builds `Ready` of an object without pods: it is ready while it is valid. */
+export const readyWhileValid = ({ status, reason, message }: ConditionState): ConditionState => ({
+  ...trueCondition('Ready', reason, message),
+  status,
+});
