@@ -7,6 +7,7 @@ import {
   flag,
   freeObject,
   mapBy,
+  quantity,
   text,
   textMap,
   texts,
@@ -27,10 +28,8 @@ const port = { minimum: 1, maximum: 65535, format: 'int32' };
 const ENV_NAME = { pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$', minLength: 1, maxLength: 253 };
 const required = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 
-const quantities = (description: string) => {
-  const quantity = { pattern: '^[0-9]+([.][0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$', maxLength: 32 };
-  return block(description, { cpu: text('CPU quantity.', quantity), memory: text('Memory quantity.', quantity) });
-};
+const quantities = (description: string) =>
+  block(description, { cpu: quantity('CPU quantity.'), memory: quantity('Memory quantity.') });
 
 const envName = Type.String({ ...ENV_NAME, description: 'Name.' });
 const ENV_VALUE = 'Value. Everyone who can read this object can read it.';

@@ -1,5 +1,5 @@
 import { Type, type TSchema, type TStringOptions } from 'typebox';
-import { Closed, Duration } from './fields.ts';
+import { Closed, Duration, QUANTITY_PATTERN } from './fields.ts';
 
 /** Optional members, as nearly every member of a resource or a configuration is one. */
 export const text = (description: string, options: object = {}) =>
@@ -19,6 +19,19 @@ export const whole = (description: string, options: object = {}) =>
   Type.Optional(Type.Integer({ description, ...options }));
 
 export const duration = (description: string, options: object = {}) => Type.Optional(Duration(description, options));
+
+/** An optional quantity of Kubernetes, as text or as a whole number. */
+export const quantity = (description: string) =>
+  Type.Optional(
+    Type.Unsafe<string | number>({
+      type: ['integer', 'string'],
+      pattern: QUANTITY_PATTERN,
+      maxLength: 32,
+      minimum: 0,
+      description,
+      'x-kubernetes-int-or-string': true,
+    }),
+  );
 
 /** An optional object that rejects unknown members. */
 export const block = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>

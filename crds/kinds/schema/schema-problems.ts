@@ -6,6 +6,7 @@ import {
   HOST_PATTERN,
   HOST_VARIABLE_PATTERN,
   HTTP_URL_PATTERN,
+  QUANTITY_PATTERN,
   SCOPE_PATTERN,
 } from '../../../gateway/contract/fields.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
@@ -26,6 +27,7 @@ const PATTERN_WORDS: ReadonlyMap<unknown, string> = new Map([
   [HOST_PATTERN, 'must be a host name, or *.DOMAIN for all below it, without a scheme and a port'],
   [HOST_VARIABLE_PATTERN, 'must be the name of a variable: letters, digits and _, not starting with a digit'],
   [SCOPE_PATTERN, 'must be one scope, without spaces and quotes: write one item each'],
+  [QUANTITY_PATTERN, 'must be a quantity such as 500m or 256Mi'],
   [HEADER_NAME_PATTERN, 'must be a header name: letters, digits and hyphens'],
 ]);
 
@@ -35,6 +37,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
+  'integer,string': 'a whole number, or text such as "500m"',
 };
 
 function found(value: unknown): string {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { Closed, Duration } from '../../../gateway/contract/fields.ts';
-import { freeObject, freeValue, mapBy } from '../../../gateway/contract/optional.ts';
+import { Closed, Duration, QUANTITY_PATTERN } from '../../../gateway/contract/fields.ts';
+import { freeObject, freeValue, mapBy, quantity } from '../../../gateway/contract/optional.ts';
 import { rule } from '../../../gateway/contract/rule.ts';
 import { structural } from './structural.ts';
 
@@ -13,6 +13,7 @@ describe('structural', () => {
       list: Type.Array(Duration('D.'), { ...mapBy('x') }),
       object: freeObject('O.'),
       value: freeValue('V.'),
+      quantity: quantity('Q.'),
     });
     expect(structural(schema)).toEqual({
       type: 'object',
@@ -36,6 +37,14 @@ describe('structural', () => {
         },
         object: { type: 'object', description: 'O.', 'x-kubernetes-preserve-unknown-fields': true },
         value: { description: 'V.', 'x-kubernetes-preserve-unknown-fields': true },
+        quantity: {
+          anyOf: [{ type: 'integer' }, { type: 'string' }],
+          pattern: QUANTITY_PATTERN,
+          maxLength: 32,
+          minimum: 0,
+          description: 'Q.',
+          'x-kubernetes-int-or-string': true,
+        },
       },
     });
   });

@@ -16,6 +16,7 @@ export interface StructuralSchema {
 }
 
 const REFUSED = ['anyOf', 'oneOf', 'allOf', 'not', 'const', '$ref', 'if', 'prefixItems'];
+const INT_OR_STRING = 'x-kubernetes-int-or-string';
 const COPIED = new Set([
   'type',
   'description',
@@ -32,6 +33,7 @@ const COPIED = new Set([
   'minProperties',
   'maxProperties',
   'required',
+  INT_OR_STRING,
   'x-kubernetes-list-type',
   'x-kubernetes-list-map-keys',
   'x-kubernetes-preserve-unknown-fields',
@@ -65,6 +67,10 @@ function translate(node: JsonObject, path: string, rules: readonly Rule[], seen:
   seen.add(path);
   const out: StructuralSchema = Object.fromEntries(Object.entries(node).filter(([keyword]) => COPIED.has(keyword)));
   if (node['enum'] && node['type'] === undefined) out.type = 'string';
+  if (node[INT_OR_STRING] === true) {
+    delete out.type; // a structural schema has one type, or this pair
+    out['anyOf'] = [{ type: 'integer' }, { type: 'string' }];
+  }
   const { properties, items } = node;
   if (isObject(properties) && Object.keys(properties).length > 0) {
     out.properties = {};
@@ -78,7 +84,7 @@ function translate(node: JsonObject, path: string, rules: readonly Rule[], seen:
   if (isObject(items)) out.items = translate(items, `${path}[]`, rules, seen);
   const validated = validations(rules, path);
   if (validated) out['x-kubernetes-validations'] = validated;
-  if (out.type === undefined && out['x-kubernetes-preserve-unknown-fields'] !== true) {
+  if (out.type === undefined && out[INT_OR_STRING] !== true && out['x-kubernetes-preserve-unknown-fields'] !== true) {
     throw new Error(`${where}: a structural schema needs a type`);
   }
   return out;
