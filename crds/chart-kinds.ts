@@ -8,6 +8,7 @@ const template = (name: string, resources: readonly string[]): string =>
 
 /** Returns the named templates that the RBAC rules of the chart use. */
 export function chartKinds(kinds: readonly Kind[]): string {
+  const withPods = kinds.filter(({ hasWorkload }) => hasWorkload === true);
   const plurals = (chosen: readonly Kind[]): string[] => chosen.map(({ plural }) => plural);
   return `${[
     COMMENT,
@@ -19,7 +20,11 @@ export function chartKinds(kinds: readonly Kind[]): string {
     template('protectedKinds', plurals(kinds.filter(({ referencedAs }) => referencedAs !== undefined))),
     template(
       'ownerFinalizers',
-      plurals(kinds.filter(({ hasWorkload }) => hasWorkload === true)).map((plural) => `${plural}/finalizers`),
+      plurals(withPods).map((plural) => `${plural}/finalizers`),
+    ),
+    template(
+      'kindScales',
+      plurals(withPods).map((plural) => `${plural}/scale`),
     ),
   ].join('\n\n')}\n`;
 }

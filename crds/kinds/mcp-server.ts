@@ -4,7 +4,15 @@ import { block, flag, text, whole } from '../../gateway/contract/optional.ts';
 import { nameRef, RefName } from '../../gateway/contract/references.ts';
 import { rule, type Rule } from '../../gateway/contract/rule.ts';
 import { authzFields, authzRules, telemetryConfigRef } from './fields/authz.ts';
-import { AGE, conditionColumn, defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
+import {
+  AGE,
+  conditionColumn,
+  defineKind,
+  podFields,
+  statusFields,
+  workloadName,
+  type ObjectOf,
+} from './schema/kind.ts';
 import { workloadFields, workloadRules } from './mcp-server-workload.ts';
 import { oidcConfigRef } from './fields/oidc.ts';
 import { limitsUsers, limitsUsersCel, rateLimitRules, rateLimitSpec } from '../../gateway/policy/rate-limit/spec.ts';
@@ -71,6 +79,7 @@ const mcpServerStatus = Closed(
     ),
     message: text('Reason for the phase.'),
     url: text('MCP endpoint inside the cluster.'),
+    ...podFields,
     readyReplicas: whole('Number of ready pods.', { format: 'int32' }),
     toolConfigHash: digest('MCPToolConfig'),
     externalAuthConfigHash: digest('MCPExternalAuthConfig'),

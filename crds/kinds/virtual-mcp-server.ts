@@ -17,7 +17,15 @@ import { authServerConfig } from './fields/auth-server-config.ts';
 import { authzFields, telemetryConfigRef } from './fields/authz.ts';
 import { headerNames } from './fields/header-fields.ts';
 import { variantMembers } from './fields/variants.ts';
-import { AGE, conditionColumn, defineKind, statusFields, workloadName, type ObjectOf } from './schema/kind.ts';
+import {
+  AGE,
+  conditionColumn,
+  defineKind,
+  podFields,
+  statusFields,
+  workloadName,
+  type ObjectOf,
+} from './schema/kind.ts';
 import { oidcConfig, oidcConfigRef } from './fields/oidc.ts';
 import { sessionStorage } from './fields/session-storage.ts';
 import { virtualMCPServerObjectRules, virtualMCPServerRules } from './virtual-mcp-server-rules.ts';
@@ -199,6 +207,7 @@ const virtualMCPServerStatus = Closed(
     ),
     message: text('Reason for the phase.'),
     url: text('MCP endpoint inside the cluster.'),
+    ...podFields,
     backendCount: count('Number of backends that receive calls. Written by the gateway.'),
     discoveredBackends,
     runtimeProblems,

@@ -97,6 +97,9 @@ it.skipIf(clusterBinary('kubectl') === undefined)('kubectl get mcp shows every k
     await expect.poll(() => lines(kind), PATIENCE).toEqual(expect.arrayContaining([row]));
   };
   expect((await lines('vmcp'))[0]).toEqual(['NAME', 'PHASE', 'URL', 'BACKENDS', 'AGE', 'READY']);
+  expect((await kubectl('get', 'vmcp', '-o', 'wide')).split('\n')[0]?.trim().split(/\s+/u).at(-1)).toBe('MESSAGE');
+  expect(await kubectl('get', 'mcpoidc', '-o', 'wide')).toContain('the config can be used');
+  expect(await kubectl('get', 'vmcp', '-o', 'wide')).toContain('2 of 2 pods are ready');
   const age: unknown = expect.any(String);
   const urlOf = (name: string): unknown => expect.stringContaining(`http://${name}.`);
   await shows('vmcp', ['all', 'Ready', urlOf('vmcp-all'), '3', age, 'True']);

@@ -13,6 +13,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
   PodDisruptionBudget: 'policy/v1',
   NetworkPolicy: 'networking.k8s.io/v1',
   Lease: 'coordination.k8s.io/v1',
+  HorizontalPodAutoscaler: 'autoscaling/v2',
 };
 const CORE = /^(Namespace|Secret|ConfigMap|Service|ServiceAccount|Pod|Event|ResourceQuota)$/u;
 

@@ -21,13 +21,19 @@ const MANAGED_BY = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
 /** Labels of the pods of all VirtualMCPServers. */
 export const GATEWAYS: Texts = { [COMPONENT]: COMPONENTS.VirtualMCPServer, ...MANAGED_BY };
 
+/** Returns the labels that select the pods of a custom resource. */
+export const selectorOf = (kind: keyof typeof COMPONENTS, name: string): Texts => ({
+  'app.kubernetes.io/instance': name,
+  'app.kubernetes.io/name': kind.toLowerCase(),
+});
+
 export function ownedBy(
   kind: keyof typeof COMPONENTS,
   metadata: { readonly name: string; readonly namespace?: string },
   owner: OwnerReference,
 ): Owned {
   const { name, namespace = 'default' } = metadata;
-  const selector = { 'app.kubernetes.io/instance': name, 'app.kubernetes.io/name': kind.toLowerCase() };
+  const selector = selectorOf(kind, name);
   const labels = {
     app: kind.toLowerCase(),
     ...selector,

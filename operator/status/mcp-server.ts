@@ -32,7 +32,7 @@ import { rolloutOf, type Rollout } from './pods/rollout.ts';
 import { controlConditions, isAboutControl } from './own-gateway/conditions.ts';
 import { gatewayHashes } from './own-gateway/hashes.ts';
 import { isAboutSessions, serverSessionsCondition, sessionStorageCondition } from './session-storage.ts';
-import { readyCondition, type ObservedWorkload } from './pods/workload.ts';
+import { readyCondition, scaleMembers, type ObservedWorkload } from './pods/workload.ts';
 import type { WorkloadInput } from './input.ts';
 
 export interface MCPServerInput extends WorkloadInput {
@@ -77,6 +77,7 @@ export function mcpServerStatus({
     phase: summary.phase,
     message: cut(summary.condition.message, 1024),
     url: server ? serviceUrl(server, snapshot.namespace) : statusOf(object)['url'],
+    ...scaleMembers('MCPServer', self.name, rollout),
     readyReplicas: rollout?.ready ?? 0,
     ...(server && digests(server, found, snapshot, object)),
   });

@@ -185,7 +185,12 @@ describe('rolloutOf', () => {
   });
 
   it('uses the defaults of the API server for missing fields', () => {
-    expect(rolloutOf({ ...workload(0), spec: {}, status: {} })).toEqual({ desired: 1, ready: 0, isComplete: false });
+    expect(rolloutOf({ ...workload(0), spec: {}, status: {} })).toEqual({
+      desired: 1,
+      ready: 0,
+      replicas: 0,
+      isComplete: false,
+    });
   });
 });
 

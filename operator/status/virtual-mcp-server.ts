@@ -18,7 +18,7 @@ import { rolloutOf } from './pods/rollout.ts';
 import { isPartialFailureFatal, readiness } from './virtual-mcp-server/ready.ts';
 import { fieldConditions } from './virtual-mcp-server/conditions.ts';
 import type { WorkloadInput } from './input.ts';
-import { SCALED_TO_ZERO } from './pods/workload.ts';
+import { SCALED_TO_ZERO, scaleMembers } from './pods/workload.ts';
 
 export interface VirtualMCPServerInput extends WorkloadInput {
   /** Absent for an object that was rejected. */
@@ -54,6 +54,7 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
     phase,
     message: summary(problems, states, ready, self),
     ...(resolution?.config || observed.workload ? { url: endpointOf(self.name, snapshot.namespace) } : {}),
+    ...scaleMembers('VirtualMCPServer', self.name, rollout),
     ...digests(input),
   });
 }

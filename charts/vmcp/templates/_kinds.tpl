@@ -15,3 +15,7 @@
 {{- define "vmcp.ownerFinalizers" -}}
 [virtualmcpservers/finalizers, mcpservers/finalizers]
 {{- end }}
+
+{{- define "vmcp.kindScales" -}}
+[virtualmcpservers/scale, mcpservers/scale]
+{{- end }}

@@ -3,6 +3,7 @@ import { API_GROUP, API_VERSION, pluralOf } from '../../../gateway/contract/api-
 import { Closed } from '../../../gateway/contract/fields.ts';
 import { ATOMIC, mapBy, text, textMap, texts, whole } from '../../../gateway/contract/optional.ts';
 import { rule, type Rule } from '../../../gateway/contract/rule.ts';
+import type { Shape } from './defaults.ts';
 
 export const CATEGORY = 'mcp';
 
@@ -12,6 +13,8 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'date';
   readonly jsonPath: string;
   readonly description: string;
+  /** 1 for a column that only `-o wide` shows. */
+  readonly priority?: 1;
 }
 
 export const AGE: PrinterColumn = {
@@ -27,6 +30,18 @@ export const conditionColumn = (type: string, name = type): PrinterColumn => ({
   type: 'string',
   jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
   description: `Status of condition ${type}.`,
+});
+
+/** Returns the last column of every kind, with the reason for its state: of the phase, or of `Ready` for kinds without a phase message. */
+const messageColumn = (status: TSchema): PrinterColumn => ({
+  name: 'Message',
+  type: 'string',
+  jsonPath:
+    (status as Shape).properties?.['message'] === undefined
+      ? '.status.conditions[?(@.type=="Ready")].message'
+      : '.status.message',
+  description: 'Reason for the state.',
+  priority: 1,
 });
 
 /**
@@ -126,6 +141,12 @@ export const statusFields = {
   conditions,
 };
 
+/** Fields of the status of an object with pods. Its subresource `scale` shows them. */
+export const podFields = {
+  replicas: whole('Number of pods.', { format: 'int32' }),
+  selector: text('Label selector of the pods.'),
+};
+
 /** List of names in a status. Server-side apply replaces it as a whole. */
 export const statusNames = (description: string) => texts(description, ATOMIC);
 
@@ -137,7 +158,7 @@ export function defineKind<
   Spec extends TSchema,
   Status extends TSchema,
 >(definition: Definition<Name, Collection, Part, Spec, Status>) {
-  const { kind, rules = [], objectRules = [], ...rest } = definition;
+  const { kind, rules = [], objectRules = [], columns, ...rest } = definition;
   const schema = Closed(
     {
       apiVersion: Type.Enum([`${API_GROUP}/${API_VERSION}`], { description: 'API group and version.' }),
@@ -157,6 +178,7 @@ export function defineKind<
     kind,
     singular: kind.toLowerCase(),
     plural: pluralOf(kind),
+    columns: [...columns, messageColumn(definition.status)],
     schema,
     rules: [...objectRules, ...fromSpec],
   };

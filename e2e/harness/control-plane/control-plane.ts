@@ -184,6 +184,7 @@ const CONTROLLERS = [
   'resourcequota-controller',
   'serviceaccount-controller',
   'root-ca-certificate-publisher-controller',
+  'horizontal-pod-autoscaler-controller',
 ];
 
 const controllerFlags = ({ folder, controllerQps }: Layout): string[] => {
@@ -197,6 +198,7 @@ const controllerFlags = ({ folder, controllerQps }: Layout): string[] => {
     `--service-account-private-key-file=${join(folder, 'pki', 'sa.key')}`,
     '--use-service-account-credentials=true',
     '--leader-elect=false',
+    '--horizontal-pod-autoscaler-sync-period=1s',
     '--secure-port=0',
     '--profiling=false',
     `--kube-api-qps=${controllerQps}`,

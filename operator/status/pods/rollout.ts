@@ -5,6 +5,8 @@ import { compareText } from '../../resolve/snapshot.ts';
 export interface Rollout {
   readonly desired: number;
   readonly ready: number;
+  /** Number of pods that exist. */
+  readonly replicas: number;
   /** True when every pod has the current template and is available, and no other pod is left. */
   readonly isComplete: boolean;
   /** Reason why pods cannot become ready without a change. */
@@ -44,6 +46,7 @@ export function rolloutOf(workload: KubeObject, pods: readonly KubeObject[] = []
   return {
     desired: spec.replicas ?? 1,
     ready: status.availableReplicas ?? status.readyReplicas ?? 0,
+    replicas: status.replicas ?? 0,
     isComplete: isRolledOut(workload),
     ...(failure && { failure }),
     ...(failure && isStalled && { stalled: `${failure.reason}: ${failure.message}` }),

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
+import { selectorOf } from '../../render/owned.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
 import { failedCondition, trueCondition, falseCondition, type ConditionState } from '../condition-state.ts';
 import type { Rollout } from './rollout.ts';
@@ -34,3 +35,11 @@ export function readyCondition({ desired, ready, failure, waitsFor }: Rollout, r
     ? failedCondition('Ready', reasons.failed, message)
     : falseCondition('Ready', reasons.pending, message);
 }
+
+/** Builds the members of the status that the subresource `scale` shows. */
+export const scaleMembers = (kind: Parameters<typeof selectorOf>[0], name: string, rollout: Rollout | undefined) => ({
+  replicas: rollout?.replicas ?? 0,
+  selector: Object.entries(selectorOf(kind, name))
+    .map(([label, value]) => `${label}=${value}`)
+    .join(','),
+});
