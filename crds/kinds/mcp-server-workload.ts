@@ -166,7 +166,10 @@ export const workloadFields = {
     maximum: 1024,
     format: 'int32',
   }),
-  replicas: whole('Number of pods. When absent, an autoscaler may set it. A stdio server has one pod.', count),
+  replicas: whole(
+    'Number of pods. When absent, an autoscaler may set it, or the operator runs one pod where several would not share keys, logins or sessions. A stdio server has one pod.',
+    count,
+  ),
   backendReplicas: whole('Number of server instances, if it differs from the number of proxies.', count),
   permissionProfile,
   podTemplateSpec: freeObject('Strategic-merge patch of the pod template; the container is named `mcp`.'),

@@ -136,11 +136,14 @@ const authServerUpstreamFilter = block('Selection of the upstream providers afte
 });
 
 const deployment = {
-  replicas: whole('Number of pods. When absent, an autoscaler may set it.', {
-    minimum: 0,
-    maximum: 2147483647,
-    format: 'int32',
-  }),
+  replicas: whole(
+    'Number of pods. When absent, an autoscaler may set it, or the operator runs one pod where several would not share keys, logins or sessions.',
+    {
+      minimum: 0,
+      maximum: 2147483647,
+      format: 'int32',
+    },
+  ),
   podTemplateSpec: freeObject('Strategic-merge patch of the pod template; the container is named `vmcp`.'),
   imagePullSecrets: Type.Optional(
     Type.Array(NameRef('Image pull secret.'), { maxItems: 32, description: 'Image pull secrets.', ...ATOMIC }),

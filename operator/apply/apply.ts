@@ -50,6 +50,8 @@ export interface Applied {
   readonly problems: readonly ObjectProblem[];
   /** True when an object that is being deleted blocks the change: retry soon. */
   readonly waiting: boolean;
+  /** True when others had changed the number of pods that the operator sets, and it was set back. */
+  readonly scaledBack?: boolean;
   /** Another operator applied the objects. Time until they can be taken over. */
   readonly againInMs?: number;
 }
@@ -68,6 +70,7 @@ interface ApplyResult {
   readonly problem?: ObjectProblem;
   /** True when an object that is being deleted blocks the change. */
   readonly isWaiting?: boolean;
+  readonly isScaledBack?: boolean;
 }
 
 /** resourceVersion below every real one: the API server rejects the request as a conflict when the object exists. */
@@ -133,6 +136,7 @@ export class Applier {
       objects,
       problems: done.flatMap(({ problem }) => problem ?? []),
       waiting: done.some(({ isWaiting }) => isWaiting === true),
+      scaledBack: done.some(({ isScaledBack }) => isScaledBack === true),
     };
   }
 
@@ -243,7 +247,7 @@ export class Applier {
       this.#client.apply(request, { fieldManager: FIELD_MANAGER, force: true }),
     );
     this.#recordRemaining(desired, digest, object);
-    return { object };
+    return { object, isScaledBack: isScaledByOthers(live, desired, digest) };
   }
 
   /** Keeps the current number of replicas when the spec has none: an autoscaler or an earlier spec may have set it. */
@@ -340,6 +344,13 @@ export class Applier {
 async function settledAll<T>(runs: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(runs);
   return Promise.all(runs);
+}
+
+/** Returns true when the number of pods changed after this very object had been applied. */
+function isScaledByOthers(live: KubeObject | undefined, desired: KubeObject, digest: string): boolean {
+  if (!live || !isWorkload(desired) || live.metadata.annotations?.[APPLIED_HASH] !== digest) return false;
+  const replicasIn = (object: KubeObject) => (object['spec'] as { readonly replicas?: number } | undefined)?.replicas;
+  return replicasIn(desired) !== undefined && replicasIn(live) !== replicasIn(desired);
 }
 
 const digestOf = (desired: KubeObject): string => hash('sha256', JSON.stringify(desired), 'hex').slice(0, 32);

@@ -150,8 +150,9 @@ function leaveToOther(
   return againInMs === undefined ? {} : { requeueAfterMs: againInMs };
 }
 
-const observed = ({ problems }: Applied, workload: KubeObject | undefined, { pods }: PodsRead) => ({
+const observed = ({ problems, scaledBack }: Applied, workload: KubeObject | undefined, { pods }: PodsRead) => ({
   problems,
+  ...(scaledBack === true && { scaledBack }),
   ...(workload && { workload }),
   ...(pods && { pods }),
 });

@@ -23,7 +23,7 @@ import { podDefaults, pullSecrets, RESTRICTED_POD, ROLLING } from './pod.ts';
 import { accountProblems } from './reserved-account.ts';
 import { gatewayRules, roleFor, serviceAccount } from './objects/rbac.ts';
 import { inOrder } from './rendered.ts';
-import type { ResolvedConfig } from './resolved-config.ts';
+import { podsOf, type ResolvedConfig } from './resolved-config.ts';
 import { service } from './objects/service.ts';
 import type { JsonObject } from '../../gateway/contract/json.ts';
 
@@ -32,12 +32,14 @@ const SIZE: Size = { cpu: '100m', memory: '192Mi', limit: '768Mi', heapMi: 576 }
 /** Renders all objects of one VirtualMCPServer. */
 export function renderVirtualMCPServer(
   vmcp: VirtualMCPServer,
-  { config, mounts }: ResolvedConfig,
+  resolved: ResolvedConfig,
   owner: OwnerReference,
   options: RenderOptions,
 ): Rendered {
+  const { config, mounts } = resolved;
   const { name } = vmcp.metadata;
-  const { serviceType, sessionAffinity, replicas } = vmcp.spec;
+  const { serviceType, sessionAffinity } = vmcp.spec;
+  const replicas = podsOf(vmcp.spec.replicas, resolved);
   const owned = ownedBy('VirtualMCPServer', vmcp.metadata, owner);
   const names = { workload: `vmcp-${name}`, config: `${name}-vmcp-config`, backends: `${name}-vmcp-backends` };
   const start = startDocument(vmcp, config, names.backends);

@@ -40,7 +40,7 @@ async function outcome(input: string) {
 }
 
 const shown = (manifests: Manifests, resolved: ResolvedServer) => {
-  const { namespace, name, config, mounts, problems, warnings, excluded } = resolved;
+  const { namespace, name, config, mounts, problems, warnings, excluded, onePod } = resolved;
   return {
     server: `${namespace}/${name}`,
     problems: place(manifests, problems),
@@ -55,6 +55,7 @@ const shown = (manifests: Manifests, resolved: ResolvedServer) => {
       ({ kind, name: object, key, path, optional }) =>
         `${kind}/${object} ${key} -> ${path}${optional ? ', once it is there' : ''}`,
     ),
+    ...(onePod !== undefined && { 'one pod, else': onePod }),
     ...(config && { config }),
   };
 };

@@ -55,6 +55,8 @@ export interface Scope extends ObjectScope {
   readonly endpoint: string;
   /** Name in the keys of stores, unique in the namespace. */
   readonly storeName: string;
+  /** Changes that several pods need, while the number of pods is absent. Not empty: one pod alone can serve. */
+  readonly onePod: string[];
 }
 
 export interface Identified {
@@ -67,7 +69,7 @@ export const newScope = (
   snapshot: Snapshot,
   platform: Platform,
   place: Pick<Scope, 'endpoint' | 'storeName'> = placeOf(vmcp.metadata.name, snapshot.namespace),
-): Scope => ({ ...newObjectScope(snapshot, platform), ...place, vmcp });
+): Scope => ({ ...newObjectScope(snapshot, platform), onePod: [], ...place, vmcp });
 
 const placeOf = (name: string, namespace: string): Pick<Scope, 'endpoint' | 'storeName'> => ({
   endpoint: endpointOf(name, namespace),

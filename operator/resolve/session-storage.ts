@@ -28,11 +28,14 @@ export const unsharedSessions = (replicas: number): string =>
 /** Resolves `sessionStorage`. Without it the gateway uses the store of the authorization server, if replicas share that. */
 export function resolveSessionStorage(scope: Scope): Pick<GatewayConfig, 'scaling_config'> {
   const { vmcp, platform } = scope;
-  const { replicas = 1, sessionStorage } = vmcp.spec;
+  const { replicas, sessionAffinity, sessionStorage } = vmcp.spec;
   if (sessionStorage && isStore(vmcp.spec)) {
     return { scaling_config: { session_kvstore: resolveStore(sessionStorage, scope) } };
   }
-  if (platform.mode === 'cluster' && replicas > 1 && !replicasShareSessions(vmcp.spec)) {
+  if (platform.mode === 'local' || replicasShareSessions(vmcp.spec)) return {};
+  // Otherwise the Service leads each client to one pod.
+  if (replicas === undefined && sessionAffinity === 'None') scope.onePod.push('set sessionStorage to a kvstore');
+  if (replicas !== undefined && replicas > 1) {
     scope.on(vmcp).warning('SessionStorageMissingForReplicas', 'spec.replicas', unsharedSessions(replicas));
   }
   return {};

@@ -35,6 +35,8 @@ export interface Resolution {
    * a Secret or a host variable. Sorted by name, then kind.
    */
   readonly excluded: readonly ExcludedMember[];
+  /** Advice on what several pods need. Present when the number of pods is absent and one pod alone can serve. */
+  readonly onePod?: string;
 }
 
 export interface ExcludedMember {
@@ -187,7 +189,8 @@ function conclude(scope: Scope, config: GatewayConfig, isChecked = false): Resol
   if (scope.problems.length === 0 && !isChecked) reportFaults(configFaults(sorted), scope.on(scope.vmcp));
   const mounts = [...scope.mounts.values()].toSorted((a, b) => compareText(a.path, b.path));
   const problems = concise(scope.problems);
-  const found = { problems, warnings: distinct(scope.warnings), excluded: [] };
+  const onePod = scope.onePod.join(', and ');
+  const found = { problems, warnings: distinct(scope.warnings), excluded: [], ...(onePod !== '' && { onePod }) };
   return problems.length === 0 ? { config: sorted, mounts, ...found } : { mounts: [], ...found };
 }
 

@@ -4,7 +4,7 @@ import { hasOwnGateway } from '../resolve/fields/controls.ts';
 import { virtualServerOf } from '../resolve/own-gateway/virtual-server.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { serviceUrl } from '../resolve/backends/server-backend.ts';
-import { replicasOf } from '../resolve/server-replicas.ts';
+import { replicasOf } from '../resolve/replicas.ts';
 import type { MCPServer, Snapshot } from '../resolve/snapshot.ts';
 import { appliedConditions, podTemplateCondition, workloadProblems } from './applied.ts';
 import {
@@ -32,7 +32,7 @@ import { rolloutOf, type Rollout } from './pods/rollout.ts';
 import { controlConditions, isAboutControl } from './own-gateway/conditions.ts';
 import { gatewayHashes } from './own-gateway/hashes.ts';
 import { isAboutSessions, serverSessionsCondition, sessionStorageCondition } from './session-storage.ts';
-import { readyCondition, scaleMembers, type ObservedWorkload } from './pods/workload.ts';
+import { readyCondition, scaledBackConditions, scaleMembers, type ObservedWorkload } from './pods/workload.ts';
 import type { WorkloadInput } from './input.ts';
 
 export interface MCPServerInput extends WorkloadInput {
@@ -58,7 +58,7 @@ export function mcpServerStatus({
     summary.condition,
     ...(isDeleting ? [] : progressConditions({ problems, ready: summary.condition, rollout, self })),
     validity([...refused, ...found.problems], server?.spec, self),
-    ...(server ? conditionsFor(server, found, snapshot, observed, self) : []),
+    ...(server ? conditionsFor(server, found, snapshot, { ...observed, rollout }, self) : []),
     ...appliedConditions(
       {
         problems: observed.problems,
@@ -67,6 +67,7 @@ export function mcpServerStatus({
       },
       self,
     ),
+    ...scaledBackConditions(object, observed, found.gateway?.onePod),
     ...advisoryConditions(
       found.warnings.filter((warning) => !isAboutSessions(warning)),
       self,
@@ -145,7 +146,7 @@ function conditionsFor(
   server: MCPServer,
   found: ServerCheck,
   snapshot: Snapshot,
-  observed: ObservedWorkload,
+  observed: ObservedWorkload & { readonly rollout: Rollout | undefined },
   self: Self,
 ): ConditionState[] {
   const { problems } = found;
@@ -170,8 +171,8 @@ function conditionsFor(
     ...(isStdio ? [stdioCondition(replicasOf(server.spec) ?? 1)] : []),
     ...controlConditions(server.spec, problems, self),
     hasOwnGateway(server)
-      ? sessionStorageCondition(virtualServerOf(server, snapshot).spec)
-      : serverSessionsCondition(server.spec, isStdio),
+      ? sessionStorageCondition(virtualServerOf(server, snapshot).spec, observed.rollout)
+      : serverSessionsCondition(server.spec, isStdio, observed.rollout),
   ];
 }
 

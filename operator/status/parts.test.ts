@@ -239,3 +239,20 @@ describe('digests', () => {
     expect(secretHash).toMatch(/^[0-9a-f]{32}$/u);
   });
 });
+
+describe('ScaledBack', () => {
+  const input = VMCP_CASES['authorization server that an autoscaler has scaled'];
+  const [object] = input?.objects ?? [];
+  if (!input || !object) throw new Error('no such case');
+  const typesAfter = (generation: number): string[] => {
+    const { status } = statusFor(input);
+    const changed = { ...object, metadata: { ...object.metadata, generation }, status };
+    const later = { ...input, objects: [changed, ...input.objects.slice(1)], observed: { problems: [] } };
+    return (statusFor(later).status['conditions'] as { type: string }[]).map(({ type }) => type);
+  };
+
+  it('stays until the next edit', () => {
+    expect(typesAfter(3)).toContain('ScaledBack');
+    expect(typesAfter(4)).not.toContain('ScaledBack');
+  });
+});

@@ -1,7 +1,8 @@
 import type { ObjectProblem } from '../resolve/problems.ts';
 import { replicasShareSessions, unsharedSessions } from '../resolve/session-storage.ts';
-import { replicasOf } from '../resolve/server-replicas.ts';
+import { replicasOf } from '../resolve/replicas.ts';
 import type { MCPServer, VirtualMCPServer } from '../resolve/snapshot.ts';
+import type { Rollout } from './pods/rollout.ts';
 import { falseCondition, warningCondition, type ConditionState } from './condition-state.ts';
 
 const TYPE = 'SessionStorageWarning';
@@ -11,9 +12,9 @@ const NOT_APPLICABLE = falseCondition(TYPE, 'SessionStorageWarningNotApplicable'
 /** Returns true for a warning that `SessionStorageWarning` repeats. */
 export const isAboutSessions = ({ reason }: ObjectProblem): boolean => reason === MISSING;
 
-/** Builds the warning for several gateways that do not share their sessions. */
-export function sessionStorageCondition(spec: VirtualMCPServer['spec']): ConditionState {
-  const { replicas = 1 } = spec;
+/** Builds the warning for several gateways that do not share their sessions. The spec or an autoscaler sets their number. */
+export function sessionStorageCondition(spec: VirtualMCPServer['spec'], rollout: Rollout | undefined): ConditionState {
+  const replicas = spec.replicas ?? rollout?.desired ?? 1;
   if (replicas <= 1) return NOT_APPLICABLE;
   if (replicasShareSessions(spec))
     return falseCondition(TYPE, 'SessionStorageConfigured', 'all pods share the sessions');
@@ -21,8 +22,12 @@ export function sessionStorageCondition(spec: VirtualMCPServer['spec']): Conditi
 }
 
 /** Builds the warning for several pods of one server: each has its own sessions. */
-export function serverSessionsCondition(spec: MCPServer['spec'], isStdio: boolean): ConditionState {
-  const replicas = replicasOf(spec) ?? 1;
+export function serverSessionsCondition(
+  spec: MCPServer['spec'],
+  isStdio: boolean,
+  rollout: Rollout | undefined,
+): ConditionState {
+  const replicas = replicasOf(spec) ?? rollout?.desired ?? 1;
   if (replicas <= 1 || isStdio) return NOT_APPLICABLE;
   const message = `each of the ${String(replicas)} pods knows only its own sessions, and a client that reaches another pod must start a new one: keep sessionAffinity: ClientIP, or set replicas: 1`;
   return warningCondition(TYPE, MISSING, message);

@@ -41,6 +41,7 @@ const observed = new Set(
 /** Conditions of each kind: type and status, with every reason that they may have. */
 const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   VirtualMCPServer: {
+    'ScaledBack=True': 'ReplicasShareNothing',
     'Reconciling=True': 'DependencyNotReady NotReady RolloutInProgress',
     'Stalled=True': 'EditRequired RolloutFailed',
     'Valid=True': 'ValidationSucceeded',
@@ -95,6 +96,7 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Advisory=True': 'ReviewAdvised',
   },
   MCPServer: {
+    'ScaledBack=True': 'ReplicasShareNothing',
     'Reconciling=True': 'DependencyNotReady NotReady RolloutInProgress',
     'Stalled=True': 'EditRequired RolloutFailed',
     'Valid=True': 'ValidationSucceeded',

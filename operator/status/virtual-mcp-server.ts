@@ -18,7 +18,7 @@ import { rolloutOf } from './pods/rollout.ts';
 import { isPartialFailureFatal, readiness } from './virtual-mcp-server/ready.ts';
 import { fieldConditions } from './virtual-mcp-server/conditions.ts';
 import type { WorkloadInput } from './input.ts';
-import { SCALED_TO_ZERO, scaleMembers } from './pods/workload.ts';
+import { SCALED_TO_ZERO, scaledBackConditions, scaleMembers } from './pods/workload.ts';
 
 export interface VirtualMCPServerInput extends WorkloadInput {
   /** Absent for an object that was rejected. */
@@ -46,7 +46,8 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
     ready,
     ...progressConditions({ problems, ready, rollout, self }),
     backendsHealthyCondition(health),
-    ...fieldConditions({ ...input, vmcp, self, runtime: runtimeProblems(object) }),
+    ...fieldConditions({ ...input, vmcp, self, runtime: runtimeProblems(object), rollout }),
+    ...scaledBackConditions(object, observed, resolution?.onePod),
   ];
   const phase = phaseOf(problems, ready, health, resolution?.excluded.length ?? 0);
   return buildStatus(object, states, now, {

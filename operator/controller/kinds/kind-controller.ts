@@ -27,6 +27,8 @@ export interface Observed {
   readonly pods?: readonly KubeObject[];
   /** Reasons why the API server rejected objects. */
   readonly problems: readonly ObjectProblem[];
+  /** True when others had changed the number of pods, and the operator has set it back. */
+  readonly scaledBack?: boolean;
 }
 
 export interface Decision {

@@ -43,6 +43,6 @@ function render(
   { object, render: options }: ReconcileInput,
 ): Rendered | undefined {
   if (!canRun(server, check)) return undefined;
-  const { config, mounts = [] } = check.gateway ?? {};
-  return renderMCPServer(server, ownerReferenceOf(object), options, config && { config, mounts });
+  const { config, mounts = [], onePod } = check.gateway ?? {};
+  return renderMCPServer(server, ownerReferenceOf(object), options, config && { config, mounts, onePod });
 }

@@ -33,8 +33,8 @@ export const VIRTUAL_MCP_SERVER: KindController = {
 
 function render(
   { object, snapshot, render: options }: ReconcileInput,
-  { config, mounts }: Resolution,
+  { config, mounts, onePod }: Resolution,
 ): Rendered | undefined {
   const vmcp = snapshot.vmcps.get(object.metadata.name);
-  return vmcp && config && renderVirtualMCPServer(vmcp, { config, mounts }, ownerReferenceOf(object), options);
+  return vmcp && config && renderVirtualMCPServer(vmcp, { config, mounts, onePod }, ownerReferenceOf(object), options);
 }

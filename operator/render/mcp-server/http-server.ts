@@ -1,7 +1,7 @@
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import { listeningPort } from '../../resolve/own-gateway/pod-backend.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
-import { replicasOf } from '../../resolve/server-replicas.ts';
+import { replicasOf } from '../../resolve/replicas.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { GRACE_S, PUBLIC_PORT, SIDECAR_MANAGEMENT_PORT } from '../gateway/container.ts';
 import { serverContainer, serverVolumes } from './container.ts';
@@ -11,7 +11,7 @@ import type { NamedObject } from '../named-object.ts';
 import type { RenderOptions } from '../options.ts';
 import { ownedObject, type Owned } from '../owned.ts';
 import { ROLLING, sleepBeforeStop } from '../pod.ts';
-import type { ResolvedConfig } from '../resolved-config.ts';
+import { podsOf, type ResolvedConfig } from '../resolved-config.ts';
 
 const STOP_SLEEP_S = 5;
 
@@ -37,7 +37,7 @@ export function httpWorkload(
   });
   if ('problems' in patched) return { problems: [...problems, ...patched.problems] };
   if (problems.length > 0) return { problems };
-  const replicas = replicasOf(spec);
+  const replicas = podsOf(replicasOf(spec), gateway);
   const members = {
     spec: {
       ...(replicas !== undefined && { replicas }),

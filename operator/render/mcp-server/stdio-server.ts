@@ -1,7 +1,7 @@
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import { stdioPod } from '../../resolve/own-gateway/pod-backend.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
-import { replicasOf } from '../../resolve/server-replicas.ts';
+import { replicasOf } from '../../resolve/replicas.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { GRACE_S } from '../gateway/container.ts';
 import { bridgeDocument } from '../gateway/documents.ts';

@@ -1,5 +1,6 @@
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
 import { storeFacts } from '../../../gateway/authserver/storage/index.ts';
+import { reportUnshared } from '../replicas.ts';
 import type { Report, Scope } from '../scope.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 
@@ -54,12 +55,8 @@ function checkEphemeral(members: readonly (typeof MEMBERS)[number][], server: Au
   const advice = `list keys in ${members.join(' and ')}`;
   const path = second === undefined ? `${AUTH_SERVER_PATH}.${first}` : AUTH_SERVER_PATH;
   report.warning('EphemeralKeys', path, `a restart invalidates all ${lost}${kept}: ${advice}`);
-  if (!hasReplicas(scope) || server.allowEphemeralKeys === true) return;
-  const message = `each of the ${String(replicas(scope))} pods would generate its own keys and reject the tokens of the others: ${advice}, or set replicas: 1`;
-  report.problem('ReplicasShareNothing', 'spec.replicas', message);
+  if (server.allowEphemeralKeys === true) return;
+  const consequence = (replicas: number): string =>
+    `each of the ${String(replicas)} pods would generate its own keys and reject the tokens of the others`;
+  reportUnshared({ consequence, advice }, scope);
 }
-
-const replicas = ({ vmcp }: Scope): number => vmcp.spec.replicas ?? 1;
-
-/** Returns true for several pods in a cluster. Local mode always starts one process. */
-export const hasReplicas = (scope: Scope): boolean => scope.platform.mode === 'cluster' && replicas(scope) > 1;

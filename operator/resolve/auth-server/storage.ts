@@ -1,8 +1,8 @@
 import type { StorageConfig } from '../../../gateway/contract/run-config/auth-server-storage.ts';
 import { resolveStore, storeOf, STORES } from '../../../gateway/authserver/storage/index.ts';
 import type { StoreScope } from '../../../gateway/authserver/storage/variant.ts';
+import { reportUnshared } from '../replicas.ts';
 import type { Scope } from '../scope.ts';
-import { hasReplicas } from './keys.ts';
 import { AUTH_SERVER_PATH, type AuthServerSpec } from './spec.ts';
 
 const PATH = `${AUTH_SERVER_PATH}.storage`;
@@ -21,9 +21,9 @@ function checkPods(storage: NonNullable<AuthServerSpec['storage']>, scope: Scope
     const message = `a restart of the pod loses every login and every registered client: ${adviceFor('survivesRestart')}`;
     report.warning('EphemeralStorage', PATH, message);
   }
-  if (isShared || !hasReplicas(scope)) return;
-  const message = `logins in the memory of one pod are not available to the other pods: ${adviceFor('isShared')} in authServerConfig, or set replicas: 1`;
-  report.problem('ReplicasShareNothing', 'spec.replicas', message);
+  if (isShared) return;
+  const consequence = (): string => 'logins in the memory of one pod are not available to the other pods';
+  reportUnshared({ consequence, advice: `${adviceFor('isShared')} in authServerConfig` }, scope);
 }
 
 const adviceFor = (fact: 'isShared' | 'survivesRestart'): string =>

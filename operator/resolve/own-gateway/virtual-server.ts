@@ -1,4 +1,4 @@
-import { replicasOf } from '../server-replicas.ts';
+import { replicasOf } from '../replicas.ts';
 import type { MCPServer, Snapshot, VirtualMCPServer } from '../snapshot.ts';
 import { authenticatesClients } from '../fields/controls.ts';
 
@@ -48,12 +48,13 @@ const config = ({ spec: { audit, rateLimiting } }: MCPServer): NonNullable<Spec[
   ...(rateLimiting && { rateLimiting }),
 });
 
-/** Returns the storage and the number of pods. A stdio server has at most one. */
-function sessions({ spec }: MCPServer): Pick<Spec, 'sessionStorage' | 'replicas'> {
-  const { transport = 'stdio', sessionStorage: storage } = spec;
+/** Returns the storage, the affinity and the number of pods. A stdio server has at most one. */
+function sessions({ spec }: MCPServer): Pick<Spec, 'sessionAffinity' | 'sessionStorage' | 'replicas'> {
+  const { transport = 'stdio', sessionAffinity, sessionStorage: storage } = spec;
   const replicas = transport === 'stdio' ? 1 : replicasOf(spec);
   return {
     ...(replicas !== undefined && { replicas }),
+    ...(sessionAffinity && { sessionAffinity }),
     ...(storage && { sessionStorage: storage }),
   };
 }

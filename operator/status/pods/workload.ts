@@ -1,7 +1,14 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 import { selectorOf } from '../../render/owned.ts';
 import type { ObjectProblem } from '../../resolve/problems.ts';
-import { failedCondition, trueCondition, falseCondition, type ConditionState } from '../condition-state.ts';
+import {
+  failedCondition,
+  falseCondition,
+  trueCondition,
+  warningCondition,
+  type ConditionState,
+} from '../condition-state.ts';
+import { conditionsOf } from '../conditions.ts';
 import type { Rollout } from './rollout.ts';
 
 /** Observed result of applying the rendered objects. */
@@ -12,6 +19,8 @@ export interface ObservedWorkload {
   readonly pods?: readonly KubeObject[];
   /** Problems found while rendering and applying. */
   readonly problems: readonly ObjectProblem[];
+  /** True when others had changed the number of pods, and the operator has set it back. */
+  readonly scaledBack?: boolean;
 }
 
 /** Reasons of `Ready` that follow from the pods. */
@@ -43,3 +52,21 @@ export const scaleMembers = (kind: Parameters<typeof selectorOf>[0], name: strin
     .map(([label, value]) => `${label}=${value}`)
     .join(','),
 });
+
+const SCALED_BACK = 'ScaledBack';
+
+/**
+ * Builds `ScaledBack`, once others have changed the number of pods where one pod alone can serve. It stays until the next edit:
+ * an autoscaler tries again and again, and the condition must not change each time.
+ */
+export function scaledBackConditions(
+  object: KubeObject,
+  { scaledBack = false }: ObservedWorkload,
+  onePod: string | undefined,
+): ConditionState[] {
+  if (onePod === undefined) return [];
+  const isKnown = conditionsOf(object).get(SCALED_BACK)?.observedGeneration === object.metadata.generation;
+  if (!scaledBack && !isKnown) return [];
+  const message = `an autoscaler or a user scaled the pods, and the operator keeps one, because each pod would serve only its own clients: ${onePod}; then an autoscaler may set the number`;
+  return [warningCondition(SCALED_BACK, 'ReplicasShareNothing', message)];
+}

@@ -199,6 +199,11 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
   'authorization server without its key': {
     objects: [withAuthServer({ signingKeySecretRefs: [{ name: 'absent', key: 'k' }] }), oidc(), ...two],
   },
+  'authorization server that an autoscaler has scaled': {
+    objects: [withAuthServer(), oidc(), group],
+    observed: { ...up, scaledBack: true },
+  },
+  'three pods by an autoscaler': { objects: [vmcp(), ...two], observed: { workload: workload(3, 3), problems: [] } },
   'no public URL': {
     objects: [
       vmcp({ incomingAuth: { type: 'oidc', oidcConfig: { type: 'inline', inline: { issuer: 'https://idp.example.com', audience: 'desk' } } } }),
@@ -444,6 +449,11 @@ export const SERVER_CASES: Readonly<Record<string, Case>> = {
     observed: up,
   },
   'own authorization server': { objects: [server(withLogins), oidc(), logins()], observed: up },
+  'own authorization server that an autoscaler has scaled': {
+    objects: [server({ ...withLogins, replicas: undefined }), oidc(), logins()],
+    observed: { ...up, scaledBack: true },
+  },
+  'three pods by an autoscaler': { objects: [server()], observed: { workload: workload(3, 3), problems: [] } },
   'own authorization server without its config': { objects: [server(withLogins), oidc()], observed: up },
   'own authorization server of another type': { objects: [server(withLogins), oidc(), auth('logins')], secrets: keys, observed: up },
   'own authorization server with a mistake': { objects: [server(withLogins), oidc(), logins({ issuer: 'https://other.example.com/' })], observed: up },

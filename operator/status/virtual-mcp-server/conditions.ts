@@ -18,6 +18,7 @@ import { problemsMessage, type Self } from '../message.ts';
 import { outgoingAuthConditions } from './outgoing-auth.ts';
 import { isAdvice, rowsOf, WARNING_TABLE, type WarningRow } from './problem-table.ts';
 import { sessionStorageCondition } from '../session-storage.ts';
+import type { Rollout } from '../pods/rollout.ts';
 import type { ObservedWorkload } from '../pods/workload.ts';
 
 interface Facts {
@@ -27,12 +28,13 @@ interface Facts {
   readonly observed: ObservedWorkload;
   readonly vmcp: VirtualMCPServer | undefined;
   readonly runtime: readonly ObjectProblem[];
+  readonly rollout: Rollout | undefined;
   readonly self: Self;
 }
 
 /** Builds all conditions other than `Ready` and `BackendsHealthy`. */
 export function fieldConditions(facts: Facts): ConditionState[] {
-  const { snapshot, refused = [], resolution, observed, vmcp, runtime, self } = facts;
+  const { snapshot, refused = [], resolution, observed, vmcp, runtime, rollout, self } = facts;
   const problems = resolution?.problems ?? [];
   const rest = problems.filter((problem) => rowsOf(problem).length === 0);
   const good = { reason: 'ValidationSucceeded', message: 'the spec is valid' };
@@ -54,7 +56,7 @@ export function fieldConditions(facts: Facts): ConditionState[] {
           ...outgoingAuthConditions(vmcp, snapshot, resolution, runtime, self),
           ...withheldConditions(resolution.excluded, self),
           discoveryCondition(resolution.excluded, resolution.config?.vmcp.backends.length, self),
-          sessionStorageCondition(vmcp.spec),
+          sessionStorageCondition(vmcp.spec, rollout),
           ...podConditions(vmcp, facts),
           ...advisoryConditions(resolution.warnings.filter(isAdvice), self),
         ]
