@@ -53,10 +53,12 @@ export function mcpServerStatus({
   const problems = [...refused, ...found.problems, ...observed.problems];
   const rollout = observed.workload && rolloutOf(observed.workload, observed.pods);
   const summary = summaryOf(object, problems, rollout, self);
-  const isDeleting = object.metadata.deletionTimestamp !== undefined;
+  const advice = found.warnings.filter((warning) => !isAboutSessions(warning));
   const states = [
     summary.condition,
-    ...(isDeleting ? [] : progressConditions({ problems, ready: summary.condition, rollout, self })),
+    ...(summary.phase === 'Terminating'
+      ? []
+      : progressConditions({ problems, ready: summary.condition, rollout, self })),
     validity([...refused, ...found.problems], server?.spec, self),
     ...(server ? conditionsFor(server, found, snapshot, { ...observed, rollout }, self) : []),
     ...appliedConditions(
@@ -68,10 +70,7 @@ export function mcpServerStatus({
       self,
     ),
     ...scaledBackConditions(object, observed, found.gateway?.onePod),
-    ...advisoryConditions(
-      found.warnings.filter((warning) => !isAboutSessions(warning)),
-      self,
-    ),
+    ...advisoryConditions(advice, self),
   ];
   return buildStatus(object, states, now, {
     ready: summary.condition.status === 'True' && problems.length === 0,

@@ -222,7 +222,7 @@ describe.concurrent('the status report of a pod', () => {
     await pod.writeBackends([]);
     await eventually('none is', async () => (await pod.reported()).status?.backendCount === 0);
     const { status, metadata: now } = await pod.reported();
-    expect(status).toEqual({ phase: 'Ready', url: 'http://x/mcp', backendCount: 0 });
+    expect(status).toEqual({ observedGeneration: -1, phase: 'Ready', url: 'http://x/mcp', backendCount: 0 });
     expect(now.managedFields?.map(({ manager }) => manager)).toContain('vmcp-gateway');
   });
 });

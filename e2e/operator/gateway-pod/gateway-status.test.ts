@@ -112,7 +112,7 @@ it('a pod writes nothing to a new object with the name of its deleted object', a
   await sleep(LONGEST_BEFORE_COMPARING_MS);
   const writes = writesOf(await auditSince(plane, mark), pod.username);
   expect(writes).toEqual([]);
-  expect((await pod.reported()).status).toBeUndefined();
+  expect((await pod.reported()).status).toEqual({ observedGeneration: -1, phase: 'Pending' }); // defaults
   reporter(pod, () => seen('ready'));
   await becomes(pod, 1);
 });
