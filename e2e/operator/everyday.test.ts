@@ -108,6 +108,16 @@ it.skipIf(clusterBinary('kubectl') === undefined)('kubectl get mcp shows every k
   await shows('mcpoidc', ['login', 'inline', 'True', age]);
   await shows('extauth', ['by-exchange', 'tokenExchange', 'True', age]);
   await shows('mcpentry', ['remote', 'Valid', 'streamable-http', REMOTE, 'fixtures', age]);
+  const named = [
+    'vmcp/all',
+    'mcpserver/web',
+    'mcpg/fixtures',
+    'mcpoidc/login',
+    'extauth/by-exchange',
+    'mcpentry/remote',
+  ];
+  const waited = await kubectl('wait', '--for=condition=Ready', '--timeout=10s', ...named);
+  expect(waited.match(/condition met/gu)).toHaveLength(named.length);
   const all = await kubectl('get', 'mcp');
   for (const kind of [
     'mcpgroup',

@@ -169,6 +169,15 @@ describe('rolloutOf', () => {
     expect(failure(each)).toBeUndefined();
   });
 
+  it.each([
+    [waiting('mcp', 'InvalidImageName', 'no such form'), true],
+    [waiting('mcp', 'CreateContainerConfigError', 'container has runAsNonRoot and image will run as root'), true],
+    [waiting('mcp', 'CreateContainerConfigError', 'secret "keys" not found'), false],
+    [waiting('mcp', 'ImagePullBackOff'), false],
+  ])('is stalled by a failure that only an edit can solve: %#', (each, isStalled) => {
+    expect(rolloutOf(workload(0), [each]).stalled !== undefined).toBe(isStalled);
+  });
+
   it('counts pods with the same failure', () => {
     const one = waiting('mcp', 'ImagePullBackOff');
     expect(failure(one, one)?.message).toBe('container mcp: the image cannot be pulled (2 pods)');

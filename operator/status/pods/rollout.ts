@@ -42,7 +42,7 @@ export function rolloutOf(workload: KubeObject, pods: readonly KubeObject[] = []
   const status = (workload['status'] ?? {}) as WorkloadStatus;
   const failure = podFailure(pods) ?? workloadFailure(status);
   const waitsFor = unschedulable(pods);
-  const isStalled = hasGivenUp(status) || failure?.reason === 'InvalidImageName';
+  const isStalled = hasGivenUp(status) || (failure !== undefined && needsEdit(failure));
   return {
     desired: spec.replicas ?? 1,
     ready: status.availableReplicas ?? status.readyReplicas ?? 0,
@@ -62,6 +62,10 @@ export function isRolledOut(workload: KubeObject): boolean {
   if (observedGeneration < (workload.metadata.generation ?? 1)) return false;
   return replicas === desired && updatedReplicas === desired && availableReplicas >= desired;
 }
+
+/** Returns true for a failure that no attempt can change: an invalid name, and an image that wants to run as root. */
+const needsEdit = ({ reason, message }: RolloutFailure): boolean =>
+  reason === 'InvalidImageName' || message.includes('runAsNonRoot');
 
 /** Returns true after the progress deadline of a Deployment, which kstatus takes for a failure of the Deployment, too. */
 const hasGivenUp = ({ conditions = [] }: WorkloadStatus): boolean =>
