@@ -17,18 +17,26 @@ export interface Progress {
 const WAITING: ReadonlySet<string> = new Set([
   CONSEQUENCE_REASON,
   'ApplyForbidden',
+  'CABundleRefInvalid',
   'GroupRefNotReady',
   'NameTaken',
   'QuotaExceeded',
   'RBACForbidden',
 ]);
 
+/** Returns true for a problem in the content of a ConfigMap. */
+const isInConfigMap = ({ path, reason }: ObjectProblem): boolean =>
+  reason === 'AuthzInvalid' && /\.configMap\b/u.test(path);
+
 /**
- * Returns true for a problem that only an edit can solve. A missing object may still be created, and a problem of another
- * object is reported by that one: it may have been corrected a moment ago.
+ * Returns true for a problem that only an edit of the object can solve. Tools that wait fail at once for these. Another object
+ * may be created soon, or have been corrected a moment ago by the same tool, so a problem there is none of them.
  */
-const needsEdit = ({ kind, name, reason }: ObjectProblem, self: Self): boolean =>
-  kind === self.kind && name === self.name && !WAITING.has(reason) && !/NotFound$/u.test(reason);
+const needsEdit = (problem: ObjectProblem, self: Self): boolean => {
+  const { kind, name, reason } = problem;
+  if (kind !== self.kind || name !== self.name) return false;
+  return !WAITING.has(reason) && !/NotFound$/u.test(reason) && !isInConfigMap(problem);
+};
 
 /**
  * Builds `Stalled` or `Reconciling`, from which kstatus derives the progress of an object. At most one of them is present, and
