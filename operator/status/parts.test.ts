@@ -216,6 +216,10 @@ describe('sameStatus', () => {
     expect(sameStatus(back, status)).toBe(true);
   });
 
+  it('writes the number of pods only with other members', () => {
+    expect(sameStatus({ ...status, replicas: 7 }, status)).toBe(true);
+  });
+
   it.each([
     ['phase', 'Failed'],
     ['url', undefined],

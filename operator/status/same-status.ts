@@ -4,6 +4,12 @@ import { compareText } from '../resolve/snapshot.ts';
 /** Members of a status that gateways write with their own field manager. */
 export const GATEWAY_MEMBERS: readonly string[] = ['backendCount', 'discoveredBackends', 'runtimeProblems'];
 
+/**
+ * Number of pods that exist. It is written with other members, which change when pods become ready and when a rollout is
+ * complete: while pods are only created, each of them would cause a write.
+ */
+const COUNT = 'replicas';
+
 /** Returns true when writing `desired` would not change the members that the operator owns in the live status. */
 export function sameStatus(live: unknown, desired: Readonly<Record<string, unknown>>): boolean {
   return JSON.stringify(canonical(live ?? {})) === JSON.stringify(canonical(desired));
@@ -11,7 +17,7 @@ export function sameStatus(live: unknown, desired: Readonly<Record<string, unkno
 
 function canonical(status: unknown): unknown {
   const entries = Object.entries(status as object)
-    .filter(([member, value]) => value !== undefined && !GATEWAY_MEMBERS.includes(member))
+    .filter(([member, value]) => value !== undefined && member !== COUNT && !GATEWAY_MEMBERS.includes(member))
     .map(([member, value]: [string, unknown]) => [member, member === 'conditions' ? byType(value) : value]);
   return sortKeys(Object.fromEntries(entries) as object);
 }
