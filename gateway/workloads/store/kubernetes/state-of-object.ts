@@ -67,10 +67,11 @@ export const isScaledToNothing = ({ spec: { replicas, backendReplicas } }: Serve
 const conditionOf = ({ status }: WorkloadObject, type: string): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);
 
-/** Returns the later of the last restart and the time since which pods are ready. */
+/** Returns the later of the last restart and the time since which pods are ready. A server without pods is ready, too. */
 function startedAt(object: ServerObject): string {
   const ready = conditionOf(object, 'Ready');
-  const times = [object.metadata.annotations?.[RESTARTED_AT], ready?.status === 'True' && ready.lastTransitionTime];
+  const hasPods = ready?.status === 'True' && ready.reason !== 'ScaledToZero';
+  const times = [object.metadata.annotations?.[RESTARTED_AT], hasPods && ready.lastTransitionTime];
   const known = times.filter((time) => typeof time === 'string').filter((time) => !Number.isNaN(Date.parse(time)));
   return known.toSorted((one, other) => Date.parse(other) - Date.parse(one))[0] ?? NEVER;
 }

@@ -68,6 +68,9 @@ describe('the state of an MCPServer', () => {
     const restarted = { annotations: { 'mcpserver.vmcp.dev/restarted-at': '2026-01-03T00:00:00.000Z' } };
     expect(workloadOf(server({ metadata: restarted, status })).started_at).toBe('2026-01-03T00:00:00.000Z');
     expect(workloadOf(server({})).started_at).toBe('0001-01-01T00:00:00Z');
+    const conditions = status.conditions.map((condition) => ({ ...condition, reason: 'ScaledToZero' }));
+    const stopped = { ...status, phase: 'Stopped', conditions };
+    expect(workloadOf(server({ spec: { replicas: 0 }, status: stopped })).started_at).toBe('0001-01-01T00:00:00Z');
   });
 });
 
