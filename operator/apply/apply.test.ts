@@ -254,6 +254,17 @@ describe('Applier', () => {
     ]);
   });
 
+  it('sets back the number of pods that others changed, and reports it, but not its own changes', async () => {
+    const { server, writesOf } = setUp();
+    const scaled = async (replicas: number) =>
+      (await writesOf([object('Deployment', { spec: { replicas } })])).scaledBack;
+    expect([await scaled(1), await scaled(1)]).toEqual([false, false]);
+    server.put({ ...server.find('Deployment', 'mcp-web')!, spec: { replicas: 3 } });
+    expect(await scaled(1)).toBe(true);
+    expect(server.find('Deployment', 'mcp-web')).toMatchObject({ spec: { replicas: 1 } });
+    expect([await scaled(1), await scaled(2)]).toEqual([false, false]);
+  });
+
   it('replaces a list in which an edit of the key left a conflicting item', async () => {
     const { server, writesOf } = setUp();
     await writesOf([SERVICE]);

@@ -53,6 +53,7 @@ export function mcpServerStatus({
   const problems = [...refused, ...found.problems, ...observed.problems];
   const rollout = observed.workload && rolloutOf(observed.workload, observed.pods);
   const summary = summaryOf(object, problems, rollout, self);
+  const isCurrent = server !== undefined && canRun(server, found);
   const advice = found.warnings.filter((warning) => !isAboutSessions(warning));
   const states = [
     summary.condition,
@@ -61,14 +62,7 @@ export function mcpServerStatus({
       : progressConditions({ problems, ready: summary.condition, rollout, self })),
     validity([...refused, ...found.problems], server?.spec, self),
     ...(server ? conditionsFor(server, found, snapshot, { ...observed, rollout }, self) : []),
-    ...appliedConditions(
-      {
-        problems: observed.problems,
-        exists: observed.workload !== undefined,
-        isCurrent: server !== undefined && canRun(server, found),
-      },
-      self,
-    ),
+    ...appliedConditions({ problems: observed.problems, exists: rollout !== undefined, isCurrent }, self),
     ...scaledBackConditions(object, observed, found.gateway?.onePod),
     ...advisoryConditions(advice, self),
   ];
