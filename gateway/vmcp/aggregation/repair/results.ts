@@ -2,7 +2,7 @@ import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import { isArraySpan, isObjectSpan, memberOf, splice, type Span } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
 import { isModern } from '../../era.ts';
-import { isPlainResult } from '../../plain-result.ts';
+import { isPlainResult } from './plain-result.ts';
 import {
   absent,
   anyObject,

@@ -1,4 +1,4 @@
-import { shortText } from '../http/short-text.ts';
+import { shortText } from '../../../http/short-text.ts';
 
 const HEAD = '"result":{"content":[{"type":"text","text":"';
 /** The end of such a reply, from the quote behind its text on. The members of a reply have any order. */
