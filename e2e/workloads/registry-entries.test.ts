@@ -188,4 +188,30 @@ describe('a registry entry', { timeout: 60_000 }, () => {
     expect(await detailsOf('box')).toMatchObject({ permission_profile: wide });
     expect((await upgrade({})).status).toBe(200);
   });
+
+  it('asks for the variables of its URL, and refuses by name what it cannot carry over', async () => {
+    const url = 'https://{tenant}.example.com/{region}/mcp';
+    const asked = { tenant: { description: 'Your tenant.', isRequired: true }, region: { default: 'eu' } };
+    const remotes = [{ type: 'streamable-http', url, variables: asked, headers: [{ name: 'X-Kind', value: 'one' }] }];
+    await publish([
+      { ...remote('asks', {}), remotes: [{ type: 'sse', url: URL }, ...remotes] },
+      packaged('nuget', { registryType: 'nuget', identifier: 'Example' }),
+    ]);
+    const missing = await create('asks');
+    expect([missing.status, missing.text]).toEqual([400, expect.stringContaining('tenant (Your tenant.)')]);
+    expect((await create('asks', { variables: { tenant: 'acme', other: '1' } })).status).toBe(400);
+    expect((await create('asks', { variables: { tenant: 'acme' } })).status).toBe(201);
+    expect(await detailsOf('asks')).toMatchObject({
+      ...{ url: 'https://acme.example.com/eu/mcp', transport: 'streamable-http' },
+      header_forward: { add_plaintext_headers: { 'X-Kind': 'one' } },
+    });
+    expect((await send('GET', '/workloads/asks/upgrade-check')).json).toMatchObject({
+      result: { status: 'up-to-date' },
+    });
+    const refused = await create('nuget');
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('nuget')]);
+    expect((await send('GET', '/registry/default')).json).toMatchObject({
+      problems: [{ server: 'com.example/nuget', reason: expect.stringContaining('nuget') as unknown }],
+    });
+  });
 });

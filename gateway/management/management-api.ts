@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from '../contract/logger.ts';
-import type { RegistryEntry as WorkloadEntry } from '../workloads/definition/registry-entry.ts';
+import { OperationError } from '../http/endpoint/request-error.ts';
+import type { RegistryEntry as WorkloadEntry } from '../workloads/definition/entry/registry-entry.ts';
 import type { WorkloadServices } from '../workloads/services.ts';
 import { SecretValues } from '../workloads/store/local/secret-values.ts';
 import type { Workloads } from '../workloads/workloads.ts';
@@ -14,8 +15,8 @@ import { ClusterGroups } from './groups/cluster-groups.ts';
 import { Groups, groupsFile } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
 import type { ExplainedServers } from './policies/explained-servers.ts';
-import { findServer } from './registry/lookup/find-server.ts';
-import type { ServerLookup } from './registry/schema/entries.ts';
+import type { Entries } from './registry/document/server-entries.ts';
+import { findProblem, findServer, problemText } from './registry/lookup/find-server.ts';
 import { Registry, type RegistryOptions } from './registry/service/registry.ts';
 import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 import { Skills } from './skills/skills.ts';
@@ -51,10 +52,14 @@ export interface ManagementApiOptions {
 
 const DEFAULT_REGISTRY = 'default';
 
-const entryOf = (found: ServerLookup | undefined): WorkloadEntry | undefined => {
+/** Throws `invalid_workload` for an entry that cannot be used. */
+function workloadEntry(entries: Entries, name: string): WorkloadEntry | undefined {
+  const found = findServer(entries, name);
   const entry = found?.server ?? found?.remote_server;
+  const problem = entry ? undefined : findProblem(entries, name);
+  if (problem) throw new OperationError('invalid_workload', problemText(problem));
   return entry && { ...entry, name: entry.name ?? '' };
-};
+}
 
 /** Creates the handler of the management API. Passes requests for other paths to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
@@ -70,7 +75,7 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
     directory: clients,
     hasGroup: (name) => groups.has(name),
     findServer: async (name, server) =>
-      name === DEFAULT_REGISTRY ? entryOf(findServer(await registry.entries(), server)) : undefined,
+      name === DEFAULT_REGISTRY ? workloadEntry(await registry.entries(), server) : undefined,
   });
   const openApi = (): unknown => openApiOf(OPERATIONS, version);
   const services = { clients, groups, registry, secrets, skills, workloads, servers: options.servers };

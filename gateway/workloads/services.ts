@@ -1,4 +1,4 @@
-import type { RegistryEntry } from './definition/registry-entry.ts';
+import type { RegistryEntry } from './definition/entry/registry-entry.ts';
 import type { SecretValues } from './store/local/secret-values.ts';
 
 /** MCP endpoint of a workload, and the group whose clients use it. */

@@ -1,5 +1,5 @@
 import type { RunConfig } from '../contract/run-config/run-config.ts';
-import type { FromRegistry } from './definition/registry-entry.ts';
+import type { FromRegistry } from './definition/entry/registry-entry.ts';
 import type { NewWorkload, WorkloadSettings } from './definition/settings.ts';
 
 /** States of a workload, as the API writes them. */

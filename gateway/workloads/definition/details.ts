@@ -39,6 +39,7 @@ export const WorkloadDetails = Type.Object(
       'header_forward',
       'allow_container_gateway',
       'runtime_config',
+      'package',
     ]).properties,
   },
   { description: 'Settings of a workload, without secret values.' },
@@ -79,6 +80,7 @@ export function detailsOf(config: RunConfig): WorkloadDetails {
     ...(forward && { header_forward: forward }),
     ...(config.allow_container_gateway && { allow_container_gateway: true }),
     ...(runtime && { runtime_config: runtime }),
+    ...(config.package && { package: config.package }),
   };
 }
 

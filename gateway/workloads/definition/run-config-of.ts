@@ -28,6 +28,7 @@ const SAME = {
   tools_override: 'tools_override',
   header_forward: 'header_forward',
   runtime_config: 'runtime_config',
+  package: 'package',
   authz_config_path: 'authz_config',
 } as const satisfies Partial<Record<keyof RunConfig, keyof WorkloadSettings>>;
 

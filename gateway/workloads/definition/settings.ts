@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { flag, text, textMap, texts, whole } from '../../contract/optional.ts';
+import { PACKAGE_TEXT, packageOptions } from '../../contract/package-options.ts';
 import { PermissionProfile } from '../../contract/container/permission-profile.ts';
 
 /** Name of a workload: no path tricks, and no more than a file name holds. */
@@ -117,6 +118,7 @@ const settings = {
     'Path of a file with Cedar policies, read when the workload starts. `authz_config_path` of an export.',
   ),
   runtime_config: Type.Optional(RuntimeConfig),
+  package: Type.Optional(Type.Object(packageOptions, { description: PACKAGE_TEXT })),
 };
 
 /** Settings of a workload, as `edit` takes them. An absent member keeps the stored value; an empty one removes it. */
@@ -130,6 +132,7 @@ export const NewWorkload = Type.Object(
     ...settings,
     registry: text('Registry with the entry `server`; together with `server`.'),
     server: text('Name of a server in the registry, whose settings are the defaults.'),
+    variables: textMap('Values of the variables of the registry entry.'),
   },
   { description: 'Settings of a new workload.' },
 );

@@ -2,6 +2,7 @@ import type { Logger } from '../../contract/logger.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { confirmationRequired } from '../definition/confirmation/confirmation.ts';
 import { wideningOf } from '../definition/confirmation/entry-access.ts';
+import { openValues, valueFault, withValues } from '../definition/entry/entry-variables.ts';
 import {
   namesProgram,
   OWN_PROGRAM,
@@ -9,7 +10,7 @@ import {
   withEntry,
   type FromRegistry,
   type RegistryEntry,
-} from '../definition/registry-entry.ts';
+} from '../definition/entry/registry-entry.ts';
 import type { NewWorkload, WorkloadSettings } from '../definition/settings.ts';
 import type { WorkloadServices } from '../services.ts';
 
@@ -31,16 +32,20 @@ export async function withRegistryDefaults(
   { name, ...request }: NewWorkload,
   { findServer, log }: RegistryDefaultsDeps,
 ): Promise<{ readonly settings: WorkloadSettings; readonly from?: FromRegistry }> {
-  const { registry: _registry, server: _server, ...settings } = request;
+  const { registry: _registry, server: _server, variables = {}, ...settings } = request;
   const entry = await entryOf(request, findServer);
+  if (!entry && Object.keys(variables).length > 0)
+    throw new OperationError('invalid_workload', 'only a registry entry has variables: remove "variables"');
   if (!entry) return { settings };
   if (namesProgram(entry)) throw new OperationError('invalid_workload', `registry entry ${entry.name}: ${OWN_PROGRAM}`);
-  const taken = takenFrom(settings, entry);
+  const fault = valueFault(entry, settings, variables);
+  if (fault !== undefined) throw new OperationError('invalid_workload', `registry entry ${entry.name} ${fault}`);
+  const taken = takenFrom(settings, withValues(entry, openValues(entry, variables)));
   const widening = wideningOf(settings, taken);
   if (widening) throw confirmationRequired(widening);
   const from = { server: entry.name, settings: taken };
   logTaken(log, name, from);
-  return { settings: withEntry(settings, entry), from };
+  return { settings: withEntry(settings, withValues(entry, variables)), from };
 }
 
 async function entryOf(

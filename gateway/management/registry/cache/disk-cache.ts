@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { compiled } from '../schema/compiled.ts';
 import { ServerRecord } from '../schema/server-json.ts';
+import { EntryProblem } from '../schema/registry.ts';
 import { RegistrySkill } from '../schema/skill.ts';
 import { writeDurably } from '../../../state/state-file.ts';
 
@@ -20,6 +21,7 @@ const KeptReading = Type.Object({
     lastUpdated: Type.String(),
     servers: Type.Array(ServerRecord),
     skills: Type.Optional(Type.Array(RegistrySkill)),
+    problems: Type.Optional(Type.Array(EntryProblem)),
   }),
 });
 /** Reading of a registry in its form on disk. */

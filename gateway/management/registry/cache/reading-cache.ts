@@ -87,10 +87,10 @@ export class ReadingCache {
     const readAt = this.#options.now();
     this.#kept = { reading, readAt };
     const { catalog, etag } = reading;
-    const { skills, ...rest } = catalog;
+    const { skills, problems = [], ...rest } = catalog;
     const kept = {
       ...{ location: this.#location, readAt, ...(etag !== undefined && { etag }) },
-      catalog: { ...rest, servers: [...rest.servers], ...(skills && { skills: [...skills] }) },
+      catalog: { ...rest, servers: [...rest.servers], problems: [...problems], ...(skills && { skills: [...skills] }) },
     };
     await this.#options.disk.set(kept, readAt).catch((error: unknown) => {
       this.#options.log.warn('registry cannot be cached on disk', { cause: String(error) });

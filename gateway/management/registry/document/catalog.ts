@@ -1,3 +1,4 @@
+import type { EntryProblem } from '../schema/registry.ts';
 import type { ServerRecord } from '../schema/server-json.ts';
 import type { RegistrySkill } from '../schema/skill.ts';
 
@@ -9,6 +10,8 @@ export interface Catalog {
   readonly servers: readonly ServerRecord[];
   /** undefined when the registry did not deliver its list of skills. */
   readonly skills: readonly RegistrySkill[] | undefined;
+  /** Entries that do not fit their schema. */
+  readonly problems?: readonly EntryProblem[];
 }
 
 /** Compares by code units, so that an order is the same on every machine. */

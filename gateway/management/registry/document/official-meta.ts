@@ -15,7 +15,7 @@ export interface OfficialMeta {
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** Reads the metadata of the registry. A server without them is the latest version. */
-export function officialMetaOf({ _meta }: ServerRecord): OfficialMeta {
+export function officialMetaOf({ _meta }: Pick<ServerRecord, '_meta'>): OfficialMeta {
   const found = _meta[OFFICIAL];
   const meta = isObject(found) ? found : {};
   return {

@@ -1,7 +1,9 @@
+import type { TSchema } from 'typebox';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
-import { compiled } from '../schema/compiled.ts';
+import { compiled, faultOf } from '../schema/compiled.ts';
 import { ServerJson, type ServerRecord } from '../schema/server-json.ts';
 import { RegistrySkill } from '../schema/skill.ts';
+import type { EntryProblem } from '../schema/registry.ts';
 import { inOrder, type Catalog } from './catalog.ts';
 import { OFFICIAL, officialMetaOf } from './official-meta.ts';
 
@@ -15,7 +17,7 @@ const isRegistrySkill = compiled(RegistrySkill);
 
 /**
  * Parses a registry document: `data.servers`, `data.skills` and `data.plugins`, or one page of the MCP registry protocol.
- * Leaves out entries that do not fit their schema. `readAt` (RFC 3339) is the time of a document that names none.
+ * Entries that do not fit their schema are problems of the catalog. `readAt` (RFC 3339) is the time of a document that names none.
  */
 export function parseDocument(text: string, readAt: string): ParsedDocument {
   const document = parseJson(text);
@@ -34,48 +36,63 @@ function upstreamLayout(document: JsonObject, data: JsonObject, readAt: string):
   if (lists.every((list) => list.length === 0)) return { fault: 'empty' };
   const { version, meta } = document;
   const lastUpdated = isObject(meta) && typeof meta['last_updated'] === 'string' ? meta['last_updated'] : readAt;
+  const { servers: records, problems } = serversOf(servers, lastUpdated);
+  const read = skillsOf(skills);
   const catalog = {
     version: typeof version === 'string' ? version : '1.0.0',
     lastUpdated,
-    servers: sortedServers(serverRecords(servers, lastUpdated)),
-    skills: sortedSkills(skills),
+    servers: records,
+    skills: read.skills,
+    problems: [...problems, ...read.problems],
   };
   return { catalog };
 }
 
 function pageLayout(servers: readonly unknown[], readAt: string): ParsedDocument {
   if (servers.length === 0) return { fault: 'empty' };
-  const records = sortedServers(serverRecords(servers, readAt));
-  return { catalog: { version: '1.0.0', lastUpdated: readAt, servers: records, skills: [] } };
+  return { catalog: { version: '1.0.0', lastUpdated: readAt, skills: [], ...serversOf(servers, readAt) } };
 }
 
 /**
- * Reads servers, with or without the metadata of a registry. Leaves out entries that do not fit their schema, and older
- * versions. A server without metadata gets its state and `updatedAt`, because clients require them.
+ * Reads servers, with or without the metadata of a registry, sorted by name. Leaves out older versions, and entries that do not fit their
+ * schema, with their problems. A server without metadata gets its state and `updatedAt`, because clients require them.
  */
-export function serverRecords(entries: readonly unknown[], updatedAt: string): ServerRecord[] {
-  return entries.flatMap((entry): ServerRecord[] => {
-    if (!isObject(entry)) return [];
-    const server = isObject(entry['server']) ? entry['server'] : entry;
-    if (!isServerJson(server)) return [];
-    const given = isObject(entry['server']) && isObject(entry['_meta']) ? entry['_meta'] : {};
+export function serversOf(entries: readonly unknown[], updatedAt: string) {
+  const problems: EntryProblem[] = [];
+  const records = entries.flatMap((entry, index): ServerRecord[] => {
+    const server = isObject(entry) && isObject(entry['server']) ? entry['server'] : entry;
+    const given = isObject(entry) && isObject(entry['server']) && isObject(entry['_meta']) ? entry['_meta'] : {};
     const stated = { status: 'active', publishedAt: updatedAt, updatedAt, isLatest: true };
-    const record = { server, _meta: { [OFFICIAL]: stated, ...given } };
-    return officialMetaOf(record).isLatest ? [record] : [];
+    const _meta = { [OFFICIAL]: stated, ...given };
+    if (!officialMetaOf({ _meta }).isLatest) return [];
+    if (isServerJson(server)) return [{ server, _meta }];
+    problems.push(problemOf(server, `servers[${String(index)}]`, ServerJson));
+    return [];
   });
+  return { servers: sortedServers(records), problems };
 }
 
 /** Sorts servers by name. The first of two servers with one name is kept. */
-export function sortedServers(records: readonly ServerRecord[]): ServerRecord[] {
+function sortedServers(records: readonly ServerRecord[]): ServerRecord[] {
   const byName = new Map(records.toReversed().map((record) => [record.server.name, record]));
   return [...byName.values()].toSorted((one, two) => inOrder(one.server.name, two.server.name));
 }
 
-/** Reads skills, sorted by namespace and name. Leaves out entries that do not fit their schema. */
-export const sortedSkills = (entries: readonly unknown[]): RegistrySkill[] =>
-  entries
+/** Reads skills, sorted by namespace and name. Leaves out entries that do not fit their schema, with their problems. */
+export function skillsOf(entries: readonly unknown[]) {
+  const skills = entries
     .filter((entry) => isRegistrySkill(entry))
     .toSorted((one, two) => inOrder(one.namespace, two.namespace) || inOrder(one.name, two.name));
+  const problems = entries.flatMap((entry, index) =>
+    isRegistrySkill(entry) ? [] : [problemOf(entry, `skills[${String(index)}]`, RegistrySkill)],
+  );
+  return { skills, problems };
+}
+
+const problemOf = (entry: unknown, place: string, schema: TSchema): EntryProblem => ({
+  server: isObject(entry) && typeof entry['name'] === 'string' ? entry['name'] : place,
+  reason: faultOf(schema, entry),
+});
 
 function parseJson(text: string): unknown {
   try {

@@ -150,3 +150,38 @@ it('adds the members of the publisher for the URL of a remote server', () => {
   expect(remoteOf({ _meta })).toMatchObject({ oauth_config });
   expect(remoteOf({ _meta })).not.toHaveProperty('args');
 });
+
+it('prefers streamable HTTP to SSE', () => {
+  const remotes = [
+    { type: 'sse', url: 'https://notes.example.com/sse' },
+    { type: 'streamable-http', url: 'https://notes.example.com/mcp' },
+  ];
+  expect(remoteOf({ remotes })).toMatchObject({ transport: 'streamable-http', url: 'https://notes.example.com/mcp' });
+  expect(remoteOf({ remotes: remotes.slice(0, 1) })).toMatchObject({ transport: 'sse' });
+});
+
+it('lists the variables of the URL of a remote server, and fills in their defaults', () => {
+  const variables = { region: { default: 'eu', choices: ['eu', 'us'] }, tenant: { description: 'Your tenant.' } };
+  const url = 'https://{tenant}.{region}.example.com/mcp';
+  expect(remoteOf({ remotes: [{ type: 'streamable-http', url, variables }] })).toMatchObject({
+    url: 'https://{tenant}.eu.example.com/mcp',
+    url_template: url,
+    variables: [
+      { name: 'tenant', description: 'Your tenant.', required: true },
+      { name: 'region', required: false, default: 'eu', choices: ['eu', 'us'] },
+    ],
+  });
+});
+
+it('gives the reason for every server without an entry', () => {
+  const nuget = { ...ECHO, name: 'com.example/nuget', packages: [{ registryType: 'nuget', identifier: 'a' }] };
+  const old = { ...ECHO, name: 'com.example/old', packages: [{ registry_type: 'npm', identifier: 'a' }] };
+  const socket = { ...NOTES, name: 'com.example/socket', remotes: [{ type: 'websocket', url: 'wss://a.example' }] };
+  const { problems } = entriesOf(catalogOf(ECHO, nuget, old, { ...NOTES, packages: nuget.packages }, [], socket));
+  expect(problems).toEqual([
+    { server: 'com.example/old', reason: 'packages.0.registryType is missing' },
+    { server: 'servers[4]', reason: 'it must be object' },
+    { server: 'com.example/nuget', reason: 'vmcp runs packages of oci, npm and pypi, not of nuget' },
+    { server: 'com.example/socket', reason: 'vmcp connects over streamable-http and sse, not over websocket' },
+  ]);
+});

@@ -1,55 +1,101 @@
-import type { EnvVar, Header } from '../schema/entry-parts.ts';
+import type { Header } from '../schema/entry-parts.ts';
 import type { RemoteServerEntry, ServerEntry } from '../schema/entries.ts';
-import type { Argument, KeyValueInput, Package, ServerJson, ServerRecord } from '../schema/server-json.ts';
+import type { Remote, ServerRecord } from '../schema/server-json.ts';
+import type { EntryProblem } from '../schema/registry.ts';
 import type { Catalog } from './catalog.ts';
+import { filled, placeholdersIn } from '../../../workloads/definition/entry/entry-variables.ts';
+import { asked, valueOf } from './inputs.ts';
 import { officialMetaOf } from './official-meta.ts';
+import { runOf } from './package-run.ts';
 import { extensionOf, type Extension } from './publisher-extension.ts';
+import { asHeader } from './variables.ts';
 
 /** Entries of a catalog by name, sorted. */
 export interface Entries {
   readonly servers: ReadonlyMap<string, ServerEntry>;
   readonly remoteServers: ReadonlyMap<string, RemoteServerEntry>;
+  /** Servers without an entry, and what did not fit its schema. */
+  readonly problems: readonly EntryProblem[];
 }
 
 /** Converts the servers of a catalog. A server without a usable package and without a remote has no entry. */
-export function entriesOf({ servers: records }: Catalog): Entries {
+export function entriesOf({ servers: records, problems: unread = [] }: Catalog): Entries {
   const servers = new Map<string, ServerEntry>();
   const remoteServers = new Map<string, RemoteServerEntry>();
+  const problems = [...unread];
   for (const record of records) {
+    const { name } = record.server;
     const server = serverEntry(record);
     const remote = remoteEntry(record);
-    if (server) servers.set(record.server.name, server);
-    if (remote) remoteServers.set(record.server.name, remote);
+    if (!('reason' in server)) servers.set(name, server);
+    else if (!remote) problems.push({ server: name, reason: reasonOf(record, server.reason) });
+    if (remote) remoteServers.set(name, remote);
   }
-  return { servers, remoteServers };
+  return { servers, remoteServers, problems };
 }
 
-function serverEntry(record: ServerRecord): ServerEntry | undefined {
-  const found = runnable(record.server.packages ?? []);
-  if (!found) return undefined;
-  const { image, from } = found;
-  const added = extensionOf(record.server, image);
-  const { args: addedArgs, env_vars: addedVariables, oauth_config: _, ...more } = added;
-  const variables = [...(from.environmentVariables ?? []).map(envVar), ...runtimeVariables(from)];
-  const args = flattened(from.packageArguments ?? []);
-  const port = portOf(from.transport?.url);
+function serverEntry(record: ServerRecord): ServerEntry | { readonly reason: string } {
+  const run = runOf(record.server.packages ?? []);
+  if ('reason' in run) return run;
+  const { image, transport, args = [], env_vars = [], permissions, asked: variables, identifier, ...more } = run;
+  const ofImage = extensionOf(record.server, image);
+  const added = Object.keys(ofImage).length > 0 ? ofImage : extensionOf(record.server, identifier);
+  const { args: addedArgs, env_vars: addedVariables, oauth_config: _, ...others } = added;
   return {
-    ...commonMembers(record, from.transport?.type ?? 'stdio'),
+    ...commonMembers(record, transport),
+    ...others,
     ...more,
     image,
-    ...listed('env_vars', variables.length > 0 ? variables : addedVariables),
+    ...((permissions ?? added.permissions) && { permissions: { ...added.permissions, ...permissions } }),
+    ...listed('env_vars', env_vars.length > 0 ? env_vars : addedVariables),
     ...listed('args', args.length > 0 ? args : addedArgs),
-    ...(port !== undefined && { target_port: port }),
+    ...listed('variables', unique(variables)),
   };
 }
 
-function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
-  const [remote] = record.server.remotes ?? [];
-  if (!remote) return undefined;
-  const { type, url, headers = [] } = remote;
-  const { args: _a, container_tags: _c, permissions: _p, provenance: _v, ...more } = extensionOf(record.server, url);
-  return { ...commonMembers(record, type), ...more, url, ...listed('headers', headers.map(header)) };
+/** Names the transports of remotes that vmcp does not speak; else why the package cannot be run. */
+function reasonOf({ server: { packages = [], remotes = [] } }: ServerRecord, reason: string): string {
+  if (packages.length > 0 || remotes.length === 0) return reason;
+  return `vmcp connects over ${TRANSPORTS.join(' and ')}, not over ${remotes.map(({ type }) => type).join(', ')}`;
 }
+
+/** Transports of a remote server, the preferred one first: SSE is the deprecated predecessor of streamable HTTP. */
+const TRANSPORTS = ['streamable-http', 'sse'];
+
+function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
+  const { remotes = [] } = record.server;
+  const remote = TRANSPORTS.flatMap((transport) => remotes.filter(({ type }) => type === transport))[0];
+  if (!remote) return undefined;
+  const { type, url: template, headers = [] } = remote;
+  const url = filled(template, (name) => valueOf(remote.variables?.[name] ?? {}));
+  const {
+    args: _a,
+    container_tags: _c,
+    permissions: _p,
+    provenance: _v,
+    ...more
+  } = extensionOf(record.server, template);
+  const variables = urlVariables(remote);
+  return {
+    ...commonMembers(record, type),
+    ...more,
+    url,
+    ...(variables.length > 0 && { url_template: template }),
+    ...listed('headers', headers.map(asHeader)),
+    ...listed('variables', variables),
+  };
+}
+
+/** A URL with a name in braces is none, so a variable without a default needs a value also where its publisher does not say so. */
+const urlVariables = ({ url, variables = {} }: Remote): Header[] =>
+  [...new Set(placeholdersIn(url))].map((name) => {
+    const variable = variables[name] ?? {};
+    return asked(name, { ...variable, isRequired: variable.isRequired ?? valueOf(variable) === undefined });
+  });
+
+const unique = (variables: readonly Header[]): Header[] => [
+  ...new Map(variables.map((variable) => [variable.name, variable])).values(),
+];
 
 /** Members that are always set, and those of `server.json`. The publisher's members replace them. */
 function commonMembers(record: ServerRecord, transport: string): Omit<ServerEntry, 'image'> {
@@ -64,76 +110,6 @@ function commonMembers(record: ServerRecord, transport: string): Omit<ServerEntr
     tools: [],
     ...(repository?.url !== undefined && { repository_url: repository.url }),
   } satisfies Omit<ServerEntry, 'image'> & Extension;
-}
-
-/** Schemes of package registries whose packages vmcp runs by itself. */
-const PACKAGE_IMAGES: Readonly<Record<string, (found: Package) => string>> = {
-  npm: ({ identifier, version }) => `npx://${identifier}${version === undefined ? '' : `@${version}`}`,
-  pypi: ({ identifier, version }) => `uvx://${identifier}${version === undefined ? '' : `==${version}`}`,
-};
-
-/**
- * Returns the package to run: the only container image, else the first package of npm or PyPI. Several images are
- * ambiguous.
- */
-function runnable(packages: ServerJson['packages'] & object): { image: string; from: Package } | undefined {
-  const images = packages.filter(({ registryType }) => registryType === 'oci');
-  const [image] = images;
-  if (image) return images.length === 1 ? { image: image.identifier, from: image } : undefined;
-  const from = packages.find(({ registryType }) => Object.hasOwn(PACKAGE_IMAGES, registryType));
-  const render = from && PACKAGE_IMAGES[from.registryType];
-  return from && render ? { image: render(from), from } : undefined;
-}
-
-const envVar = ({ name, description = '', isRequired = false, isSecret, ...input }: KeyValueInput): EnvVar => ({
-  name,
-  description,
-  required: isRequired,
-  ...defaultOf(input),
-  ...(isSecret === true && { secret: true }),
-});
-
-const header = ({ choices = [], ...input }: KeyValueInput): Header => ({
-  ...envVar(input),
-  ...(choices.length > 0 && { choices }),
-});
-
-/** Reads the variables of `-e NAME=value` arguments of a container engine. */
-const runtimeVariables = ({ runtimeArguments = [] }: Package): EnvVar[] =>
-  runtimeArguments.flatMap((argument): EnvVar[] => {
-    const [, name, value = ''] = /^([^=]+)=(.*)$/su.exec(argument.value ?? '') ?? [];
-    if ((argument.name !== '-e' && argument.name !== '--env') || name === undefined) return [];
-    const [variable] = Object.values(argument.variables ?? {});
-    const { description, isRequired } = { ...variable, ...argument };
-    const fixed = value.includes('{') ? undefined : value;
-    return [
-      envVar({
-        name,
-        ...(description !== undefined && { description }),
-        ...(isRequired !== undefined && { isRequired }),
-        ...(variable?.isSecret !== undefined && { isSecret: variable.isSecret }),
-        ...defaultOf({ ...variable, ...(fixed !== undefined && { default: fixed }) }),
-      }),
-    ];
-  });
-
-/** Returns a fixed value or the default. A value with variables is neither. */
-function defaultOf({ value, default: fallback }: Partial<KeyValueInput>): { default?: string } {
-  const text = value !== undefined && !value.includes('{') ? value : fallback;
-  return text === undefined ? {} : { default: text };
-}
-
-/** Returns the words of the arguments that have a value. */
-const flattened = (given: readonly Argument[]): string[] =>
-  given.flatMap((argument) => {
-    const { default: text } = defaultOf(argument);
-    if (text === undefined) return [];
-    return argument.type === 'named' && argument.name !== undefined ? [argument.name, text] : [text];
-  });
-
-function portOf(url: string | undefined): number | undefined {
-  const port = /^[a-z]+:\/\/[^/:]+:(\d{1,5})(?:\/|$)/u.exec(url ?? '')?.[1];
-  return port === undefined ? undefined : Number(port);
 }
 
 /** Returns a member with a list that is not empty, or no member. */

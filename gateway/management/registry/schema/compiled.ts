@@ -10,6 +10,21 @@ export function compiled<Schema extends TSchema>(schema: Schema): (value: unknow
   return (value): value is Static<Schema> => (check ??= checkOf(schema))(value);
 }
 
+/** Returns the first fault of a value that does not fit its schema, with the path in it. */
+export function faultOf(schema: TSchema, value: unknown): string {
+  const [fault] = Compile(schema).Errors(value);
+  if (!fault) return 'it does not fit its schema';
+  const { instancePath, message, params } = fault as {
+    instancePath: string;
+    message: string;
+    params?: { requiredProperties?: string[] };
+  };
+  const path = instancePath.slice(1).replaceAll('/', '.');
+  const missing = params?.requiredProperties;
+  if (missing) return `${[path, missing[0]].filter(Boolean).join('.')} is missing`;
+  return `${path === '' ? 'it' : path} ${message}`;
+}
+
 function checkOf(schema: TSchema): (value: unknown) => boolean {
   const validator = Compile(schema);
   return (value) => validator.Check(value);

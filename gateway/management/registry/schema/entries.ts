@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { text, texts, whole } from '../../../contract/optional.ts';
 import { EntryMetadata, EnvVar, Header, OAuthConfig, Provenance } from './entry-parts.ts';
+import { PACKAGE_TEXT, packageOptions } from '../../../contract/package-options.ts';
 import { PermissionProfile } from '../../../contract/container/permission-profile.ts';
 
 const common = {
@@ -20,6 +21,12 @@ const common = {
     Type.Record(Type.String(), Type.Unknown(), { description: 'Metadata of the publisher.' }),
   ),
   proxy_port: whole('Port on which the server is exposed.'),
+  variables: Type.Optional(
+    Type.Array(Header, {
+      description:
+        'Values that `url_template`, `args` and `permissions` have in braces: `variables` of a new workload.',
+    }),
+  ),
 };
 
 /** Server that runs from a container image or a package. */
@@ -28,6 +35,7 @@ export const ServerEntry = Type.Object(
     ...common,
     image: Type.String({ description: 'Container image, `npx://` or `uvx://` package.' }),
     args: texts('Arguments of the server.'),
+    package: Type.Optional(Type.Object(packageOptions, { description: PACKAGE_TEXT })),
     container_tags: texts('Tags of the image.'),
     permissions: Type.Optional(PermissionProfile),
     provenance: Type.Optional(Provenance),
@@ -41,7 +49,8 @@ export type ServerEntry = Static<typeof ServerEntry>;
 export const RemoteServerEntry = Type.Object(
   {
     ...common,
-    url: Type.String({ description: 'MCP endpoint.' }),
+    url: Type.String({ description: 'MCP endpoint, with the defaults of its variables.' }),
+    url_template: text('MCP endpoint with its variables in braces, if it has some.'),
     headers: Type.Optional(Type.Array(Header, { description: 'Headers that the server reads.' })),
     oauth_config: Type.Optional(OAuthConfig),
   },

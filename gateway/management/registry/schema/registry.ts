@@ -3,6 +3,13 @@ import { RemoteServerEntry, ServerEntry } from './entries.ts';
 import { RegistryAuth } from './settings.ts';
 import { SOURCE_TYPES } from './source-type.ts';
 
+/** Reason why a server or a skill of a registry cannot be used. */
+export const EntryProblem = Type.Object({
+  server: Type.String({ description: 'Name, or the place in its list where it has none.' }),
+  reason: Type.String({ description: 'Reason why vmcp cannot use it.' }),
+});
+export type EntryProblem = Static<typeof EntryProblem>;
+
 const summary = {
   name: Type.String({ description: 'Name of the registry.' }),
   version: Type.String({ description: 'Version of its content.' }),
@@ -17,6 +24,9 @@ const summary = {
   }),
   auth_type: Type.Enum(['', 'oauth'], { description: 'Kind of the login; empty without one.' }),
   auth_config: Type.Optional(RegistryAuth),
+  problems: Type.Optional(
+    Type.Array(EntryProblem, { description: 'Servers and skills of the registry that cannot be used.' }),
+  ),
 };
 
 /** State of a registry without its entries. */

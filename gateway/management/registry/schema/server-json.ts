@@ -8,9 +8,11 @@ const input = {
   default: text('Value when none is given.'),
   value: text('Fixed value. `{name}` stands for a variable.'),
   choices: texts('Allowed values.'),
+  format: text('`string`, `number`, `boolean` or `filepath`.'),
+  placeholder: text('Example of a value.'),
 };
 const variables = Type.Optional(
-  Type.Record(Type.String(), Type.Object(input), { description: 'Variables of `value`.' }),
+  Type.Record(Type.String(), Type.Object(input), { description: 'Variables of the template.' }),
 );
 
 /** Environment variable or header. */
@@ -19,8 +21,9 @@ export type KeyValueInput = Static<typeof KeyValueInput>;
 
 /** Argument of a command line. */
 const Argument = Type.Object({
-  type: Type.String({ description: '`positional` or `named`.' }),
+  type: text('`positional` or `named`.'),
   name: text('Flag, with its dashes.'),
+  valueHint: text('Name of a positional argument.'),
   ...input,
   variables,
 });
@@ -35,8 +38,11 @@ const Transport = Type.Object({
 /** Package from which a server is started. */
 const Package = Type.Object({
   registryType: Type.String({ description: '`npm`, `pypi`, `oci`, `nuget` or `mcpb`.' }),
+  registryBaseUrl: text('Package registry.'),
   identifier: Type.String({ description: 'Name of the package, or reference of the image.' }),
   version: text('Version of the package.'),
+  fileSha256: text('Hash of the file, which a client must verify.'),
+  runtimeHint: text('Program that starts the package, such as `npx`.'),
   transport: Type.Optional(Transport),
   environmentVariables: Type.Optional(Type.Array(KeyValueInput)),
   packageArguments: Type.Optional(Type.Array(Argument)),
@@ -49,7 +55,9 @@ const Remote = Type.Object({
   type: Type.String({ description: '`sse` or `streamable-http`.' }),
   url: Type.String({ description: 'Endpoint, or a template of it.' }),
   headers: Type.Optional(Type.Array(KeyValueInput)),
+  variables,
 });
+export type Remote = Static<typeof Remote>;
 
 /** Description of a server (`server.json`). Further members are kept. @see MCP registry, server.json schema 2025-12-11 */
 export const ServerJson = Type.Object(

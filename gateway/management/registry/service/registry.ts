@@ -16,6 +16,8 @@ import { readingError, updateError } from './fault-codes.ts';
 import { validateUpdate } from './validate-update.ts';
 
 const DEFAULT = 'default';
+/** Longest list of entries in a line of the log. */
+const MAX_LOGGED = 10;
 
 export interface RegistryOptions extends Pick<RegistryDeps, 'now' | 'log' | 'loginPorts'> {
   /** Folder of `registry.json` and of the cache. It belongs to this process alone. */
@@ -38,6 +40,8 @@ export class Registry {
   readonly #deps: RegistryDeps;
   #open: ConfiguredRegistry | undefined;
   #content: Content | undefined;
+  /** Problems that the log has already. */
+  #logged = '[]';
 
   constructor({ stateDir, secrets, isReadOnly, now, log, loginPorts }: RegistryOptions) {
     this.#isReadOnly = isReadOnly;
@@ -151,6 +155,17 @@ export class Registry {
     return this.#open as ConfiguredRegistry;
   }
 
+  /** Logs entries that cannot be used, once until they change. */
+  #logProblems({ problems }: Entries): void {
+    const text = JSON.stringify(problems);
+    if (text === this.#logged) return;
+    this.#logged = text;
+    if (problems.length === 0) return;
+    this.#deps.log.warn('entries of the registry cannot be used: GET /api/v1beta/registry/default lists them', {
+      ...{ count: problems.length, entries: problems.slice(0, MAX_LOGGED) },
+    });
+  }
+
   /** Converts each catalog once. */
   async #contentOf(registry: ConfiguredRegistry): Promise<Content> {
     try {
@@ -158,6 +173,7 @@ export class Registry {
       if (this.#content?.catalog === catalog) return this.#content;
       const content = { catalog, entries: entriesOf(catalog) };
       this.#content = content;
+      this.#logProblems(content.entries);
       return content;
     } catch (error) {
       throw readingError(error);
@@ -173,5 +189,6 @@ async function summaryOf(registry: ConfiguredRegistry, { catalog, entries }: Con
     auth_status: await registry.authStatus(),
     auth_type: auth ? 'oauth' : '',
     ...(auth && { auth_config: auth }),
+    ...(entries.problems.length > 0 && { problems: [...entries.problems] }),
   };
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../contract/json.ts';
-import type { Catalog } from '../document/catalog.ts';
-import { serverRecords, sortedServers, sortedSkills } from '../document/parse-document.ts';
+import { serversOf, skillsOf } from '../document/parse-document.ts';
 import { RegistryFault } from '../registry-fault.ts';
 import { objectIn, placeOf, requireAccess, type Request } from './request.ts';
 import type { RegistrySource } from './source.ts';
@@ -21,9 +20,11 @@ export const api: RegistrySource = {
     const signal = AbortSignal.timeout(WHOLE_TIMEOUT_MS);
     const limited: Request = (url, options) => request(url, { ...options, signal });
     try {
-      const servers = sortedServers(serverRecords(await allServers(base, limited), readAt));
-      const skills = (await allSkills(base, limited)) ?? known?.catalog.skills;
-      return { catalog: { version: '1.0.0', lastUpdated: readAt, servers, skills } };
+      const { servers, problems } = serversOf(await allServers(base, limited), readAt);
+      const read = await allSkills(base, limited);
+      const skills = read?.skills ?? known?.catalog.skills;
+      const all = [...problems, ...(read?.problems ?? [])];
+      return { catalog: { version: '1.0.0', lastUpdated: readAt, servers, skills, problems: all } };
     } catch (error) {
       if (!signal.aborted) throw error;
       throw new RegistryFault('connect', `${placeOf(base)} does not deliver its servers within a minute`, error);
@@ -57,19 +58,19 @@ async function allServers(base: string, request: Request): Promise<unknown[]> {
 }
 
 /** Returns all skills, none if the registry has no such list, or undefined if the list cannot be read. */
-async function allSkills(base: string, request: Request): Promise<Catalog['skills']> {
+async function allSkills(base: string, request: Request): Promise<ReturnType<typeof skillsOf> | undefined> {
   const entries: unknown[] = [];
   for (let page = 1; entries.length < MAX_ENTRIES; page += 1) {
     const url = `${base}/v0.1/x/dev.vmcp/skills?page=${String(page)}&limit=${String(SKILL_PAGE_LENGTH)}`;
     const reply = await request(url, { timeoutMs: FIRST_TIMEOUT_MS });
     requireAccess(reply);
-    if (reply.status === 404 || reply.status === 405) return [];
+    if (reply.status === 404 || reply.status === 405) return skillsOf([]);
     const skills = objectIn(reply)?.['skills'];
     if (!Array.isArray(skills)) return undefined;
     entries.push(...(skills as unknown[]));
     if (skills.length < SKILL_PAGE_LENGTH) break;
   }
-  return sortedSkills(entries);
+  return skillsOf(entries);
 }
 
 async function pageAt(url: string, request: Request): Promise<JsonObject> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import type { RegistryEntry } from '../registry-entry.ts';
+import type { RegistryEntry } from '../entry/registry-entry.ts';
 import { missingVariables, upgradeCheckOf, upgradeSettings, upgradeToConfirm } from './upgrade.ts';
 
 const config = (members: Partial<RunConfig> = {}): RunConfig => ({

@@ -3,7 +3,7 @@ import type { PermissionProfile } from '../../../contract/container/permission-p
 import type { ToConfirm } from '../confirmation/confirmation.ts';
 import { isObeyed, widenedMembers } from '../confirmation/entry-access.ts';
 import { isPackage, readReference } from '../run-config-of.ts';
-import { namesProgram, OWN_PROGRAM, defaultsOf, profileOf, type RegistryEntry } from '../registry-entry.ts';
+import { namesProgram, OWN_PROGRAM, defaultsOf, profileOf, type RegistryEntry } from '../entry/registry-entry.ts';
 import type { WorkloadSettings } from '../settings.ts';
 
 export const UPGRADE_STATES = [
@@ -59,6 +59,8 @@ const OTHER_KIND = 'the registry entry has changed between an image and a remote
 const NO_CONTAINER =
   'the registry entry has changed from a container image to a package, which runs as a process of your user: create the workload again';
 
+const NEEDS_VALUES = 'the new version needs values for variables of its entry: create the workload again';
+
 /** Compares a workload with its registry entry; undefined when the registry has none. */
 export function upgradeCheckOf(config: RunConfig, entry: RegistryEntry | undefined): UpgradeCheck {
   const { name = '', registry_server_name: server = '', image = '', remote_url: url = '' } = config;
@@ -70,7 +72,8 @@ export function upgradeCheckOf(config: RunConfig, entry: RegistryEntry | undefin
   if ((entry.image === undefined) !== (url !== '')) return { ...current, status: 'unknown', reason: OTHER_KIND };
   if (entry.image !== undefined && isPackage(entry.image) && !isPackage(image))
     return { ...current, status: 'unknown', reason: NO_CONTAINER };
-  const isSame = entry.image === undefined ? entry.url === url : entry.image === image;
+  const isSame = entry.image === undefined ? isUrlOf(entry, url) : entry.image === image;
+  if (!isSame && needsValues(entry)) return { ...current, status: 'unknown', reason: NEEDS_VALUES };
   const variables = missingFrom(config, entry);
   const drift = driftOf(config, entry);
   const toConfirm = upgradeToConfirm(config, entry, {});
@@ -94,7 +97,7 @@ export function upgradeToConfirm(
   const asked = profileOf(entry);
   const members = requested === undefined ? widenedMembers(asked, presentProfile(config)) : [];
   const variables = newDefaults(config, entry, request).filter(([name]) => isObeyed(name));
-  const { url = '' } = entry;
+  const url = urlAfter(config, entry);
   const isElsewhere = url !== request.url && sendsCredential(config) && !isSameOrigin(url, config.remote_url);
   if (members.length + variables.length === 0 && !isElsewhere) return undefined;
   return {
@@ -118,6 +121,16 @@ const sendsCredential = ({ remote_url: url = '', remote_auth_config: login = {},
     ...[config.header_forward, login.bearer_token, login.bearer_token_file],
     ...[config.token_exchange_config, config.upstream_swap_config, config.cloud_sts_config],
   ].some((credential) => credential !== undefined);
+
+/** Returns true for a URL of the entry: its variables may have any value. */
+function isUrlOf({ url = '', url_template: template }: RegistryEntry, current: string): boolean {
+  if (template === undefined || url === current) return url === current;
+  const fixed = template.split(/\{[\w$.-]+\}/u).map((text) => text.replaceAll(/[$()*+.?[\\\]^{|}]/gu, String.raw`\$&`));
+  return new RegExp(`^${fixed.join('.+')}$`, 'u').test(current);
+}
+
+const needsValues = ({ url = '', variables = [] }: RegistryEntry): boolean =>
+  variables.some(({ name, default: value }) => value === undefined && url.includes(`{${name}}`));
 
 const isSameOrigin = (one: string, other = ''): boolean => URL.parse(one)?.origin === URL.parse(other)?.origin;
 
@@ -148,12 +161,16 @@ export function upgradeSettings(config: RunConfig, entry: RegistryEntry, request
   const given = new Set(secrets.map(({ target }) => target));
   const kept = (config.secrets ?? []).flatMap((text) => readReference(text) ?? []);
   return {
-    ...(entry.image === undefined ? { url: entry.url ?? '' } : { image: entry.image }),
+    ...(entry.image === undefined ? { url: urlAfter(config, entry) } : { image: entry.image }),
+    ...(entry.package && { package: entry.package }),
     ...((defaults.length > 0 || Object.keys(env).length > 0) && { env_vars: added }),
     ...(profile && { permission_profile: profile }),
     ...(secrets.length > 0 && { secrets: [...kept.filter(({ target }) => !given.has(target)), ...secrets] }),
   };
 }
+
+const urlAfter = ({ remote_url: current = '' }: RunConfig, entry: RegistryEntry): string =>
+  isUrlOf(entry, current) ? current : (entry.url ?? '');
 
 /** Lists the variables that the entry requires and that have no value. */
 export function missingVariables(config: RunConfig, entry: RegistryEntry, request: UpgradeRequest): string[] {
@@ -185,7 +202,9 @@ function missingFrom(config: RunConfig, { env_vars: variables = [] }: RegistryEn
     }));
 }
 
-function driftOf(config: RunConfig, { url, transport, target_port: port }: RegistryEntry): ConfigDrift[] {
+function driftOf(config: RunConfig, entry: RegistryEntry): ConfigDrift[] {
+  const { transport, target_port: port } = entry;
+  const url = entry.url === undefined ? undefined : urlAfter(config, entry);
   const { remote_url: currentUrl = '', transport: currentTransport = '', target_port: currentPort = 0 } = config;
   const candidates: readonly (readonly [ConfigDrift['setting'], string, string | undefined])[] = [
     ['url', currentUrl, url],

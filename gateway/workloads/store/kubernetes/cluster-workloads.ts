@@ -3,7 +3,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import { ownType } from '../../../kube/resource.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
-import type { FromRegistry } from '../../definition/registry-entry.ts';
+import type { FromRegistry } from '../../definition/entry/registry-entry.ts';
 import { runConfigOf } from '../../definition/run-config-of.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
 import {

@@ -6,7 +6,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { checkGatewayConfig } from '../../../read-gateway-config.ts';
 import { containerOptionsOf } from '../../container/options.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
-import type { FromRegistry } from '../../definition/registry-entry.ts';
+import type { FromRegistry } from '../../definition/entry/registry-entry.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
 import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts';
 import { runConfigOf, withIsolation } from '../../definition/run-config-of.ts';

@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog.ts';
-import { serverRecords, sortedServers } from '../parse-document.ts';
+import { serversOf } from '../parse-document.ts';
 
 export const READ_AT = '2026-01-02T03:04:05Z';
 
@@ -7,8 +7,8 @@ export const READ_AT = '2026-01-02T03:04:05Z';
 export const catalogOf = (...servers: readonly object[]): Catalog => ({
   version: '1.0.0',
   lastUpdated: READ_AT,
-  servers: sortedServers(serverRecords(servers, READ_AT)),
   skills: [],
+  ...serversOf(servers, READ_AT),
 });
 
 export const ECHO = {

@@ -1,13 +1,27 @@
 import { Value } from 'typebox/value';
 import { Type, type Static, type TSchema } from 'typebox';
-import type { PermissionProfile } from '../../contract/container/permission-profile.ts';
-import { EntryLogin, WorkloadSettings } from './settings.ts';
+import type { PermissionProfile } from '../../../contract/container/permission-profile.ts';
+import { EntryLogin, WorkloadSettings } from '../settings.ts';
+
+/** Value in braces of a registry entry. */
+export interface EntryVariable {
+  readonly name: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly default?: string;
+  readonly secret?: boolean;
+  readonly choices?: readonly string[];
+}
 
 /** Server of a registry, as far as it gives defaults to a workload. Either `image` or `url` is set. */
 export interface RegistryEntry {
   readonly name: string;
   readonly image?: string;
   readonly url?: string;
+  /** URL with its variables in braces. */
+  readonly url_template?: string;
+  readonly variables?: readonly EntryVariable[];
+  readonly package?: WorkloadSettings['package'];
   readonly transport?: string;
   readonly args?: readonly string[];
   readonly target_port?: number;
@@ -38,7 +52,7 @@ export const FromRegistry = Type.Object(
       {
         ...Type.Pick(WorkloadSettings, [
           ...(['image', 'url', 'transport', 'target_port', 'cmd_arguments', 'env_vars'] as const),
-          ...(['permission_profile', 'headers'] as const),
+          ...(['permission_profile', 'headers', 'header_forward', 'package'] as const),
         ]).properties,
         oauth_config: Type.Optional(EntryLogin),
       },
@@ -52,14 +66,23 @@ export type FromRegistry = Static<typeof FromRegistry>;
 /** Fills in what the settings leave out. Variables of the settings replace the defaults of the same name. */
 export function withEntry(settings: WorkloadSettings, entry: RegistryEntry): WorkloadSettings {
   const { env_vars: variables, ...taken } = takenFrom(settings, entry);
-  return { ...settings, ...taken, env_vars: { ...variables, ...settings.env_vars } };
+  const { header_forward: forward } = settings;
+  const headers = { ...taken.header_forward?.add_plaintext_headers, ...forward?.add_plaintext_headers };
+  return {
+    ...settings,
+    ...taken,
+    ...((forward ?? taken.header_forward) && { header_forward: { ...forward, add_plaintext_headers: headers } }),
+    env_vars: { ...variables, ...settings.env_vars },
+  };
 }
 
 /** Returns the settings that a workload takes from its entry: those that the request leaves out, and the image or URL. Pure. */
 export function takenFrom(settings: WorkloadSettings, entry: RegistryEntry): WorkloadSettings {
   const { image, url, transport, args, target_port } = entry;
   const variables = defaultsOf(entry).filter(([name]) => !Object.hasOwn(settings.env_vars ?? {}, name));
+  const headers = headerDefaults(settings, entry);
   const defaults: WorkloadSettings = {
+    ...(entry.package && { package: entry.package }),
     ...(transport !== undefined && { transport }),
     ...(args && { cmd_arguments: [...args] }),
     ...(target_port !== undefined && { target_port }),
@@ -72,7 +95,17 @@ export function takenFrom(settings: WorkloadSettings, entry: RegistryEntry): Wor
     ...Object.fromEntries(missing),
     ...(image === undefined ? { url: url ?? '' } : { image }),
     ...(variables.length > 0 && { env_vars: Object.fromEntries(variables) }),
+    ...(headers.length > 0 && { header_forward: { add_plaintext_headers: Object.fromEntries(headers) } }),
   };
+}
+
+/** Lists the headers for which the entry has a value, and the request none. */
+function headerDefaults({ header_forward: forward = {} }: WorkloadSettings, { headers = [] }: RegistryEntry) {
+  const { add_plaintext_headers: plain = {}, add_headers_from_secret: secret = {} } = forward;
+  const given = new Set([plain, secret].flatMap((map) => Object.keys(map).map((name) => name.toLowerCase())));
+  return headers.flatMap(({ name, default: value }): [string, string][] =>
+    value === undefined || given.has(name.toLowerCase()) ? [] : [[name, value]],
+  );
 }
 
 /** Lists the variables for which the entry has a value. */

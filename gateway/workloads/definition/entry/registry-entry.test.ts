@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { takenFrom, withEntry, type RegistryEntry } from './registry-entry.ts';
-import type { WorkloadSettings } from './settings.ts';
+import type { WorkloadSettings } from '../settings.ts';
 
 const entry: RegistryEntry = {
   ...{ name: 'io.example/a', image: 'a:1', transport: 'sse', target_port: 80, args: ['-v'] },

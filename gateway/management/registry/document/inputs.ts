@@ -1,0 +1,89 @@
+import { filled, placeholdersIn } from '../../../workloads/definition/entry/entry-variables.ts';
+import type { Header } from '../schema/entry-parts.ts';
+import type { Argument, KeyValueInput } from '../schema/server-json.ts';
+
+type Input = Omit<KeyValueInput, 'name'>;
+
+/** Text of an input, and the values in braces that only the user can give. `text` is undefined for an input without a value. */
+export interface Resolved {
+  readonly text?: string;
+  readonly asked: readonly Header[];
+}
+
+/** Words of a command line, and the values in braces that only the user can give. */
+export interface Words {
+  readonly words: readonly string[];
+  readonly asked: readonly Header[];
+}
+
+/** Returns the fixed value or the default of a variable. */
+export const valueOf = ({ value, default: fallback }: Pick<Input, 'value' | 'default'>): string | undefined =>
+  value ?? fallback;
+
+/** Describes a value that the user gives. */
+export const asked = (
+  name: string,
+  { description = '', isRequired = false, isSecret, choices = [], ...input }: Input,
+) => {
+  const fallback = valueOf(input);
+  return {
+    name,
+    description,
+    required: isRequired,
+    ...(fallback !== undefined && { default: fallback }),
+    ...(isSecret === true && { secret: true }),
+    ...(choices.length > 0 && { choices }),
+  } satisfies Header;
+};
+
+/**
+ * Returns the value of an input with the defaults of its variables. A required value whose variables have none keeps their names in
+ * braces; an optional one has its default.
+ */
+export function resolved(input: Input): Resolved {
+  const { value, default: fallback, isRequired = false, variables = {} } = input;
+  const open = (text: string | undefined): Resolved => ({ ...(text !== undefined && { text }), asked: [] });
+  if (value === undefined) return open(fallback);
+  const text = filled(value, (name) => valueOf(variables[name] ?? {}));
+  const missing = placeholdersIn(text).filter((name) => valueOf(variables[name] ?? {}) === undefined);
+  if (missing.length === 0) return open(text);
+  if (!isRequired && !missing.some((name) => variables[name]?.isRequired === true)) return open(fallback);
+  return { text, asked: missing.map((name) => asked(name, { ...variables[name], isRequired: true })) };
+}
+
+/** Returns the words of arguments: a flag without a value is one word, an optional argument without a value none. */
+export function wordsOf(given: readonly Argument[]): Words {
+  const all = given.map(wordsOfOne);
+  return { words: all.flatMap(({ words }) => words), asked: all.flatMap(({ asked: values }) => values) };
+}
+
+function wordsOfOne(argument: Argument): Words {
+  const { type = argument.name === undefined ? 'positional' : 'named', valueHint } = argument;
+  const name = type === 'named' ? argument.name : undefined;
+  const { text, asked: values } = resolved(argument);
+  if (text !== undefined) return { words: joined(name, text), asked: values };
+  if (name !== undefined && isFlag(argument)) return { words: [name], asked: [] };
+  if (argument.isRequired !== true) return { words: [], asked: [] };
+  const key = (valueHint ?? name ?? 'argument').replaceAll(/^-+|[^\w$.-]/gu, '');
+  return { words: joined(name, `{${key}}`), asked: [asked(key, argument)] };
+}
+
+/** An empty value belongs to a flag, which stands alone. */
+function joined(name: string | undefined, text: string): string[] {
+  if (name === undefined) return [text];
+  if (name.endsWith('=')) return [name + text];
+  return text === '' ? [name] : [name, text];
+}
+
+/** Returns true for a flag: nothing about the argument describes a value, or its value is a boolean that it requires. */
+function isFlag({ value, format, description = '', isRequired = false, ...argument }: Argument): boolean {
+  if (value !== undefined) return false;
+  if (format === 'boolean') return isRequired || description === '';
+  const { placeholder, choices = [], isSecret = false, valueHint } = argument;
+  return (
+    [format, placeholder, valueHint].every((text) => text === undefined) &&
+    description === '' &&
+    choices.length === 0 &&
+    !isSecret
+  );
+}

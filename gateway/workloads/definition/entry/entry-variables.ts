@@ -1,0 +1,62 @@
+import type { RegistryEntry } from './registry-entry.ts';
+import type { WorkloadSettings } from '../settings.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+/** Name in braces. Other braces, such as those of JSON, are text. */
+const PLACEHOLDER = /\{([\w$.-]+)\}/gu;
+
+/** Replaces the names in braces that have a value. */
+export const filled = (template: string, valueOf: (name: string) => string | undefined): string =>
+  template.replaceAll(PLACEHOLDER, (whole, name: string) => valueOf(name) ?? whole);
+
+/** Lists the names in braces. */
+export const placeholdersIn = (template: string): string[] =>
+  [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+
+/** Returns an entry whose names in braces have values: those given, else the defaults. Pure. */
+export function withValues(entry: RegistryEntry, values: Values): RegistryEntry {
+  const { url_template: template, args, permissions } = entry;
+  const defaults = new Map((entry.variables ?? []).map(({ name, default: value }) => [name, value]));
+  const fill = (text: string): string =>
+    filled(text, (name) => (Object.hasOwn(values, name) ? values[name] : defaults.get(name)));
+  const { read, write } = permissions ?? {};
+  return {
+    ...entry,
+    ...(template !== undefined && { url: fill(template) }),
+    ...(args && { args: args.map(fill) }),
+    ...(permissions && {
+      permissions: { ...permissions, ...(read && { read: read.map(fill) }), ...(write && { write: write.map(fill) }) },
+    }),
+  };
+}
+
+/** Returns only the values that may stand in a log. */
+export const openValues = ({ variables = [] }: RegistryEntry, values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).filter(([name]) => variables.every((one) => one.name !== name || one.secret !== true)),
+  );
+
+/** Returns the reason why these values do not do for an entry; undefined if they do. Settings of the request need no values. Pure. */
+export function valueFault(entry: RegistryEntry, request: WorkloadSettings, values: Values): string | undefined {
+  const { variables = [], url_template: template, args = [], permissions } = entry;
+  const isKnown = (name: string): boolean => variables.some((variable) => variable.name === name);
+  const unknown = Object.keys(values).find((name) => !isKnown(name));
+  if (unknown !== undefined) return `has no variable ${unknown}: remove it from "variables"`;
+  const wrong = variables.find(
+    ({ name, choices }) => values[name] !== undefined && choices?.includes(values[name]) === false,
+  );
+  if (wrong) return `takes one of ${(wrong.choices ?? []).join(', ')} as ${wrong.name}: correct it in "variables"`;
+  const texts = [
+    ...(template === undefined ? [] : [template]),
+    ...(request.cmd_arguments ? [] : args),
+    ...(request.permission_profile ? [] : [...(permissions?.read ?? []), ...(permissions?.write ?? [])]),
+  ];
+  const used = new Set(texts.flatMap(placeholdersIn));
+  const missing = variables.filter(
+    ({ name, default: fallback }) => used.has(name) && (values[name] ?? fallback ?? '') === '',
+  );
+  if (missing.length === 0) return undefined;
+  const each = missing.map(({ name, description = '' }) => (description === '' ? name : `${name} (${description})`));
+  return `needs values for ${each.join(', ')}: set them in "variables"`;
+}
