@@ -1,6 +1,6 @@
 import { basename, join, resolve } from 'node:path';
 import { checkSkill, type PathCheck, type SkillCheck } from './document/check-skill.ts';
-import { SKILL_FILE } from './document/skill-md.ts';
+import { MAX_DEPENDENCIES, readSkillMd, SKILL_FILE } from './document/skill-md.ts';
 import { leftOutOf } from './files/entry-name.ts';
 import { pathFault } from './files/path-fault.ts';
 import { isThere, listFolder } from './files/read-folder.ts';
@@ -10,8 +10,11 @@ import { ArchiveError } from './source/archive-error.ts';
 import { PathSet, safePath } from './source/archive-path.ts';
 import { MAX_FILES } from './source/unpack-skill.ts';
 
+/** Lists those of the plain names that the registry cannot install. @throws SkillError if it cannot be read */
+export type MissingSkills = (names: readonly string[]) => Promise<readonly string[]>;
+
 /** Checks the skill in a folder of this machine. Does not look further into a folder without `SKILL.md`. @throws SkillError */
-export async function checkFolder(path: string): Promise<SkillCheck> {
+export async function checkFolder(path: string, missing: MissingSkills): Promise<SkillCheck> {
   const fault = pathFault(path);
   if (fault !== undefined) throw new SkillError('invalid_skill_request', `path ${fault}`);
   const folder = resolve(path);
@@ -21,7 +24,30 @@ export async function checkFolder(path: string): Promise<SkillCheck> {
   const [files, links] = [listing.files, listing.links].map((paths) => paths.filter((each) => !isOwnRepository(each)));
   const skillMd = listing.files.includes(SKILL_FILE) ? await readSkillFile(folder) : undefined;
   const hasRepository = await isThere(join(folder, REPOSITORY));
-  return checkSkill({ name, links: links ?? [], skillMd, paths: checkPaths(files ?? [], hasRepository) });
+  const paths = checkPaths(files ?? [], hasRepository);
+  const needed = await checkNeeded(
+    skillMd === undefined ? [] : (readSkillMd(skillMd).document?.requires ?? []),
+    missing,
+  );
+  const all = {
+    errors: [...paths.errors, ...needed.errors],
+    warnings: [...paths.warnings, ...needed.warnings],
+  };
+  return checkSkill({ name, links: links ?? [], skillMd, paths: all });
+}
+
+/** Checks the skills that a skill needs from the registry; others are known only to their sources. */
+async function checkNeeded(requires: readonly string[], missing: MissingSkills): Promise<PathCheck> {
+  try {
+    const errors = (await missing(requires.slice(0, MAX_DEPENDENCIES))).map(
+      (name) =>
+        `${SKILL_FILE}: requires: the registry has not one skill "${name}": name its source, or name programs in compatibility`,
+    );
+    return { errors, warnings: [] };
+  } catch (error) {
+    if (!(error instanceof SkillError)) throw error;
+    return { errors: [], warnings: [`${SKILL_FILE}: requires is not checked: ${error.message}`] };
+  }
 }
 
 /** Repository that the author keeps the skill in: git itself and archives of git leave it out. */

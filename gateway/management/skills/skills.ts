@@ -7,7 +7,9 @@ import { createOutbound } from '../../outbound/fetch.ts';
 import type { OutboundPolicy } from '../../outbound/policy.ts';
 import type { UserFolders } from '../clients/config-file.ts';
 import { DEFAULT_GROUP, groupOf, type Groups } from '../groups/groups.ts';
-import { isSkillName, SKILL_NAME_RULE } from './document/skill-name.ts';
+import { checkFolder } from './check-folder.ts';
+import type { SkillCheck } from './document/check-skill.ts';
+import { isSkillName, SKILL_NAME_RULE } from './reference/skill-name.ts';
 import { isThere } from './files/read-folder.ts';
 import { targetClients } from './files/target-clients.ts';
 import { applyInstall, applyUninstall, type InstallDeps } from './install/apply-install.ts';
@@ -18,7 +20,7 @@ import { placeOf, type Place } from './place.ts';
 import { readContent, type SkillContent } from './read-content.ts';
 import { SkillError } from './skill-error.ts';
 import { SkillStore } from './skill-store.ts';
-import { downloadSkill, type RegistrySkills, type SourceRequest } from './source/skill-sources.ts';
+import { downloadSkill, missingInRegistry, type RegistrySkills, type SourceRequest } from './source/skill-sources.ts';
 import type { SkillUpgrade, UpgradeOutcome } from './upgrade/upgrade-outcome.ts';
 import { upgradeSkills } from './upgrade/upgrade-skills.ts';
 
@@ -87,6 +89,11 @@ export class Skills {
     const record = records.find(({ metadata }) => metadata.name === name);
     if (record) return record;
     throw notInstalled(name);
+  }
+
+  /** Checks the skill in a folder of this machine. Throws `invalid_skill_request`. */
+  check(path: string): Promise<SkillCheck> {
+    return checkFolder(path, (names) => missingInRegistry(names, this.#options));
   }
 
   /** Installs a skill and its dependencies, or nothing. Returns also the paths that they are installed without. Throws `SkillError`. */

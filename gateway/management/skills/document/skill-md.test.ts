@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readSkillMd } from './skill-md.ts';
-import { isSkillName } from './skill-name.ts';
+import { isSkillName } from '../reference/skill-name.ts';
 
 const skillMd = (frontMatter: string, body = '# PDF\n'): string => `---\n${frontMatter}\n---\n${body}`;
 const GOOD = 'name: pdf\ndescription: Fills forms.';
@@ -108,7 +108,7 @@ requires:
     ['name: pdf', 'description is missing'],
     [`name: pdf\ndescription: ${'x'.repeat(1025)}`, 'description is longer than 1024'],
     [`${GOOD}\ncompatibility: ${'x'.repeat(501)}`, 'compatibility is longer than 500'],
-    [`${GOOD}\nmetadata: { a: { b: c } }`, 'metadata must map names to texts'],
+    [`${GOOD}\nrequires: Python 3.10, ffmpeg!`, 'requires: "Python 3.10" names no skill'],
     [
       `${GOOD}\nrequires: [${Array.from({ length: 101 }, (_, index) => `a/b${String(index)}`).join()}]`,
       'more than 100',
@@ -138,5 +138,49 @@ requires:
       'SKILL.md has 505 lines: move details to other files',
     ]);
     expect(readSkillMd(skillMd(GOOD, 'x\n'.repeat(496))).warnings).toEqual([]);
+  });
+
+  it.each([
+    ['Use when: the user asks', 'Use when: the user asks'],
+    ['`pdf` tools', '`pdf` tools'],
+    ['**Bold** text', '**Bold** text'],
+    ['*emphasis*', '*emphasis*'],
+    ['[PDF] forms', '[PDF] forms'],
+    ['{name} forms', '{name} forms'],
+    ['@team: forms', '@team: forms'],
+    ['"Fill" forms', '"Fill" forms'],
+    ['%d forms', '%d forms'],
+    ['first line\n  Use when: asked', 'first line Use when: asked'],
+    ['first line\nat the margin', 'first line at the margin'],
+    ['\n  Use when: asked', 'Use when: asked'],
+    ["it's: ok", "it's: ok"],
+  ])('reads the description %j as text, with a warning', (value, description) => {
+    const { document, errors, warnings } = readSkillMd(skillMd(`name: pdf\ndescription: ${value}\nlicense: MIT`));
+    expect(document?.metadata).toMatchObject({ name: 'pdf', description });
+    expect([document?.license, errors]).toEqual(['MIT', []]);
+    expect(warnings).toEqual([expect.stringMatching(/^SKILL.md: line 3: description .* quotes$/u)]);
+  });
+
+  it('reads other values that are not valid YAML as text, with a warning', () => {
+    const { document, errors, warnings } = readSkillMd(skillMd(`argument-hint: [file] [page]\n${GOOD}`));
+    expect([document?.metadata.name, errors]).toEqual(['pdf', []]);
+    expect(warnings).toEqual([expect.stringContaining('line 2: argument-hint')]);
+  });
+
+  it.each([
+    [`${GOOD}\nrequires: [a/b`, 'line 4: requires: correct it'],
+    [`${GOOD}\nmetadata:\n\tauthor: Ann`, 'line 4: metadata: indent with spaces'],
+    [`${GOOD}\nmetadata: { a: b, a: c }`, 'line 4: metadata: it has a key twice'],
+    [`${GOOD}\nname: other`, 'line 4: the key name is there twice'],
+    ['name: [pdf\ndescription: x', 'line 2: name: correct it'],
+    ['hello\nname: [pdf', 'line 2: write a field as "name: value"'],
+  ])('names line, key and remedy of %j', (frontMatter, message) => {
+    expect(readSkillMd(skillMd(frontMatter)).errors).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('accepts metadata with other values than texts, with a warning', () => {
+    const { document, errors, warnings } = readSkillMd(skillMd(`${GOOD}\nmetadata: { author: Ann, a: { b: c } }`));
+    expect([document?.metadata.author, errors]).toEqual(['Ann', []]);
+    expect(warnings).toEqual([expect.stringContaining('metadata maps names to texts')]);
   });
 });

@@ -1,8 +1,8 @@
-import { isScalar, parseDocument, visit, type Document } from 'yaml';
-import { isObject } from '../../../contract/json.ts';
 import { hasInvisible } from '../../../contract/text/printable.ts';
 import { decodeUtf8 } from '../../../contract/text/utf8.ts';
-import { isSkillName, SKILL_NAME_RULE } from './skill-name.ts';
+import { installSource } from '../reference/install-source.ts';
+import { parseFields, type FrontMatter } from './front-matter.ts';
+import { isSkillName, SKILL_NAME_RULE } from '../reference/skill-name.ts';
 
 /** Name of the file that describes a skill, at the top of its folder. */
 export const SKILL_FILE = 'SKILL.md';
@@ -43,8 +43,6 @@ export interface SkillReading {
   readonly warnings: readonly string[];
 }
 
-type FrontMatter = Readonly<Record<string, unknown>>;
-
 /** Reads a `SKILL.md` file: front matter in YAML between two `---` lines, then Markdown, all in UTF-8. */
 export function readSkillMd(content: string | Buffer): SkillReading {
   if (Buffer.byteLength(content) > MAX_SKILL_FILE_BYTES) return unreadable('is larger than 1 MiB');
@@ -54,14 +52,19 @@ export function readSkillMd(content: string | Buffer): SkillReading {
   if (parts === undefined) return unreadable('must start with YAML front matter between two "---" lines');
   const [source, body] = parts;
   if (Buffer.byteLength(source) > MAX_FRONT_MATTER_BYTES) return unreadable('has front matter of more than 64 KiB');
-  const fields = parseFields(source);
-  if (typeof fields === 'string') return unreadable(fields);
+  const parsed = parseFields(source);
+  if (typeof parsed === 'string') return unreadable(parsed);
+  const { fields, faults } = parsed;
   const requires = requiresOf(fields);
   const lines = text.trimEnd().split('\n').length;
   return {
     document: { metadata: metadataOf(fields), requires, license: textOf(fields, 'license'), body },
     errors: errorsOf(fields, requires),
     warnings: [
+      ...faults.map((fault) => `${SKILL_FILE}: ${fault}`),
+      ...(hasTextsOnly(fields['metadata'])
+        ? []
+        : [`${SKILL_FILE}: metadata maps names to texts: some clients do not read its other values`]),
       ...(textOf(fields, 'allowed-tools').includes(',') ? [`${SKILL_FILE}: allowed-tools: separate with spaces`] : []),
       ...(hasInvisible(text.replaceAll(/\s/gu, '')) ? [`${SKILL_FILE} has invisible characters: remove them`] : []),
       ...(lines > MAX_LINES ? [`${SKILL_FILE} has ${String(lines)} lines: move details to other files`] : []),
@@ -81,34 +84,6 @@ function splitText(text: string): [string, string] | undefined {
   if (lines[0]?.trimEnd() !== '---') return undefined;
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === '---');
   return end === -1 ? undefined : [lines.slice(1, end).join('\n'), lines.slice(end + 1).join('\n')];
-}
-
-/** Returns the fields, or the reason why the text has none. All scalars are texts: `version: 1.0` is "1.0". */
-function parseFields(source: string): FrontMatter | string {
-  const yaml = parseDocument(source, { schema: 'failsafe', prettyErrors: false, uniqueKeys: false });
-  const [error] = yaml.errors;
-  if (error) return `has front matter that is not valid YAML (${error.code})`;
-  if (hasDuplicateKeys(yaml)) return 'has front matter that is not valid YAML (DUPLICATE_KEY)';
-  try {
-    const value: unknown = yaml.toJS({ maxAliasCount: 0 });
-    return isObject(value) ? value : 'has front matter that is not a map of fields';
-  } catch {
-    return 'has front matter with YAML aliases: write the values out';
-  }
-}
-
-/** Compares the keys of each map at once: the check of the parser takes seconds for thousands of keys. */
-function hasDuplicateKeys(yaml: Document): boolean {
-  let hasDuplicates = false;
-  visit(yaml, {
-    Map: (_, { items }) => {
-      const keys = items.flatMap(({ key }) => (isScalar(key) ? [key.value] : []));
-      if (new Set(keys).size === keys.length) return undefined;
-      hasDuplicates = true;
-      return visit.BREAK;
-    },
-  });
-  return hasDuplicates;
 }
 
 /** Returns the text of a field; empty when the field is absent or has another type. */
@@ -143,6 +118,9 @@ function metadataOf(fields: FrontMatter): SkillMetadata {
   };
 }
 
+const noSkill = (name: string): string =>
+  `requires: "${name.slice(0, 200)}" names no skill: write git://HOST/OWNER/REPOSITORY#FOLDER, or name programs in compatibility`;
+
 function errorsOf(fields: FrontMatter, requires: readonly string[]): string[] {
   const name = textOf(fields, 'name');
   const description = textOf(fields, 'description');
@@ -153,7 +131,10 @@ function errorsOf(fields: FrontMatter, requires: readonly string[]): string[] {
     isLonger(description, MAX_DESCRIPTION) && `description is longer than ${String(MAX_DESCRIPTION)} characters`,
     isLonger(textOf(fields, 'compatibility'), MAX_COMPATIBILITY) &&
       `compatibility is longer than ${String(MAX_COMPATIBILITY)} characters`,
-    !isTextMap(fields['metadata']) && 'metadata must map names to texts',
+    ...requires
+      .filter((name) => installSource(name) === undefined)
+      .slice(0, 1)
+      .map(noSkill),
     requires.length > MAX_DEPENDENCIES && `requires has more than ${String(MAX_DEPENDENCIES)} dependencies`,
   ];
   return faults.flatMap((fault) => (fault === false ? [] : [`${SKILL_FILE}: ${fault}`]));
@@ -162,7 +143,7 @@ function errorsOf(fields: FrontMatter, requires: readonly string[]): string[] {
 /** Counts characters, not UTF-16 units. */
 const isLonger = (text: string, limit: number): boolean => text.length > limit && Array.from(text).length > limit;
 
-const isTextMap = (value: unknown): boolean =>
+const hasTextsOnly = (value: unknown): boolean =>
   value === undefined ||
   value === '' ||
   (typeof value === 'object' && value !== null && Object.values(value).every((member) => typeof member === 'string'));

@@ -575,3 +575,35 @@ describe('validating', () => {
     expect((await send('POST', `${P}/validate`, body)).status).toBe(status);
   });
 });
+
+describe('validate and install', () => {
+  const skill = (name: string, more: string): string => `---\nname: ${name}\n${more}\n---\n# Skill\n`;
+
+  it.each([
+    ['colon', 'description: Use when: asked', true],
+    ['hint', 'description: x\nargument-hint: [a] [b]', true],
+    ['nested', 'description: x\nmetadata: { openclaw: { requires: { bins: [uv] } } }', true],
+    ['no-skill', 'description: x\nrequires: Python 3.10', false],
+    ['unknown-skill', 'description: x\nrequires: [ffmpeg]', false],
+    ['no-description', 'license: MIT', false],
+    ['long-description', `description: ${'x'.repeat(1025)}`, false],
+    ['other-key', 'description: x\nmetadata: [a', false],
+  ])('agree about the folder %s', async (name, more, isValid) => {
+    const { send, install, home } = await start();
+    const folder = join(home, name);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'SKILL.md'), skill(name, more));
+    git.commit(`agree/${name}`, { [`${name}/SKILL.md`]: skill(name, more) }, 'v1.0');
+    const { json } = await send('POST', `${P}/validate`, { path: folder });
+    const installed = await install(`git://${git.host}/agree/${name}@v1.0#${name}`);
+    expect(json).toMatchObject({ valid: isValid });
+    expect([installed.status < 300, installed.text]).toEqual([isValid, expect.stringContaining(isValid ? name : ':')]);
+  });
+
+  it('agree about a name that is not the name of the folder', async () => {
+    const { install } = await start();
+    git.commit('agree/renamed', { 'one/SKILL.md': skill('two', 'description: x') }, 'v1.0');
+    const refused = await install(`git://${git.host}/agree/renamed@v1.0#one`);
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('"one"')]);
+  });
+});

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
-import { checkFolder } from '../check-folder.ts';
 import { SKILL_ERRORS } from '../skill-error.ts';
 
 const { invalid_skill_request } = SKILL_ERRORS;
@@ -26,5 +25,5 @@ export const validateSkill = defineManagementOperation({
     }),
   },
   errors: { invalid_skill_request },
-  run: (_context, { body: { path } }) => checkFolder(path),
+  run: ({ skills }, { body: { path } }) => skills.check(path),
 });

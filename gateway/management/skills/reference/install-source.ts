@@ -1,4 +1,4 @@
-import { isSkillName } from '../document/skill-name.ts';
+import { isSkillName } from './skill-name.ts';
 import { isGitReference, parseGitReference, type GitReference } from './git-reference.ts';
 import { isTag, parseOciReference, type OciReference } from './oci-reference.ts';
 

@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { readSkillMd, SKILL_FILE } from '../document/skill-md.ts';
-import { isSkillName, SKILL_NAME_RULE } from '../document/skill-name.ts';
 import { contentDigest, fileSizes } from '../files/read-folder.ts';
 import { readSkillFile } from '../files/read-skill-file.ts';
 import type { DownloadedSkill } from '../install/collect-skills.ts';
@@ -61,17 +60,36 @@ function depsFor(place: GitReference | OciReference, { isNamedByUser }: SourceRe
 const invalidName = (source: string): string =>
   `"${source.slice(0, 200)}" is no name of a skill, no OCI reference, and no git://HOST/OWNER/REPOSITORY[@REF][#FOLDER]`;
 
+/** Lists the plain names for which the registry has not exactly one skill with a package. @throws SkillError if it cannot be read */
+export async function missingInRegistry(
+  names: readonly string[],
+  deps: Pick<SkillSourcesDeps, 'registrySkills'>,
+): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of names) {
+    const place = installSource(name);
+    if (place?.kind !== 'registry') continue;
+    const entries = matchingEntries(await skillsOf(deps), place);
+    if (entries.length !== 1) missing.push(name);
+  }
+  return missing;
+}
+
 async function inRegistry(name: RegistryName, deps: SkillSourcesDeps): Promise<OciReference | GitReference> {
   const entry = await find(name, deps);
   if (entry) return packageOf(entry);
   throw new SkillError('skill_not_found', `no registry has a skill "${name.name}": check its name, or name its source`);
 }
 
-async function find(wanted: RegistryName, { registrySkills }: SkillSourcesDeps): Promise<RegistryEntry | undefined> {
-  const skills = await registrySkills?.().catch((error: unknown) => {
+const skillsOf = async ({
+  registrySkills,
+}: Pick<SkillSourcesDeps, 'registrySkills'>): Promise<readonly RegistryEntry[]> =>
+  (await registrySkills?.().catch((error: unknown) => {
     throw new SkillError('source_failed', `the registry cannot be read: ${(error as Error).message}`);
-  });
-  const entries = matchingEntries(skills ?? [], wanted);
+  })) ?? [];
+
+async function find(wanted: RegistryName, deps: SkillSourcesDeps): Promise<RegistryEntry | undefined> {
+  const entries = matchingEntries(await skillsOf(deps), wanted);
   if (entries.length < 2) return entries[0];
   const names = entries.map(({ namespace, name }) => `${namespace}/${name}`).join(', ');
   throw new SkillError('skill_conflict', `several skills have the name "${wanted.name}": choose one of ${names}`);
@@ -87,6 +105,7 @@ async function read(
   const download = await fetchFiles(reference, { ...request, folder }, deps);
   const { metadata, requires } = await documentIn(folder, download);
   if (reference.kind === 'oci') checkRepository(reference, metadata.name);
+  else checkGitFolder(reference, metadata.name);
   return {
     ...download,
     metadata: { ...metadata, version: metadata.version || version },
@@ -108,12 +127,18 @@ async function documentIn(folder: string, { reference }: Download) {
   const text = await readSkillFile(folder).catch(() => undefined);
   if (text === undefined) throw new SkillError('unusable_skill', `${reference} has no ${SKILL_FILE} at its top`);
   const { document, errors } = readSkillMd(text);
-  if (!document) throw new SkillError('unusable_skill', `${reference}: ${errors.join('; ')}`);
-  if (isSkillName(document.metadata.name)) return document;
-  throw new SkillError('unusable_skill', `${reference}: ${SKILL_FILE}: name ${SKILL_NAME_RULE}`);
+  if (document && errors.length === 0) return document;
+  throw new SkillError('unusable_skill', `${reference}: ${errors.join('; ')}`);
 }
 
 function checkRepository({ repository }: OciReference, name: string): void {
   if (repository === name || repository.endsWith(`/${name}`)) return;
   throw new SkillError('unusable_skill', `the ${SKILL_FILE} in "${repository}" has another name, "${name}"`);
+}
+
+/** A repository may have another name than the one skill at its top. */
+function checkGitFolder({ folder = '' }: GitReference, name: string): void {
+  const own = folder.split('/').at(-1) ?? '';
+  if (own === '' || own === name) return;
+  throw new SkillError('unusable_skill', `${SKILL_FILE}: name "${name}" is not the name of the folder, "${own}"`);
 }
