@@ -42,7 +42,7 @@ import { openPortBook } from './workloads/runner/ports.ts';
 import { statusOf } from './workloads/definition/status.ts';
 import type { WorkloadServices } from './workloads/services.ts';
 import { LocalWorkloads } from './workloads/store/local/local-workloads.ts';
-import type { FileWorkload, Workloads, WorkloadStatus } from './workloads/workloads.ts';
+import type { FileWorkload, Workload, Workloads, WorkloadStatus } from './workloads/workloads.ts';
 import { WORKLOAD_RESTARTS } from './workloads/runner/restarts.ts';
 import type { Launcher, LaunchState } from './workloads/runner/runner.ts';
 import { stackOf, type RootLog } from './telemetry/log.ts';
@@ -77,14 +77,16 @@ export interface GatewayOptions {
   readonly routesMs?: number | undefined;
 }
 
-/** Returns the state of a backend, by namespace and name. */
-export type BackendStatus = (namespace: string, name: string) => WorkloadStatus;
+/** Returns the state of a backend, by namespace and name, and where clients reach it. */
+export type BackendStatus = (namespace: string, name: string) => WorkloadStatus & Pick<Workload, 'port' | 'url'>;
 
 interface ApiOptions extends Pick<ManagementApiOptions, 'stateDir' | 'folders'> {
   /** Runs the servers of workloads. */
   readonly launcher: Launcher;
   /** Lists the workloads of files. `statusOf` returns the state of a backend. */
   readonly fromFiles?: ((statusOf: BackendStatus) => readonly FileWorkload[]) | undefined;
+  /** Lists the groups of files. */
+  readonly fileGroups?: (() => readonly string[]) | undefined;
   /** Cluster whose workloads are managed, in place of those of this machine. */
   readonly cluster?: ManagedCluster | undefined;
   /** Opens the login URL of a workload for the user. */
@@ -285,7 +287,8 @@ export class Gateway {
     this.#client = cluster?.client;
     const workloads = (services: WorkloadServices): Workloads =>
       (this.#store = cluster ? cluster.workloads(services) : this.#localWorkloads(api, services));
-    const options = { ...host, registry, secrets, workloads, allowPrivateIp, cluster };
+    const { fileGroups } = api;
+    const options = { ...host, registry, secrets, workloads, allowPrivateIp, cluster, fileGroups };
     return createManagementApi({ stateDir: api.stateDir, folders: api.folders, ...options });
   }
 
@@ -308,18 +311,27 @@ export class Gateway {
   }
 
   /** Returns the state of a backend in the first virtual server that has it. */
-  #backendStatus(namespace: string, name: string): WorkloadStatus {
+  #backendStatus(namespace: string, name: string): ReturnType<BackendStatus> {
     for (const server of this.#running.values()) {
       const { config } = server.virtual;
       if (config.vmcp.namespace !== namespace || !config.vmcp.backends.some((one) => one.name === name)) continue;
-      return statusOf({ desired: 'running', served: servedState(server, name) });
+      const { port, mcpUrl: url } = server;
+      return { ...statusOf({ desired: 'running', served: servedState(server, name) }), port, url };
     }
-    return { status: 'stopped', status_context: 'no virtual server uses it' };
+    return { status: 'stopped', status_context: 'no virtual server uses it', port: 0, url: '' };
   }
 
-  /** Every virtual server belongs to the default group of the management API, a workload to its own. */
+  /** Every virtual server belongs to the default group of the management API and to its own one, a workload to its own. */
   #endpoints(): GroupEndpoint[] {
-    const configured = this.servers.map(({ name, mcpUrl }) => ({ name, url: mcpUrl, group: DEFAULT_GROUP }));
+    const configured = [...this.#running.values()]
+      .filter((server) => !this.#workloads.has(server))
+      .flatMap(({ virtual: { config }, mcpUrl: url }) =>
+        [...new Set([DEFAULT_GROUP, config.group ?? DEFAULT_GROUP])].map((group) => ({
+          name: config.name ?? '',
+          url,
+          group,
+        })),
+      );
     return [...configured, ...(this.#localStore?.endpoints() ?? [])];
   }
 

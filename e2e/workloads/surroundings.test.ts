@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { sendBytes } from '../harness/clients/bytes.ts';
-import { entry, gatewayOver } from '../harness/manifests.ts';
+import { entry, gatewayOver, GROUP } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
 import { sender, startServe } from '../harness/serve.ts';
@@ -24,7 +24,13 @@ it('shows the servers of files, and names the file for every change', { timeout:
     status: 200,
     json: { name: 'alpha', remote_url: remote.url, transport: 'streamable-http' },
   });
+  const listed = (await send('GET', '/workloads')).json as { workloads: object[] };
+  const year = expect.stringMatching(/^20/u) as unknown;
+  expect(listed.workloads).toMatchObject([{ url: vmcp.url, port: vmcp.port, created_at: year }]);
+  expect((await send('GET', '/groups')).json).toMatchObject({ groups: [{ name: 'default' }, { name: GROUP }] });
+  expect((await send('GET', `/workloads?group=${GROUP}`)).json).toEqual(listed);
   const changes = [
+    ['POST', '/workloads/restart', { group: GROUP }],
     ['POST', '/workloads/alpha/edit', { tools: ['echo'] }],
     ['POST', '/workloads/alpha/restart', undefined],
     ['DELETE', '/workloads/alpha', undefined],
@@ -35,6 +41,10 @@ it('shows the servers of files, and names the file for every change', { timeout:
     expect([path, refused.status]).toEqual([path, 400]);
     expect(refused.text).toMatch(/^\S+\.yaml:\d+ describes "alpha": edit that file instead\n$/u);
   }
+  expect((await send('DELETE', `/groups/${GROUP}`)).status).toBe(400);
+  expect((await send('GET', '')).json).toMatchObject({
+    resources: expect.arrayContaining([expect.objectContaining({ path: '/api/v1beta/workloads' })]) as unknown,
+  });
   for (const path of ['/workloads/alpha/logs', '/workloads/alpha/proxy-logs?follow=true']) {
     const refused = await send('GET', path);
     expect([refused.status, refused.text]).toEqual([

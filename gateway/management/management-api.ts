@@ -29,6 +29,8 @@ export interface ManagementApiOptions {
   readonly folders: UserFolders;
   /** Lists the MCP endpoints that run now. */
   readonly endpoints: () => readonly GroupEndpoint[];
+  /** Lists the groups of files of `vmcp up`. */
+  readonly fileGroups?: (() => readonly string[]) | undefined;
   /** Lists the virtual servers and workloads that run in this process. */
   readonly servers: ExplainedServers;
   readonly registry: Pick<RegistryOptions, 'isReadOnly' | 'loginPorts'>;
@@ -64,7 +66,7 @@ function workloadEntry(entries: Entries, name: string): WorkloadEntry | undefine
 /** Creates the handler of the management API. Passes requests for other paths to the next handler. */
 export function createManagementApi(options: ManagementApiOptions): RequestHandler {
   const { stateDir, folders, endpoints, env, allowPrivateIp, draining, now, version, log, cluster } = options;
-  const groups = new Groups(cluster ? new ClusterGroups(cluster) : groupsFile(stateDir));
+  const groups = new Groups(cluster ? new ClusterGroups(cluster) : groupsFile(stateDir), options.fileGroups);
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
   const secrets = new Secrets({ stateDir, cluster, ...options.secrets });
   const registry = new Registry({ ...options.registry, secrets: secrets.system('registry'), stateDir, now, log });

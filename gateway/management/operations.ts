@@ -31,6 +31,7 @@ import { getSecretsProvider } from './secrets/get-secrets-provider.ts';
 import { listSecrets } from './secrets/list-secrets.ts';
 import { setUpSecrets } from './secrets/set-up-secrets.ts';
 import { updateSecret } from './secrets/update-secret.ts';
+import { getIndex } from './server/get-index.ts';
 import { getOpenApi } from './server/get-openapi.ts';
 import { getHealth } from './server/health.ts';
 import { getVersion } from './server/version.ts';
@@ -125,5 +126,6 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   explainPolicies,
   getHealth,
   getVersion,
+  getIndex,
   getOpenApi,
 ];

@@ -33,6 +33,8 @@ export interface Workload extends WorkloadStatus {
   readonly port: number;
   /** URL for clients; empty before there is a port. */
   readonly url: string;
+  /** True if a file of `vmcp up` describes it. */
+  readonly isFromFile?: boolean;
 }
 
 /** Workload that a file of `vmcp up` describes: the API shows it and cannot change it. */

@@ -47,6 +47,7 @@ export const deleteGroup = defineManagementOperation({
     const { groups, clients } = context;
     groupOf(await groups.read(), name);
     if (name === DEFAULT_GROUP) throw new OperationError('default_group');
+    groups.refuseFileGroup(name);
     await releaseWorkloads(context, name, areDeleted, signal);
     await groups.remove(name, (document, { registered_clients }) =>
       clients.withoutClients(document, registered_clients, [name]),

@@ -27,6 +27,9 @@ export type GroupRecord = Static<typeof GroupRecord>;
 
 const EMPTY: GroupsDocument = { groups: { [DEFAULT_GROUP]: { registered_clients: [], skills: [] } }, clients: [] };
 
+const NONE: GroupRecord = { registered_clients: [], skills: [] };
+const isEmpty = ({ registered_clients: clients, skills }: GroupRecord): boolean => clients.length + skills.length === 0;
+
 /** Store of the document of all groups. */
 export interface GroupDocuments {
   read(): Promise<GroupsDocument>;
@@ -41,18 +44,43 @@ export const groupsFile = (stateDir: string): GroupDocuments =>
 /** Groups of workloads, with the clients and skills that belong to them. */
 export class Groups {
   readonly #documents: GroupDocuments;
+  readonly #fileGroups: () => readonly string[];
 
-  constructor(documents: GroupDocuments) {
+  /** `fileGroups` lists the groups of files: they exist while a file has them. */
+  constructor(documents: GroupDocuments, fileGroups: () => readonly string[] = () => []) {
     this.#documents = documents;
+    this.#fileGroups = fileGroups;
   }
 
-  read(): Promise<GroupsDocument> {
-    return this.#documents.read();
+  async read(): Promise<GroupsDocument> {
+    return this.#withFileGroups(await this.#documents.read());
   }
 
-  /** Replaces the document. Changes happen one after the other. */
+  /** Replaces the document. Changes happen one after the other. Groups of files are stored once they have clients or skills. */
   update(change: (document: GroupsDocument) => GroupsDocument | Promise<GroupsDocument>): Promise<GroupsDocument> {
-    return this.#documents.update(change);
+    return this.#documents.update(async (stored) => {
+      const before = this.#withFileGroups(stored);
+      const after = await change(before);
+      if (after === before) return stored;
+      const isKept = ([name, group]: [string, GroupRecord]): boolean =>
+        Object.hasOwn(stored.groups, name) || !Object.hasOwn(before.groups, name) || !isEmpty(group);
+      return { ...after, groups: Object.fromEntries(Object.entries(after.groups).filter(isKept)) };
+    });
+  }
+
+  #withFileGroups(document: GroupsDocument): GroupsDocument {
+    const missing = this.#fileGroups().filter((name) => !Object.hasOwn(document.groups, name));
+    if (missing.length === 0) return document;
+    return { ...document, groups: { ...document.groups, ...Object.fromEntries(missing.map((name) => [name, NONE])) } };
+  }
+
+  /** Throws `managed_by_files`. */
+  refuseFileGroup(name: string): void {
+    if (this.#fileGroups().includes(name))
+      throw new OperationError(
+        'managed_by_files',
+        `a file of vmcp up describes the group "${name}": edit that file instead`,
+      );
   }
 
   async has(name: string): Promise<boolean> {

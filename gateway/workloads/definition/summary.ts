@@ -55,7 +55,9 @@ export interface ListFilter {
 /** Returns the summaries of the workloads that fit the filter, sorted by name. */
 export const listSummaries = (workloads: readonly Workload[], { all, group }: ListFilter): WorkloadSummary[] =>
   workloads
-    .filter(({ status }) => all || LISTED_STATES.has(status))
+    .filter(
+      ({ status, isFromFile = false }) => all || LISTED_STATES.has(status) || (isFromFile && status === 'starting'),
+    )
     .filter(({ config }) => group === undefined || groupName(config) === group)
     .map(summaryOf)
     .toSorted(({ name: one }, { name: two }) => (one < two ? -1 : 1));

@@ -6,15 +6,16 @@ import type { Manifests } from '../../source/files/load.ts';
 import type { RunnableServer } from './running-servers.ts';
 
 const DEFAULT_NAMESPACE = 'default';
-/** Time of a workload whose start is not recorded. */
-const NEVER = '0001-01-01T00:00:00Z';
 const KINDS = ['MCPServer', 'MCPServerEntry'];
 
-/** Lists the servers of the files as workloads of the management API. A server of several groups is listed once. */
+/**
+ * Lists the servers of the files as workloads of the management API. A server of several groups is listed once. `since` is the start of
+ * `vmcp up`, in RFC 3339.
+ */
 export function fileWorkloads(
   servers: readonly RunnableServer[],
   { locate }: Pick<Manifests, 'locate'>,
-  statusOf: BackendStatus,
+  { statusOf, since }: { readonly statusOf: BackendStatus; readonly since: string },
 ): FileWorkload[] {
   const listed = new Map<string, FileWorkload>();
   for (const { namespace, config } of servers) {
@@ -25,13 +26,21 @@ export function fileWorkloads(
       const workload = {
         config: runConfigOf(name, backend, config.group),
         ...statusOf(namespace, backend.name),
-        ...{ created_at: NEVER, started_at: NEVER, port: 0, url: '' },
+        ...{ created_at: since, started_at: since, isFromFile: true },
       };
       listed.set(name, { workload, place: place ? `${place.file}:${String(place.line)}` : 'a file' });
     }
   }
   return [...listed.values()];
 }
+
+/** Lists the groups of the files, as servers and resources name them. */
+export const fileGroups = (servers: readonly RunnableServer[], { objects }: Pick<Manifests, 'objects'>): string[] => [
+  ...new Set([
+    ...servers.flatMap(({ config }) => config.group ?? []),
+    ...objects.flatMap(({ kind, name }) => (kind === 'MCPGroup' ? [name] : [])),
+  ]),
+];
 
 /** Returns the run configuration of a backend. Variables that come from Secrets are left out. */
 function runConfigOf(name: string, { process, url, transport }: Backend, group: string | undefined): RunConfig {

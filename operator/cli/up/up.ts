@@ -21,7 +21,7 @@ import { examine, type Examination } from '../validate/examine.ts';
 import { describeChanges, hasSameServers } from './changes.ts';
 import { endpointTable } from './endpoint-table.ts';
 import { leftOutLines, leftOutProblems } from './left-out.ts';
-import { fileWorkloads } from './file-workloads.ts';
+import { fileGroups, fileWorkloads } from './file-workloads.ts';
 import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from '../validate/problems-output.ts';
@@ -135,6 +135,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
   const ports = openPortBook(state.workloadPortsFile);
   const workloads = createHttpWorkloads({ launcher, ports, log, now: () => performance.now() });
   const signalled = untilSignal(stderr);
+  const since = new Date().toISOString();
   let watcher: PathsWatcher | undefined;
   try {
     const plan = planServers(first, []);
@@ -158,7 +159,8 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
         allowedOrigins: options.allowApiOrigin,
         api: {
           ...{ stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher },
-          fromFiles: (statusOf) => fileWorkloads(site.running, site.manifests, statusOf),
+          fromFiles: (statusOf) => fileWorkloads(site.running, site.manifests, { statusOf, since }),
+          fileGroups: () => fileGroups(site.running, site.manifests),
         },
       },
       log,

@@ -31,7 +31,10 @@ export const SELECTION_ERRORS = {
 const NAME = new RegExp(WORKLOAD_NAME, 'u');
 const GROUP = new RegExp(GROUP_NAME, 'u');
 
-/** Returns the names of the selected workloads. Throws `invalid_selection`, `invalid_name`, `invalid_group` and `group_not_found`. */
+/**
+ * Returns the names of the selected workloads. Workloads of files in a group count only if it has no others, so that the operation is refused.
+ * Throws `invalid_selection`, `invalid_name`, `invalid_group` and `group_not_found`.
+ */
 export async function selectedNames(
   { workloads, groups }: Pick<ManagementContext, 'workloads' | 'groups'>,
   { names = [], group = '' }: Selection,
@@ -41,5 +44,7 @@ export async function selectedNames(
   if (group === '') return [...new Set(names)];
   if (!GROUP.test(group)) throw new OperationError('invalid_group');
   groupOf(await groups.read(), group);
-  return (await workloads.list()).flatMap(({ config }) => (groupName(config) === group ? [config.name ?? ''] : []));
+  const members = (await workloads.list()).filter(({ config }) => groupName(config) === group);
+  const managed = members.filter(({ isFromFile = false }) => !isFromFile);
+  return (managed.length > 0 ? managed : members).map(({ config }) => config.name ?? '');
 }
