@@ -6,6 +6,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
+import type { Readiness } from '../incoming/token-validator.ts';
 import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
 import { DelegateClients } from './clients/delegate-clients.ts';
 import { createClientDirectory } from './clients/directory.ts';
@@ -152,11 +153,19 @@ export class AuthServer {
   }
 
   /** Reports ready even while a provider is down, because existing logins still work. */
-  status(): { readonly ready: true; readonly reason?: string; readonly message?: string } {
-    const down = [...this.#now.context.upstreams.values()].filter((upstream) => !upstream.status().ready);
+  status(): Readiness {
+    const down = [...this.#now.context.upstreams.values()].flatMap((upstream) => {
+      const { ready, since } = upstream.status();
+      return ready ? [] : [{ name: upstream.name, since }];
+    });
     if (down.length === 0) return { ready: true };
     const names = down.map(({ name }) => `"${name}"`).join(', ');
-    return { ready: true, reason: 'IdentityProviderUnavailable', message: `logins at ${names} fail: see the log` };
+    const times = down.flatMap(({ since }) => since ?? []);
+    const since = times.length === 0 ? undefined : new Date(Math.min(...times)).toISOString();
+    return {
+      ...{ ready: true, reason: 'IdentityProviderUnavailable', message: `logins at ${names} fail: see the log` },
+      ...(since !== undefined && { since }),
+    };
   }
 
   /** Returns undefined while the store is down. */

@@ -15,7 +15,7 @@ import {
   type ProtectedResource,
 } from './protected-resource.ts';
 import { DependencyDown, TokenRefused } from './refusal.ts';
-import type { IssuerValidator, Liveness, TokenValidator } from './token-validator.ts';
+import type { Readiness, IssuerValidator, Liveness, TokenValidator } from './token-validator.ts';
 import type { Logger } from '../contract/logger.ts';
 
 /** Outcome of authenticating a request. */
@@ -41,7 +41,7 @@ export interface Boundary {
   challenge(res: ServerResponse, description: string, scopes?: readonly string[]): void;
   /** Checks whether an accepted identity is still valid; undefined means anonymous. */
   liveness(identity: Identity | undefined): Liveness;
-  status(): { readonly ready: boolean; readonly reason?: string; readonly message?: string };
+  status(): Readiness;
   close(): void;
 }
 

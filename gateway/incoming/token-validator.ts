@@ -11,6 +11,8 @@ export interface Readiness {
   readonly ready: boolean;
   readonly reason?: string;
   readonly message?: string;
+  /** Time of the first failure in a row, RFC 3339. */
+  readonly since?: string;
 }
 
 /**

@@ -442,6 +442,21 @@ describe('discovery', () => {
     expect(await upstream.authorizationUrl(SECRETS)).toContain(provider.url('authorize'));
   });
 
+  it('is tried again when the status is read, which says since when it fails', async () => {
+    const provider = await openidProvider();
+    await provider.stop();
+    const { upstream, advance } = upstreamFor(oidcEntry(provider));
+    await upstreamError(() => upstream.authorizationUrl(SECRETS));
+    const { since = 0 } = upstream.status();
+    advance(60_000);
+    await upstreamError(() => upstream.authorizationUrl(SECRETS));
+    expect(upstream.status()).toMatchObject({ ready: false, since });
+    await provider.start();
+    advance(60_000);
+    await eventually('it is discovered', () => upstream.status().ready);
+    expect(upstream.status()).toEqual({ ready: true });
+  });
+
   const BAD_METADATA: readonly (readonly [string, Claims, string])[] = [
     ['another issuer', { issuer: 'https://evil.example' }, 'issuer'],
     ['no authorization endpoint', { authorization_endpoint: undefined }, 'authorization_endpoint'],

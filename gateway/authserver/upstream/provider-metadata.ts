@@ -21,7 +21,9 @@ export interface ProviderMetadataOptions extends OutboundFlags {
 const MAX_AGE_MS = 3_600_000;
 /** Logins within this time after a failure fail with it. */
 const REST_MS = 1_000;
-const RETRY_PAUSES_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000];
+const RETRY_PAUSES_MS: readonly number[] = [1_000, 5_000, 15_000];
+/** Age of a failure after which a reader of the status starts another attempt. */
+const PROBE_AFTER_MS = 5_000;
 
 const REASONS: Readonly<Record<UpstreamFault, string>> = {
   denied: 'BadMetadata',
@@ -39,7 +41,8 @@ const REASONS: Readonly<Record<UpstreamFault, string>> = {
 export class ProviderMetadata {
   readonly #options: ProviderMetadataOptions;
   #known: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
-  #failure: { readonly error: UpstreamError; readonly at: number } | undefined;
+  /** `since` is the time of the first failure in a row. */
+  #failure: { readonly error: UpstreamError; readonly at: number; readonly since: number } | undefined;
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
@@ -71,10 +74,15 @@ export class ProviderMetadata {
     });
   }
 
+  /** Returns the readiness. Probes the provider again in the background after a failure, so that the next reader learns of its return. */
   status(): UpstreamStatus {
-    const failure = this.#failure?.error;
+    const failure = this.#failure;
     const ready = this.#known !== undefined;
-    if (failure) return { ready, reason: REASONS[failure.fault], message: failure.message };
+    if (failure) {
+      if (this.#options.now() - failure.at >= PROBE_AFTER_MS && !this.#closed) void this.#refresh();
+      const { error, since } = failure;
+      return { ready, reason: REASONS[error.fault], message: error.message, since };
+    }
     return ready
       ? { ready }
       : { ready, reason: 'ProviderPending', message: 'the metadata of the provider are being fetched' };
@@ -119,7 +127,8 @@ export class ProviderMetadata {
         reason: REASONS[error.fault],
         cause: error.message,
       });
-      this.#failure = { error, at: now() };
+      const at = now();
+      this.#failure = { error, at, since: this.#failure?.since ?? at };
     }
   }
 }

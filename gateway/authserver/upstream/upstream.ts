@@ -90,6 +90,8 @@ export interface UpstreamStatus {
   /** CamelCase, for `/status`. */
   readonly reason?: string;
   readonly message?: string;
+  /** Time of the first failure in a row, in ms since the epoch. */
+  readonly since?: number;
 }
 
 /** Identity provider of which the authorization server is a client. */

@@ -61,6 +61,16 @@ describe('a cold start', () => {
     await expect.poll(() => validator.status(), { timeout: 5_000 }).toEqual({ ready: true });
   });
 
+  it('fetches the keys again when the status is read, which says since when they are missing', async () => {
+    const { issuer, validator, elapse } = await begin();
+    issuer.behave = { jwks: 'status-500' };
+    expect(await verdictOn(validator, issuer.token())).toBe('down: keys');
+    expect(validator.status()).toMatchObject({ ready: false, since: expect.stringMatching(/^\d{4}-.*Z$/u) as unknown });
+    issuer.behave = {};
+    elapse(60_000);
+    await expect.poll(() => validator.status()).toEqual({ ready: true });
+  });
+
   it('fails after three attempts, and tries again for a request a second later', async () => {
     const { issuer, validator, elapse } = await begin();
     issuer.behave = { jwks: 'status-500' };

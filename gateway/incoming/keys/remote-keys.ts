@@ -37,8 +37,13 @@ const REST_MS = 1_000;
 /** Factor by which the pauses of the warm-up exceed those between retries. */
 const WARM_UP_PATIENCE = 5;
 
+/** Age of a failure after which a reader of the status starts another attempt. */
+const PROBE_AFTER_MS = 5_000;
+
 interface Failure {
   readonly at: number;
+  /** Time of the first failure in a row. */
+  readonly since: number;
   readonly reason: string;
   readonly message: string;
   readonly dependency: Dependency;
@@ -105,10 +110,16 @@ export class RemoteKeys implements KeySource {
     });
   }
 
+  /** Returns the readiness. Fetches again in the background after a failure, so that the next reader learns of the issuer's return. */
   status(): Readiness {
-    const usable = this.#usable(this.#options.now()) !== undefined;
+    const now = this.#options.now();
+    const usable = this.#usable(now) !== undefined;
     const failure = this.#failure;
-    if (failure) return { ready: usable, reason: failure.reason, message: failure.message };
+    if (failure) {
+      if (now - failure.at >= PROBE_AFTER_MS && !this.#closed) void this.#fly();
+      const { reason, message, since } = failure;
+      return { ready: usable, reason, message, since: new Date(since).toISOString() };
+    }
     return usable ? { ready: true } : { ready: false, reason: 'KeysPending', message: 'the keys are being fetched' };
   }
 
@@ -195,7 +206,9 @@ export class RemoteKeys implements KeySource {
     const message = error instanceof Error ? error.message : 'the keys of the issuer cannot be fetched';
     const level = this.#failure?.reason === reason ? 'debug' : 'warn';
     log[level]('the keys of the issuer cannot be fetched', { reason, cause: message });
-    this.#failure = { at: now(), reason, message, dependency: known?.dependency ?? 'keys' };
+    const at = now();
+    const since = this.#failure?.since ?? at;
+    this.#failure = { at, since, reason, message, dependency: known?.dependency ?? 'keys' };
   }
 }
 
