@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { openSession } from '../harness/clients/raw.ts';
 import { startHttpBackend } from '../harness/backends/http.ts';
 import { freePort } from '../harness/free-port.ts';
 import { entry, gatewayOver, group, virtualServer, yaml } from '../harness/manifests.ts';
@@ -114,6 +115,17 @@ describe('vmcp status', () => {
     expect(table).toMatch(
       /^NAME +STATE +TOOLS +CALLS +REASON\nabsent +unhealthy +- +0 +\w.*\nremote +healthy +10 +\d+$/mu,
     );
+  });
+
+  it('shows user, client, age and last use of a session', async () => {
+    const session = await openSession(vmcp.url);
+    const { stdout: table } = await run('status');
+    await session.end();
+    expect(table).toMatch(/^USER +CLIENT +AGE +LAST USE\nanonymous +\S.* +\d+s +\d+s ago$/mu);
+    const { session_list: listed } = (await (await fetch(`${vmcp.management}/status`)).json()) as {
+      session_list: object[];
+    };
+    expect(JSON.stringify(listed)).not.toContain(session.id);
   });
 
   it('prints JSON, for a management URL too', async () => {

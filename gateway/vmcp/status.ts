@@ -8,7 +8,7 @@ import type { VirtualServer } from './virtual-server.ts';
 const NO_STORE = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 
 /**
- * Returns `/status` of one server: names and states. The endpoint needs no login, so it shows no addresses and no
+ * Returns `/status` of one server: names, states and sessions. The endpoint needs no login, so it shows no addresses and no
  * text of a backend.
  */
 function statusOf(server: VirtualServer, version: string): object {
@@ -23,6 +23,7 @@ function statusOf(server: VirtualServer, version: string): object {
     healthy: Object.values(backends).some(({ status }) => status === 'healthy' || status === 'degraded'),
     incoming: { type: server.config.vmcp.incoming.type, ...server.incoming },
     sessions: server.sessions.size,
+    session_list: sessionList(server),
     session_storage: server.replica ? 'kvstore' : 'memory',
     backends: server.config.vmcp.backends.map(({ name, transport }) => ({
       name,
@@ -35,6 +36,23 @@ function statusOf(server: VirtualServer, version: string): object {
     problems: runtimeProblems(server),
   };
 }
+
+/** Most sessions that `/status` lists. */
+const MAX_SESSIONS = 100;
+/** Longest text of a client or a token in `/status`. */
+const MAX_TEXT = 100;
+
+/** Lists the sessions of this process by their last use, the latest first. It never has their ids, which are credentials. */
+const sessionList = ({ sessions }: VirtualServer): object[] =>
+  [...sessions.all()]
+    .toSorted((one, two) => two.lastSeenAt - one.lastSeenAt)
+    .slice(0, MAX_SESSIONS)
+    .map(({ identity, principal, client, startedAt, lastSeenAt }) => ({
+      user: (identity?.subject ?? principal).slice(0, MAX_TEXT),
+      client: `${client.name} ${client.version}`.trim().slice(0, MAX_TEXT),
+      started_at: new Date(startedAt).toISOString(),
+      last_used_at: new Date(lastSeenAt).toISOString(),
+    }));
 
 /** Counts the tools that clients see of each backend. Leaves out backends whose list is unknown or differs per user. */
 function toolCounts({ fleet, views }: VirtualServer): ReadonlyMap<string, number> {

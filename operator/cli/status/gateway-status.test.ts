@@ -31,6 +31,7 @@ const health = {
   backends: { files: { status: 'healthy' }, gone: { status: 'unhealthy', last_error_category: 'connection_failed' } },
 };
 const calls = readCallCounts(METRICS);
+const NOW = Date.parse('2026-02-01T12:00:00Z');
 const other = { ...desk, namespace: 'other', backends: [{ name: 'files', health: 'starting' }], problems: [] };
 
 describe('the status of a gateway', () => {
@@ -70,7 +71,7 @@ describe('the tables', () => {
   const servers = gatewayStatus({ status, health: { servers: [health, {}] }, calls }) ?? [];
 
   it('have a row for each backend, and the problems that no row explains', () => {
-    expect(statusTables(servers.slice(0, 1), () => 'http://127.0.0.1:4483/mcp')).toBe(
+    expect(statusTables(servers.slice(0, 1), () => 'http://127.0.0.1:4483/mcp', NOW)).toBe(
       `default/desk  http://127.0.0.1:4483/mcp  2 sessions
 NAME   STATE      TOOLS  CALLS  REASON
 files  healthy    4      4
@@ -81,8 +82,27 @@ The log of the gateway has the errors of: gone
     );
   });
 
+  it('have the sessions with user, client, age and last use', () => {
+    const session_list = Array.from({ length: 12 }, (_, index) => ({
+      ...{ user: 'ann', client: 'claude-code 2.1', started_at: '2026-01-30T12:00:00Z' },
+      last_used_at: new Date(NOW - 45_000 * (index * 3 + 1)).toISOString(),
+    }));
+    const status = { ...desk, sessions: 12, session_list };
+    const [, sessions = ''] = statusTables(gatewayStatus({ status, health, calls }) ?? [], () => undefined, NOW).split(
+      '\n\n',
+    );
+    expect(sessions.split('\n').map((line) => line.replaceAll(/ +/gu, ' '))).toEqual([
+      'USER CLIENT AGE LAST USE',
+      'ann claude-code 2.1 2d 45s ago',
+      'ann claude-code 2.1 2d 3m ago',
+      ...Array.from({ length: 8 }, () => expect.stringMatching(/^ann .* \d+m ago$/u) as unknown),
+      'and 2 older sessions',
+      '',
+    ]);
+  });
+
   it('are separated by an empty line', () => {
-    const [, second] = statusTables(servers, () => undefined).split('\n\n');
+    const [, second] = statusTables(servers, () => undefined, NOW).split('\n\n');
     expect(second).toBe('other/desk  2 sessions\nNAME   STATE     TOOLS  CALLS  REASON\nfiles  starting  -      7\n');
   });
 

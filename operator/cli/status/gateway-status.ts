@@ -14,11 +14,22 @@ export interface BackendStatus {
   readonly reason?: string;
 }
 
+/** One session of a client. */
+const SessionStatus = Type.Object({
+  user: Type.String(),
+  client: Type.String(),
+  started_at: Type.String(),
+  last_used_at: Type.String(),
+});
+export type SessionStatus = Static<typeof SessionStatus>;
+
 /** State of one virtual server. */
 export interface ServerStatus {
   readonly name: string;
   readonly namespace?: string;
   readonly sessions: number;
+  /** The sessions that were used last, the latest first. */
+  readonly sessionList: readonly SessionStatus[];
   readonly backends: readonly BackendStatus[];
   readonly problems: readonly Problem[];
 }
@@ -35,6 +46,7 @@ const Server = Type.Object({
   name: Type.String(),
   namespace: Type.Optional(Type.String()),
   sessions: Type.Number(),
+  session_list: Type.Optional(Type.Array(SessionStatus)), // older gateways have none
   backends: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -78,7 +90,7 @@ function listOf<Schema extends TSchema>(schema: Schema, document: unknown): Stat
 }
 
 function serverStatus(
-  { name, namespace, sessions, backends, problems }: Server,
+  { name, namespace, sessions, session_list: sessionList = [], backends, problems }: Server,
   health: NonNullable<Health['backends']>,
   calls: CallCounts,
 ): ServerStatus {
@@ -86,7 +98,7 @@ function serverStatus(
   return {
     name,
     ...(namespace !== undefined && { namespace }),
-    sessions,
+    ...{ sessions, sessionList },
     backends: backends.map((backend) => {
       const { reason: explained, last_error_category: category } = health[backend.name] ?? {};
       const reason = backend.reason ?? explained ?? category?.replaceAll('_', ' ');

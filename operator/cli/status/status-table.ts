@@ -3,6 +3,10 @@ import { renderTable } from '../table.ts';
 import { count } from '../validate/problems-output.ts';
 import type { BackendStatus, ServerStatus } from './gateway-status.ts';
 
+const SESSIONS_HEADER = ['USER', 'CLIENT', 'AGE', 'LAST USE'];
+/** Most sessions in a table; `-o json` has more. */
+const MAX_SESSIONS = 10;
+
 const HEADER = ['NAME', 'STATE', 'TOOLS', 'CALLS', 'REASON'];
 
 const row = (prefix: string, { name, state, tools, calls, reason }: BackendStatus): string[] => [
@@ -25,10 +29,40 @@ function logHint({ backends }: ServerStatus): string[] {
 
 const title = ({ namespace, name }: ServerStatus): string => (namespace === undefined ? name : `${namespace}/${name}`);
 
-/** Renders a heading and a table for each virtual server. `mcpUrlOf` returns the URL of a server if it is known. */
+/** Renders the sessions that were used last. `now` is in ms since the epoch. */
+function sessionLines({ sessions, sessionList }: ServerStatus, now: number): string[] {
+  const shown = sessionList.slice(0, MAX_SESSIONS);
+  if (shown.length === 0) return [];
+  const since = (time: string): string => elapsed(now - Date.parse(time));
+  const rows = shown.map(({ user, client, started_at: started, last_used_at: used }) => [
+    ...[user, client, since(started)],
+    `${since(used)} ago`,
+  ]);
+  const more = sessions - shown.length;
+  return ['', ...renderTable([SESSIONS_HEADER, ...rows]), ...(more > 0 ? [`and ${count(more, 'older session')}`] : [])];
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+] as const;
+
+/** Returns a time as people say it: `45s`, `12m`, `3h`, `2d`. */
+function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? ['s', 1];
+  return `${String(Math.floor(seconds / length))}${unit}`;
+}
+
+/**
+ * Renders a heading, a table of backends and one of sessions for each virtual server. `mcpUrlOf` returns the URL of a server if it is
+ * known, and `now` is in ms since the epoch.
+ */
 export function statusTables(
   servers: readonly ServerStatus[],
   mcpUrlOf: (server: ServerStatus) => string | undefined,
+  now: number,
 ): string {
   const sections = servers.map((server) => [
     [title(server), mcpUrlOf(server), count(server.sessions, 'session')]
@@ -37,6 +71,7 @@ export function statusTables(
     ...renderTable([HEADER, ...server.backends.map((backend) => row('', backend))]),
     ...otherProblems(server).map(({ message, reason }) => `${message} [${reason}]`),
     ...logHint(server),
+    ...sessionLines(server, now),
   ]);
   return `${sections.map((lines) => lines.map(printable).join('\n')).join('\n\n')}\n`;
 }

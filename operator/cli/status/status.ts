@@ -80,11 +80,11 @@ async function watch(flags: StatusFlags): Promise<number> {
 
 type Show = (observed: Observation) => string;
 
-const tables: Show = ({ servers, running }) =>
-  statusTables(servers, ({ name, namespace = '' }) => {
-    const same = running?.servers.find((server) => server.name === name && server.namespace === namespace);
-    return same?.mcpUrl;
-  });
+const tables: Show = ({ servers, running }) => {
+  const mcpUrlOf = ({ name, namespace = '' }: ServerStatus): string | undefined =>
+    running?.servers.find((server) => server.name === name && server.namespace === namespace)?.mcpUrl;
+  return statusTables(servers, mcpUrlOf, Date.now());
+};
 
 const redraw: Show = (observed) => `${tables(observed)}\nUpdated every 2 s. Stop with Ctrl-C.\n`;
 

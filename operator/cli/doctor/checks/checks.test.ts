@@ -145,7 +145,10 @@ it('names the field of each finding with its file and line, and warns about scop
 it('names the tools that model APIs reject, as a running gateway reports them', async () => {
   const running = { pid: 1, managementUrl: 'http://127.0.0.1:8080', servers: [] } as unknown as Running;
   const problem = (reason: string, message: string) => ({ reason, message });
-  const server = (...problems: ReturnType<typeof problem>[]) => ({ name: 'a', sessions: 0, backends: [], problems });
+  const server = (...problems: ReturnType<typeof problem>[]) => ({
+    ...{ name: 'a', sessions: 0, sessionList: [], backends: [] },
+    problems,
+  });
   const [openai, other] = [problem('ToolsNotPortable', 'OpenAI: 2 tools'), problem('ToolNameClash', 'one name')];
   const found = (...servers: ReturnType<typeof server>[]) =>
     check('tools', { running, serversAt: async () => servers });
