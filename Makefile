@@ -137,19 +137,23 @@ clean: ## remove the files that make wrote, except node_modules and the binaries
 	rm -rf dist
 	[ ! -d .cache ] || find .cache -mindepth 1 -maxdepth 1 ! -name test-cluster -exec rm -rf {} +
 
+# Packages that npm itself has installed since the lock file changed are kept. $(call is_installed,PACKAGE that only this choice installs)
+is_installed = [ -d node_modules/$(1) ] && [ -n "`find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null`" ]
+
 # Kills npm at Ctrl-C, which npm would obey only after it has installed everything.
 define npm_ci
-@command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }
-@echo 'installing packages with npm ...'; npm ci --$(1)=dev --no-audit --no-fund --no-update-notifier --loglevel=error & npm=$$!; \
+@! { $(call is_installed,$(2)); } || exit 0; \
+command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }; \
+echo 'installing packages with npm ...'; npm ci --$(1)=dev --no-audit --no-fund --no-update-notifier --loglevel=error & npm=$$!; \
 trap 'kill -KILL $$npm 2>/dev/null; echo "stopped: the next make installs again" >&2; exit 130' INT TERM; wait $$npm
 endef
 
 $(INSTALLED): package-lock.json
-	$(call npm_ci,include)
+	$(call npm_ci,include,vitest)
 	@touch $(RUNNABLE) $@
 
 $(RUNNABLE): package-lock.json
-	$(call npm_ci,omit)
+	$(call npm_ci,omit,esbuild)
 	@touch $@
 
 $(BUILT): $(PACKAGES) build.ts tsconfig.json $(SOURCES)

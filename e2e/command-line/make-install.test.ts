@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -67,4 +67,48 @@ it('Ctrl-C ends the installation of the packages at once', async () => {
   expect(Date.now() - startedAt).toBeLessThan(10_000);
   expect(stderr).toContain('stopped: the next make installs again\n');
   expect(existsSync(join(folder, 'node_modules', '.installed'))).toBe(false);
+});
+
+/** Runs make in a folder with this Makefile and an npm that only notes its arguments, and returns those. */
+async function npmCallsOf(target: string, files: Readonly<Record<string, string>>): Promise<string[]> {
+  const folder = await temporaryFolder(testScope());
+  copyFileSync(join(root, 'Makefile'), join(folder, 'Makefile'));
+  const sources = { 'build.ts': '', 'tsconfig.json': '', 'dist/keep': '', 'node_modules/keep': '' };
+  const npm = `#!/bin/sh\necho "$*" >>${folder}/calls\n`;
+  await writeFiles(folder, { 'package-lock.json': '{}', ...sources, 'bin/npm': npm, ...files });
+  utimesSync(join(folder, 'package-lock.json'), 1_000_000_000, 1_000_000_000);
+  chmodSync(join(folder, 'bin', 'npm'), 0o755);
+  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+  await promisify(execFile)('make', [target], { cwd: folder, env });
+  const calls = existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8') : '';
+  return calls.split('\n').filter((line) => line.startsWith('ci'));
+}
+
+describe('packages that npm ci has installed', () => {
+  const installed = { 'node_modules/.package-lock.json': '{}', 'node_modules/esbuild/package.json': '{}' };
+  const all = { ...installed, 'node_modules/vitest/package.json': '{}' };
+
+  it('are kept by make build and make deps', async () => {
+    expect(await npmCallsOf('build', all)).toEqual([]);
+    expect(await npmCallsOf('deps', all)).toEqual([]);
+  });
+
+  it('are installed where some are missing', async () => {
+    expect(await npmCallsOf('deps', installed)).toEqual([expect.stringContaining('--include=dev')]);
+    expect(await npmCallsOf('build', {})).toEqual([expect.stringContaining('--omit=dev')]);
+  });
+});
+
+it('bin/vmcp says to install the packages of a checkout where the Node.js of the machine is too old', async () => {
+  const folder = await temporaryFolder(testScope());
+  const node = '#!/bin/sh\nexit 1\n';
+  const files = { 'package-lock.json': '{}', 'dist/operator/cli/main.js': '', 'path/node': node, 'bin/vmcp': '' };
+  await writeFiles(folder, files);
+  copyFileSync(join(root, 'bin', 'vmcp'), join(folder, 'bin', 'vmcp'));
+  for (const file of ['path/node', 'bin/vmcp']) chmodSync(join(folder, file), 0o755);
+  const env = { PATH: `${join(folder, 'path')}:/usr/bin:/bin` };
+  await expect(promisify(execFile)(join(folder, 'bin', 'vmcp'), ['version'], { env })).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`run 'make deps' in ${folder}`) as unknown,
+  });
 });
