@@ -8,6 +8,8 @@ export interface Running extends ProcessIdentity {
   /** URL of the management listener, without a path. */
   readonly managementUrl: string;
   readonly servers: readonly RunningServer[];
+  /** Absolute paths whose changes are applied; absent without `--watch`. */
+  readonly watched?: readonly string[] | undefined;
 }
 
 /** A virtual server of the record. */

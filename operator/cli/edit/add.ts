@@ -14,8 +14,9 @@ import type { Io } from '../validate/problems-output.ts';
 import { placeOf, readFolder, type Folder } from './folder.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
 import type { ServerHost } from './edit-host.ts';
-import { ownCommandLine } from '../own-command.ts';
 import { unmetNeeds } from './needs.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { nextStep } from './next-step.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
@@ -61,14 +62,14 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
     { change: 'created' as const, file, objects: [`${kind}/${name}`] },
     ...(secrets ? [{ change: secrets.change, file: secrets.path, objects: [`Secret/${secretName}`] }] : []),
   ];
-  printOutcome({ changes, facts: { missing }, next: ownCommandLine('up', dir) }, options, io);
+  printOutcome({ changes, facts: { missing }, ...nextStep(dir, io.env) }, options, io);
   return 0;
 }
 
 /** Returns the group of the new server, or the reason why there is none. */
 function chooseGroup({ groups }: Folder, { dir, group }: AddOptions): ManifestObject | string {
   const known = groups.map(({ name }) => name).join(', ');
-  if (groups.length === 0) return `${dir} has no MCPGroup: vmcp init ${dir} creates one`;
+  if (groups.length === 0) return `${dir} has no MCPGroup: ${ownCommandLine('init', dir)} creates one`;
   const [chosen, other] = group === undefined ? groups : groups.filter(({ name }) => name === group);
   if (!chosen) return `${dir} has no MCPGroup "${group ?? ''}": it has ${known}`;
   return other ? `${dir} has several groups: choose one of ${known} with --group` : chosen;

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { testScope } from '../../../e2e/harness/scope.ts';
 import { MAX_CLIENT_FILE_BYTES } from '../../source/clients/client-file.ts';
 import type { NewServer } from '../../source/edit/new-server.ts';
+import { identityOf } from '../../../gateway/workloads/runner/process/process-lock.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { validate } from '../validate/validate.ts';
 import { add } from './add.ts';
@@ -407,17 +408,41 @@ Next:  vmcp up vmcp
     expect(await read('gateway.yaml')).toBe(before);
   });
 
-  it('names what still refers to the server, and Secrets that nothing uses', async () => {
+  it('names what still refers to the server, and removes its Secret', async () => {
     await initFolder();
     await addServer('a', 'npx://x', { secrets: ['K=v'] });
     await write(
       'gateway.yaml',
       `${await read('gateway.yaml')}  outgoingAuth:\n    backends:\n      a: { type: discovered }\n`,
     );
-    const { code, stderr } = await removeServer('a');
+    const { code, stdout, stderr } = await removeServer('a');
     expect(code).toBe(0);
     expect(stderr).toMatch(/gateway\.yaml:\d+: VirtualMCPServer\/vmcp: spec\.outgoingAuth\.backends\.a: .*\n/u);
-    expect(stderr).toMatch(/secrets\.yaml:\d+: Secret\/a: .* \[NotUsed\] \(warning\)\n/u);
+    expect(stderr).not.toContain('Secret');
+    expect(stdout).toContain('deleted  vmcp/secrets.yaml  Secret/a\n');
+    expect(await readdir(dir)).toEqual(['everything.yaml', 'gateway.yaml']);
+  });
+
+  it('keeps Secrets that other servers use', async () => {
+    await initFolder();
+    await addServer('a', 'npx://x', { secrets: ['K=v'] });
+    await addServer('b', 'npx://x', { secrets: ['K=v'] });
+    await write('c.yaml', (await read('a.yaml')).replace('name: a\n', 'name: c\n'));
+    expect((await removeServer('a')).stdout).not.toContain('Secret');
+    expect((await removeServer('b')).stdout).toContain('changed  vmcp/secrets.yaml  Secret/b\n');
+    expect(await read('secrets.yaml')).toContain('name: a\n');
+    expect((await removeServer('c')).stdout).toContain('deleted  vmcp/secrets.yaml  Secret/a\n');
+  });
+
+  it('knows that vmcp up --watch applies the change', async () => {
+    await initFolder();
+    const state = join(home, 'state', 'vmcp');
+    await mkdir(state, { recursive: true });
+    const record = { ...identityOf(process.pid), managementUrl: 'http://127.0.0.1:1', servers: [], watched: [dir] };
+    await writeFile(join(state, 'running.json'), JSON.stringify(record));
+    const env = { XDG_STATE_HOME: join(home, 'state') };
+    const { stdout } = await run((io) => remove('everything', { dir }, io), { env });
+    expect(stdout).toContain('vmcp up --watch follows this folder and applies the change.\nNext:  vmcp status\n');
   });
 
   it('names similar servers', async () => {

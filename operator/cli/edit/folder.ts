@@ -11,6 +11,7 @@ export interface Folder {
   readonly members: readonly ManifestObject[];
   /** Names of Secrets. */
   readonly secrets: ReadonlySet<string>;
+  readonly objects: readonly ManifestObject[];
 }
 
 /** Reads a folder. Returns undefined after it printed why a file cannot be read: it may hold any object. */
@@ -22,6 +23,7 @@ export async function readFolder(dir: string, { stderr }: Io): Promise<Folder | 
   stderr.write(formatProblems(unreadable, []));
   if (unreadable.length > 0) return undefined;
   return {
+    objects,
     groups: objects.filter(({ kind }) => kind === 'MCPGroup'),
     members: objects.filter(({ kind }) => isMemberKind(kind)),
     secrets: new Set(objects.filter(({ kind }) => kind === 'Secret').map(({ name }) => name)),

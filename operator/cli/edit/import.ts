@@ -12,8 +12,9 @@ import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { isMissingValue, printMissing } from './missing-values.ts';
 import type { ServerHost } from './edit-host.ts';
-import { ownCommandLine } from '../own-command.ts';
 import { unmetNeeds } from './needs.ts';
+import { ownCommandLine } from '../own-command.ts';
+import { nextStep } from './next-step.ts';
 import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
@@ -35,7 +36,7 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
   }
   const entries = await readEntries(path, io);
   if (!entries) return EXIT_INVALID;
-  const imported = importFiles(importedServers(entries), name);
+  const imported = importFiles(importedServers(entries), name, { line: ownCommandLine, dir });
   const { servers, leftOut, files, missing } = imported;
   printNotes(imported, io);
   if (servers.length === 0) {
@@ -52,7 +53,7 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
     leftOut,
     missing,
   };
-  printOutcome({ changes: created(dir, files), facts, next: ownCommandLine('up', dir) }, options, io);
+  printOutcome({ changes: created(dir, files), facts, ...nextStep(dir, io.env) }, options, io);
   return 0;
 }
 

@@ -4,6 +4,7 @@ import { starterFiles } from '../../source/edit/starter-files.ts';
 import { findFiles } from '../../source/files/find-files.ts';
 import type { EditHost } from './edit-host.ts';
 import { ownCommandLine } from '../own-command.ts';
+import { nextStep } from './next-step.ts';
 import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
@@ -12,13 +13,13 @@ export async function init(dir: string, options: OutputFlags, io: EditHost): Pro
   const [present] = (await findFiles([dir])).files;
   if (present !== undefined) {
     io.stderr.write(
-      `${present} exists: choose an empty folder, or add a server with vmcp add NAME SOURCE --dir ${dir}\n`,
+      `${present} exists: choose an empty folder, or add a server with ${ownCommandLine('add', 'NAME', 'SOURCE', '--dir', dir)}\n`,
     );
     return EXIT_INVALID;
   }
-  const files = starterFiles(labelOf(basename(resolve(dir))));
+  const files = starterFiles(labelOf(basename(resolve(dir))), { line: ownCommandLine, dir });
   if (!writeChanges(newFiles(dir, files), io)) return 1;
   await printProblems(dir, io);
-  printOutcome({ changes: created(dir, files), next: ownCommandLine('up', dir) }, options, io);
+  printOutcome({ changes: created(dir, files), ...nextStep(dir, io.env) }, options, io);
   return 0;
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
+import type { NextStep } from './next-step.ts';
 import type { Io } from '../validate/problems-output.ts';
 import { renderTable } from '../table.ts';
 
@@ -15,12 +16,10 @@ interface ChangedFile {
 }
 
 /** Result of a command that changes a folder of resources. */
-interface Outcome {
+interface Outcome extends NextStep {
   readonly changes: readonly ChangedFile[];
   /** Facts that only the JSON document contains. */
   readonly facts?: Readonly<Record<string, unknown>>;
-  /** Command to run next. */
-  readonly next: string;
 }
 
 /** Options of every command that changes a folder. */
@@ -29,13 +28,21 @@ export interface OutputFlags {
   readonly output?: 'json';
 }
 
-export function printOutcome({ changes, facts, next }: Outcome, { output }: OutputFlags, { stdout }: Io): void {
+const WATCHED = 'vmcp up --watch follows this folder and applies the change.\n';
+
+export function printOutcome(
+  { changes, facts, next, isWatched }: Outcome,
+  { output }: OutputFlags,
+  { stdout }: Io,
+): void {
   if (output === 'json') {
     stdout.write(`${jsonText({ changes, ...facts, next }, 2)}\n`);
     return;
   }
   const rows = changes.map(({ change, file, objects }) => [change, file, objects.join(', ')]);
-  stdout.write(`${renderTable([['CHANGE', 'FILE', 'OBJECTS'], ...rows]).join('\n')}\n\nNext:  ${next}\n`);
+  stdout.write(
+    `${renderTable([['CHANGE', 'FILE', 'OBJECTS'], ...rows]).join('\n')}\n\n${isWatched ? WATCHED : ''}Next:  ${next}\n`,
+  );
 }
 
 /** Returns the changes of a command that creates files. */

@@ -1,3 +1,4 @@
+import type { FileChange } from '../../../gateway/management/state/write-files.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 import { quoted } from '../../source/clients/quoted.ts';
 import { removeObject } from '../../source/edit/remove-object.ts';
@@ -6,7 +7,7 @@ import { closest } from '../../source/files/closest.ts';
 import { readText } from '../../source/files/read-text.ts';
 import { placeOf, readFolder } from './folder.ts';
 import type { EditHost } from './edit-host.ts';
-import { ownCommandLine } from '../own-command.ts';
+import { nextStep } from './next-step.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
@@ -14,7 +15,7 @@ export interface RemoveOptions extends OutputFlags {
   readonly dir: string;
 }
 
-/** `vmcp remove NAME`: removes a server from its file. 0, 1 when it cannot write, 2 for bad input. */
+/** `vmcp remove NAME`: removes a server from its file, with the Secrets that only it uses. 0, 1 when it cannot write, 2 for bad input. */
 export async function remove(name: string, options: RemoveOptions, io: EditHost): Promise<number> {
   const { dir } = options;
   const refuse = (message: string): number => {
@@ -26,17 +27,51 @@ export async function remove(name: string, options: RemoveOptions, io: EditHost)
   const [member, other] = folder.members.filter((each) => each.name === name);
   if (!member) return refuse(`${dir} has no server ${quoted(name)}${advice(name, folder.members)}`);
   if (other) return refuse(`${placeOf(member)} and ${placeOf(other)} have this name: remove one of them by hand`);
-  const { file } = member.locate('metadata.name');
-  const read = await readText(file);
-  if ('reason' in read) return refuse(`${file}: ${read.message}`);
-  const removal = removeObject(read.text, (value) => isSame(value, member));
-  if (removal.is === 'refused') return refuse(`${placeOf(member)}: ${removal.why}: remove it by hand`);
-  if (!writeChanges([{ path: file, text: removal.remaining }], io)) return 1;
+  const removed = [member, ...ownSecrets(member, folder.objects)];
+  const changes = await removalOf(removed);
+  if (typeof changes === 'string') return refuse(changes);
+  if (!writeChanges(changes, io)) return 1;
   await printProblems(dir, io);
-  const change = removal.remaining === undefined ? ('deleted' as const) : ('changed' as const);
-  const changes = [{ change, file, objects: [`${member.kind}/${name}`] }];
-  printOutcome({ changes, next: ownCommandLine('up', dir) }, options, io);
+  const rows = changes.map(({ path, text }) => ({
+    change: text === undefined ? ('deleted' as const) : ('changed' as const),
+    file: path,
+    objects: removed.filter((object) => fileOf(object) === path).map((object) => `${object.kind}/${object.name}`),
+  }));
+  printOutcome({ changes: rows, ...nextStep(dir, io.env) }, options, io);
   return 0;
+}
+
+const fileOf = (object: ManifestObject): string => object.locate('metadata.name').file;
+
+/** Lists the Secrets that a server names and that nothing else does: no other object needs their values. */
+function ownSecrets(member: ManifestObject, objects: readonly ManifestObject[]): ManifestObject[] {
+  const [own, others] = [
+    new Set(textsOf(member.value['spec'])),
+    new Set(objects.filter((object) => object !== member).flatMap(({ value }) => textsOf(value['spec']))),
+  ];
+  return objects.filter(
+    ({ kind, name, namespace }) =>
+      kind === 'Secret' && namespace === member.namespace && own.has(name) && !others.has(name),
+  );
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
+/** Returns the changes of the files without these objects, or the reason why one of them cannot be removed. */
+async function removalOf(objects: readonly ManifestObject[]): Promise<FileChange[] | string> {
+  const texts = new Map<string, string | undefined>();
+  for (const object of objects) {
+    const file = fileOf(object);
+    const read = texts.has(file) ? { text: texts.get(file) ?? '' } : await readText(file);
+    if ('reason' in read) return `${file}: ${read.message}`;
+    const removal = removeObject(read.text, (value) => isSame(value, object));
+    if (removal.is === 'refused') return `${placeOf(object)}: ${removal.why}: remove it by hand`;
+    texts.set(file, removal.remaining);
+  }
+  return [...texts].map(([path, text]) => ({ path, text }));
 }
 
 function advice(name: string, members: readonly ManifestObject[]): string {

@@ -60,7 +60,8 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
     process.stderr.write('--watch cannot follow standard input: name a file or a folder\n');
     return EXIT_INVALID;
   }
-  const first = await readFiles(paths, options, stateDir);
+  const printed = new Set<string>();
+  const first = await readFiles(paths, options, stateDir, printed);
   if (!first) {
     process.stderr.write('nothing was started\n');
     return EXIT_INVALID;
@@ -68,7 +69,7 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
   let state: State | undefined;
   try {
     state = openState(stateDir);
-    return await run(paths, options, state, first);
+    return await run(paths, options, state, { first, printed });
   } catch (error) {
     if (
       !(
@@ -89,12 +90,14 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
 
 /**
  * Reads the files and prints problems and warnings. Returns undefined when nothing can run, when a file is unreadable
- * (its contents may change what should run), and with `--strict` for any problem.
+ * (its contents may change what should run), and with `--strict` for any problem. `printed` has the warnings that are known already: a
+ * reload does not repeat them.
  */
 async function readFiles(
   paths: readonly string[],
   options: UpOptions,
   stateDir: string,
+  printed = new Set<string>(),
 ): Promise<Examination | undefined> {
   const { stderr } = process;
   const seen = await examine(
@@ -107,7 +110,10 @@ async function readFiles(
     },
     stateDir,
   );
-  stderr.write(formatProblems(seen.problems, seen.warnings));
+  const fresh = seen.warnings.filter((warning) => !printed.has(formatProblems([], [warning])));
+  stderr.write(formatProblems(seen.problems, fresh));
+  printed.clear();
+  for (const warning of seen.warnings) printed.add(formatProblems([], [warning]));
   if (canStart(seen, options.strict)) return seen;
   const nothing =
     seen.servers.length === 0 && seen.problems.length === 0
@@ -126,7 +132,12 @@ function canStart({ servers, manifests, problems }: Examination, strict: boolean
 const stopsEverything = ({ kind, reason }: LocatedProblem): boolean =>
   kind === FILE || kind === DOCUMENT || reason === 'DuplicateObject';
 
-async function run(paths: readonly string[], options: UpOptions, state: State, first: Examination): Promise<number> {
+async function run(
+  paths: readonly string[],
+  options: UpOptions,
+  state: State,
+  { first, printed }: { readonly first: Examination; readonly printed: Set<string> },
+): Promise<number> {
   const { stdout, stderr } = process;
   const levels = first.servers.map(({ config }) => config?.vmcp.operational.log_level);
   const log = createCommandLog(stderr, options, lowestLevel(levels));
@@ -139,7 +150,8 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
   let watcher: PathsWatcher | undefined;
   try {
     const plan = planServers(first, []);
-    const site: Site = { paths, options, state, workloads, running: plan.servers, manifests: first.manifests };
+    const { manifests } = first;
+    const site: Site = { paths, options, state, workloads, printed, running: plan.servers, manifests };
     stderr.write(leftOutLines(plan.servers));
     const specs = await place(plan, first, options, state, workloads, []);
     const publicPorts = specs.map(({ port }) => port);
@@ -176,7 +188,7 @@ async function run(paths: readonly string[], options: UpOptions, state: State, f
       watcher = watchPaths([...paths, ...secrets], () => reload(site, gateway));
     }
     prepareBackends(gateway, specs, launcher);
-    await record(gateway, state);
+    await record(gateway, site);
     stdout.write(tableOf(gateway, options));
     await signalled;
     await watcher?.close();
@@ -196,10 +208,11 @@ const tableOf = (gateway: Gateway, { state }: UpOptions): string =>
   );
 
 /** Records the URLs for other commands, such as `vmcp connect`. */
-const record = ({ managementUrl, servers }: Gateway, { dir }: State): Promise<void> =>
+const record = ({ managementUrl, servers }: Gateway, { paths, options, state: { dir } }: Site): Promise<void> =>
   writeRunning(dir, {
     ...identityOf(process.pid),
     managementUrl,
+    ...(options.watch && { watched: paths.map((path) => resolve(path)) }),
     servers: servers.map(({ name, namespace, mcpUrl, issuer }) => ({ name, namespace, mcpUrl, issuer })),
   });
 
@@ -263,6 +276,8 @@ interface Site {
   readonly options: UpOptions;
   readonly state: State;
   readonly workloads: HttpWorkloads;
+  /** Warnings that were printed. */
+  readonly printed: Set<string>;
   running: readonly RunnableServer[];
   /** Files that were applied last. */
   manifests: Examination['manifests'];
@@ -272,7 +287,7 @@ interface Site {
 async function reload(site: Site, gateway: Gateway): Promise<void> {
   const { paths, options, state, workloads } = site;
   const { stderr, stdout } = process;
-  const seen = await readFiles(paths, options, state.dir);
+  const seen = await readFiles(paths, options, state.dir, site.printed);
   if (!seen) {
     stderr.write('the files were not applied: the previous configuration stays active\n');
     return;
@@ -288,7 +303,7 @@ async function reload(site: Site, gateway: Gateway): Promise<void> {
     site.running = plan.servers;
     site.manifests = seen.manifests;
     await gateway.swap(specs);
-    await record(gateway, state);
+    await record(gateway, site);
     await pruneMounts(mountsOf(plan.servers), state.dir);
     const changes = describeChanges(before, plan.servers).map((line) => `applied: ${line}\n`);
     stdout.write(changes.join(''));

@@ -14,6 +14,16 @@ export interface NewFile {
   readonly mode?: number;
 }
 
+/** Commands in the comments of a folder. */
+export interface FolderCommands {
+  /** Renders a command line of vmcp. */
+  readonly line: (...args: readonly string[]) => string;
+  readonly dir: string;
+}
+
+/** Commands for a folder whose path is not known. */
+export const COMMANDS: FolderCommands = { line: (...args) => ['vmcp', ...args].join(' '), dir: 'FOLDER' };
+
 export const GATEWAY_FILE = 'gateway.yaml';
 export const SECRETS_FILE = 'secrets.yaml';
 /** Mode of a file that contains secrets. */
@@ -23,14 +33,18 @@ const SECRETS_COMMENT =
   '# Secrets of the servers in this folder. Keep this file private: do not commit or share it.\n\n';
 
 /** Returns the file of an MCPGroup and an anonymous VirtualMCPServer over it, both with this name. `rules` are those of its servers. */
-export function gatewayFile(name: string, rules: ReadonlyMap<string, ServerRules> = new Map()): NewFile {
+export function gatewayFile(
+  name: string,
+  { line, dir }: FolderCommands = COMMANDS,
+  rules: ReadonlyMap<string, ServerRules> = new Map(),
+): NewFile {
   const identity = { name, namespace: DEFAULT_NAMESPACE };
   const group = resourceText(
     { kind: 'MCPGroup', ...identity },
     { description: 'Servers behind one endpoint.' },
     'The group of servers, and the endpoint that MCP clients connect to.',
-    'Start everything in this folder:  vmcp up FOLDER',
-    'Add a server:  vmcp add NAME npx://PACKAGE --dir FOLDER',
+    `Start everything in this folder:  ${line('up', dir)}`,
+    `Add a server:  ${line('add', 'NAME', 'npx://PACKAGE', '--dir', dir)}`,
   );
   const server = resourceText(
     { kind: 'VirtualMCPServer', ...identity },

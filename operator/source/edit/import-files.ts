@@ -4,7 +4,15 @@ import { quoted } from '../clients/quoted.ts';
 import { STAYS_READABLE } from '../clients/secret-text.ts';
 import { DEFAULT_NAMESPACE } from '../files/manifest-object.ts';
 import { withDefaults } from './default-values.ts';
-import { GATEWAY_FILE, gatewayFile, OWNER_ONLY, SECRETS_FILE, secretsFile, type NewFile } from './folder-files.ts';
+import {
+  GATEWAY_FILE,
+  gatewayFile,
+  type FolderCommands,
+  OWNER_ONLY,
+  SECRETS_FILE,
+  secretsFile,
+  type NewFile,
+} from './folder-files.ts';
 import type { MissingValue } from './secret-text.ts';
 import { serverText, type ServerText } from './server-resource.ts';
 import { textProblems } from './text-problems.ts';
@@ -19,7 +27,7 @@ export interface ImportFiles {
 }
 
 /** Returns the files of a new folder: a group and an endpoint with this name, each server, and the Secrets. */
-export function importFiles(imported: ImportedServers, name: string): ImportFiles {
+export function importFiles(imported: ImportedServers, name: string, commands?: FolderCommands): ImportFiles {
   const taken = new Set([GATEWAY_FILE, SECRETS_FILE]);
   const { servers, files: defaults } = withDefaults(imported.servers);
   const rendered = servers.map((server) => ({ server, ...textOf(server, name) }));
@@ -40,7 +48,7 @@ export function importFiles(imported: ImportedServers, name: string): ImportFile
       ...refused.map(({ server, problems }) => ({ original: server.original, reason: problems.join('; ') })),
     ],
     files: [
-      gatewayFile(name, rules),
+      gatewayFile(name, commands, rules),
       ...texts.map(({ server, file, kind, text }) => ({
         ...{ name: file, text, objects: [`${kind}/${server.name}`] },
         ...(containsSecret(server) && { mode: OWNER_ONLY }),
