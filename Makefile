@@ -33,10 +33,10 @@ help: ## list the targets
 run: build ## start the quickstart: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-# Runs a command and lint at the same time: $(call with_lint,COMMAND,NICENESS of lint). Lint prints its result at the end.
+# Runs a command and lint at the same time: $(call with_lint,COMMAND,NICENESS of lint). Lint prints at the end what it found.
 define with_lint
 @mkdir -p .cache; nice -n $(2) $(MAKE) --silent lint >.cache/lint.log 2>&1 & lint=$$!; \
-$(1); tests=$$?; wait $$lint; lint=$$?; cat .cache/lint.log >&2; \
+$(1); tests=$$?; wait $$lint; lint=$$?; [ $$lint -eq 0 ] || cat .cache/lint.log >&2; \
 [ $$lint -eq 0 ] || echo 'lint failed: see above' >&2; [ $$tests -eq 0 ] && [ $$lint -eq 0 ]
 endef
 
@@ -51,7 +51,8 @@ e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2
 	@npx --no-install node e2e/cluster/main.ts
 
 check: deps verify ## before a commit: verify, lint and the unit tests that start no process and no server
-	$(call with_lint,npx --no-install vitest run --project pure,0)
+	$(call with_lint,NO_COLOR=1 npx --no-install vitest run --project pure >.cache/check.log 2>&1 || { cat .cache/check.log >&2; false; },0)
+	@echo "checked: `sed -n 's/^ *Tests *\([0-9]*\) passed.*/\1/p' .cache/check.log` tests passed, lint and generated files are clean"
 
 lint: deps ## types, rules (oxlint.config.ts), imports, dead code, formatting
 	@mkdir -p .cache; npm run --silent lint

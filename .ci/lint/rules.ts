@@ -1,5 +1,4 @@
 import type { Rule } from 'eslint';
-import { builtinRules } from 'eslint/use-at-your-own-risk';
 
 /** Reports each node that a selector of ESLint matches, with the message of this selector. */
 function forbid(messages: Record<string, string>): Rule.RuleModule {
@@ -60,10 +59,5 @@ export default {
       [`${CONCURRENT} CallExpression[callee.name=/^onTest(Failed|Finished)$/]`]:
         'Use `testScope()` or `printOnFailure()`, which know the test that runs them.',
     }),
-    // The two rules of oxlint have limits that fail. A rule has one severity, so those that warn need a second name.
-    // oxlint-disable-next-line typescript/no-deprecated -- there is no other way to them
-    'soft-max-lines': builtinRules.get('max-lines'),
-    // oxlint-disable-next-line typescript/no-deprecated -- there is no other way to them
-    'soft-max-lines-per-function': builtinRules.get('max-lines-per-function'),
   },
 };

@@ -69,6 +69,25 @@ it('Ctrl-C ends the installation of the packages at once', async () => {
   expect(existsSync(join(folder, 'node_modules', '.installed'))).toBe(false);
 });
 
+it('make check prints one line when everything passes, and the output of what fails', async () => {
+  const folder = await temporaryFolder(testScope());
+  copyFileSync(join(root, 'Makefile'), join(folder, 'Makefile'));
+  const tests =
+    "[ ! -f broken ] || { echo 'one test fails'; exit 1; }\necho ' Test Files  2 passed (2)\n      Tests  12 passed (12)'\n";
+  const packages = { 'node_modules/.installed': '', 'package-lock.json': '' };
+  await writeFiles(folder, { ...packages, 'bin/npm': '#!/bin/sh\necho noise\n', 'bin/npx': `#!/bin/sh\n${tests}` });
+  for (const name of ['npm', 'npx']) chmodSync(join(folder, 'bin', name), 0o755);
+  utimesSync(join(folder, 'package-lock.json'), 1_000_000_000, 1_000_000_000);
+  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: folder };
+  await promisify(execFile)('git', ['init', '--quiet', folder], { env });
+  const { stdout } = await promisify(execFile)('make', ['check'], { cwd: folder, env });
+  expect(stdout).toBe('noise\nchecked: 12 tests passed, lint and generated files are clean\n'); // of the fake generator
+  await writeFiles(folder, { broken: '' });
+  await expect(promisify(execFile)('make', ['check'], { cwd: folder, env })).rejects.toMatchObject({
+    stderr: expect.stringContaining('one test fails') as unknown,
+  });
+});
+
 /** Runs make in a folder with this Makefile and an npm that only notes its arguments, and returns those. */
 async function npmCallsOf(target: string, files: Readonly<Record<string, string>>): Promise<string[]> {
   const folder = await temporaryFolder(testScope());

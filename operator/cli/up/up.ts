@@ -6,6 +6,7 @@ import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
 import { hostFault, isPortFree, openPortBook } from '../../../gateway/workloads/runner/ports.ts';
 import { identityOf } from '../../../gateway/workloads/runner/process/process-lock.ts';
 import { reapOrphans } from '../../../gateway/workloads/runner/process/reaper.ts';
+import type { RootLog } from '../../../gateway/telemetry/log.ts';
 import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
 import { createHttpWorkloads, type HttpWorkloads } from '../../local/http-workloads.ts';
 import type { Mount } from '../../resolve/scope.ts';
@@ -146,7 +147,6 @@ async function run(
   const ports = openPortBook(state.workloadPortsFile);
   const workloads = createHttpWorkloads({ launcher, ports, log, now: () => performance.now() });
   const signalled = untilSignal(stderr);
-  const since = new Date().toISOString();
   let watcher: PathsWatcher | undefined;
   try {
     const plan = planServers(first, []);
@@ -154,33 +154,7 @@ async function run(
     const site: Site = { paths, options, state, workloads, printed, running: plan.servers, manifests };
     stderr.write(leftOutLines(plan.servers));
     const specs = await place(plan, first, options, state, workloads, []);
-    const publicPorts = specs.map(({ port }) => port);
-    const isFree = (port: number): Promise<boolean> => isPortFree(port, options.host);
-    const managementPort = await chooseManagementPort(
-      options.managementPort,
-      options.managementPortIsExplicit,
-      publicPorts,
-      isFree,
-    );
-    const gateway = await startGateway({
-      servers: specs,
-      allowedOrigins: options.allowOrigin,
-      management: {
-        host: '127.0.0.1',
-        port: managementPort,
-        allowedOrigins: options.allowApiOrigin,
-        api: {
-          ...{ stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher },
-          fromFiles: (statusOf) => fileWorkloads(site.running, site.manifests, { statusOf, since }),
-          fileGroups: () => fileGroups(site.running, site.manifests),
-        },
-      },
-      log,
-      version: VERSION,
-      launcher,
-      launchState: (namespace, name) => workloads.launchState(namespace, name),
-      leftOut: (namespace, name) => leftOutProblems(site.running, namespace, name),
-    });
+    const gateway = await startSite(site, specs, { log, launcher });
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
       // first, so that no change is missed while the backends are prepared
@@ -199,6 +173,39 @@ async function run(
     await workloads.close();
     await launcher.close();
   }
+}
+
+/** Starts the gateway of a site on the first free management port. */
+async function startSite(
+  site: Site,
+  servers: readonly ServerSpec[],
+  { log, launcher }: { readonly log: RootLog; readonly launcher: Launcher },
+): Promise<Gateway> {
+  const { options, state, workloads } = site;
+  const isFree = (port: number): Promise<boolean> => isPortFree(port, options.host);
+  const { managementPort: wanted, managementPortIsExplicit: isExplicit } = options;
+  const port = await chooseManagementPort(
+    wanted,
+    isExplicit,
+    servers.map((server) => server.port),
+    isFree,
+  );
+  const since = new Date().toISOString();
+  return startGateway({
+    servers,
+    allowedOrigins: options.allowOrigin,
+    management: {
+      ...{ host: '127.0.0.1', port, allowedOrigins: options.allowApiOrigin },
+      api: {
+        ...{ stateDir: state.dir, folders: userFolders(process.env, process.platform), launcher },
+        fromFiles: (statusOf) => fileWorkloads(site.running, site.manifests, { statusOf, since }),
+        fileGroups: () => fileGroups(site.running, site.manifests),
+      },
+    },
+    ...{ log, version: VERSION, launcher },
+    launchState: (namespace, name) => workloads.launchState(namespace, name),
+    leftOut: (namespace, name) => leftOutProblems(site.running, namespace, name),
+  });
 }
 
 /** Renders the endpoints, and commands that find this process by its state folder. */
