@@ -321,6 +321,29 @@ export class Gateway {
     return { status: 'stopped', status_context: 'no virtual server uses it', port: 0, url: '' };
   }
 
+  /** Returns how many backends of the virtual servers have started or failed, and how many tools clients see now. */
+  startProgress(): {
+    readonly servers: number;
+    readonly ready: number;
+    readonly pending: number;
+    readonly tools: number;
+  } {
+    const states = new Map<string, string>();
+    let tools = 0;
+    for (const server of this.#running.values()) {
+      if (this.#workloads.has(server)) continue;
+      const { config, views } = server.virtual;
+      tools += views.shared.current.tools.size;
+      for (const { name } of config.vmcp.backends)
+        states.set(
+          `${config.vmcp.namespace ?? ''}/${name}`,
+          statusOf({ desired: 'running', served: servedState(server, name) }).status,
+        );
+    }
+    const count = (state: string): number => [...states.values()].filter((each) => each === state).length;
+    return { servers: states.size, ready: count('running'), pending: count('starting'), tools };
+  }
+
   /** Every virtual server belongs to the default group of the management API and to its own one, a workload to its own. */
   #endpoints(): GroupEndpoint[] {
     const configured = [...this.#running.values()]

@@ -1,9 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { startHttpBackend } from '../harness/backends/http.ts';
 import { freePort } from '../harness/free-port.ts';
-import { entry, gatewayOver } from '../harness/manifests.ts';
+import { entry, gatewayOver, server } from '../harness/manifests.ts';
+import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
-import { startVmcp, type RunOptions } from '../harness/vmcp.ts';
+import { startVmcp, temporaryFolder, type RunOptions } from '../harness/vmcp.ts';
+import { publishStalled, SCRIPTED } from '../workloads/scripted-server.ts';
 
 /** Starts a gateway over a backend that does not run, and returns the lines about it. */
 async function linesAboutAbsent(options: RunOptions & { args?: string[] }): Promise<() => string[]> {
@@ -46,5 +49,29 @@ describe('the log', () => {
     const options = { terminal, args: ['--log-format', format], env: { TERM: 'xterm', NO_COLOR: '1' } };
     const lines = await linesAboutAbsent(options);
     await expect.poll(lines).toContainEqual(expect.stringMatching(shape));
+  });
+});
+
+describe('the start of vmcp up', () => {
+  it('shows an installation on a terminal in one line that is updated in place', async () => {
+    const scope = testScope();
+    const stalled = await publishStalled(scope, (path) => path === '/scripted-server-1.0.0.tgz');
+    const env = { ...stalled.env, npm_config_cache: await temporaryFolder(scope), TERM: 'xterm' };
+    const vmcp = await startVmcp(scope, { files: gatewayOver([server('local', SCRIPTED)]), env, terminal: true });
+    const updated = '\u001b[1A\u001b[Jlocal: installing, 1 s';
+    await eventually('the line is updated', () => vmcp.output().includes(updated), { timeoutMs: 20_000 });
+    expect(vmcp.output()).not.toContain('still installing');
+  });
+
+  it('ends with a line that counts servers and tools', async () => {
+    const scope = testScope();
+    const backend = await startHttpBackend(scope, 'sdk-1-stateful', 'remote');
+    const vmcp = await startVmcp(scope, { files: gatewayOver([entry('remote', backend.url)]) });
+    const line = /"message":"servers have started",.*"servers":1,"ready":1,"tools":10,"seconds":\d+/u;
+    await eventually('the line is printed', () => line.test(vmcp.output()));
+    const files = gatewayOver([entry('remote', backend.url)]);
+    const onTerminal = await startVmcp(scope, { files, env: { TERM: 'xterm' }, terminal: true });
+    const sentence = /\n1 server ready, 10 tools, \d+ s\./u;
+    await eventually('the sentence is printed', () => sentence.test(onTerminal.output()));
   });
 });

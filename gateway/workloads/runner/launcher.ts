@@ -11,6 +11,7 @@ import { tryLock } from './process/process-lock.ts';
 import { isIsolated, startIsolated } from './process/isolated.ts';
 import { readLeftovers, removeLeftovers, startProcess, type Leftover } from './process/process.ts';
 import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions } from './runner.ts';
+import type { InstallDisplay } from './schemes/install-progress.ts';
 import type { RunResult, Scheme, Tools } from './schemes/scheme.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -21,6 +22,8 @@ export interface LauncherOptions {
   /** Environment of this process. A child gets only the variables that environment.ts lists. */
   readonly hostEnv: Environment;
   readonly log: Pick<Logger, 'warn' | 'info'>;
+  /** Shows installations; without one they are lines of the log. */
+  readonly display?: InstallDisplay | undefined;
 }
 
 /** `closeGraceMs` replaces the grace of `close`. */

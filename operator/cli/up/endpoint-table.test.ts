@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endpointTable } from './endpoint-table.ts';
+import { endpointTable, startSummary } from './endpoint-table.ts';
 
 const server = { namespace: 'default', mcpUrl: 'http://127.0.0.1:4483/mcp', issuer: undefined };
 const tableOf = (...servers: readonly { name: string; address?: string; namespace?: string }[]): string =>
@@ -43,4 +43,12 @@ Stop with Ctrl-C.
   it.each(['127.0.0.1:4483', '[::1]:4483', '127.0.0.2:4483'])('does not warn about %s', (address) => {
     expect(tableFor(address)).not.toContain('Other machines');
   });
+});
+
+it('counts servers, tools and seconds at the end of a start, and says where to see what failed', () => {
+  const commandLine = (...args: readonly string[]): string => ['vmcp', ...args].join(' ');
+  expect(startSummary({ servers: 2, ready: 2, tools: 22 }, 5, commandLine)).toBe('2 servers ready, 22 tools, 5 s.');
+  expect(startSummary({ servers: 2, ready: 1, tools: 1 }, 5, commandLine)).toBe(
+    '1 of 2 servers ready, 1 tool, 5 s. See why:  vmcp status',
+  );
 });

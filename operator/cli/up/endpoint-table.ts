@@ -1,5 +1,6 @@
 import type { Gateway } from '../../../gateway/main.ts';
 import { renderTable } from '../table.ts';
+import { count } from '../validate/problems-output.ts';
 
 /** Warns about listeners that other machines can reach, since the printed URL has the loopback address. */
 function exposed(servers: Gateway['servers']): string[] {
@@ -40,6 +41,19 @@ export function endpointTable(
     '',
     '',
   ].join('\n');
+}
+
+/** Renders the end of a start: `2 servers ready, 22 tools, 5 s.` */
+export function startSummary(
+  { servers, ready, tools }: Pick<ReturnType<Gateway['startProgress']>, 'servers' | 'ready' | 'tools'>,
+  seconds: number,
+  commandLine: (...args: readonly string[]) => string,
+): string {
+  const all = count(servers, 'server');
+  const facts = `ready, ${count(tools, 'tool')}, ${String(seconds)} s.`;
+  return ready === servers
+    ? `${all} ${facts}`
+    : `${String(ready)} of ${all} ${facts} See why:  ${commandLine('status')}`;
 }
 
 /** Returns the option that chooses the first of several virtual servers. */

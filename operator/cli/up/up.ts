@@ -20,9 +20,10 @@ import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.
 import { engineAnswers } from '../../local/container-engine.ts';
 import { examine, type Examination } from '../validate/examine.ts';
 import { describeChanges, hasSameServers } from './changes.ts';
-import { endpointTable } from './endpoint-table.ts';
+import { endpointTable, startSummary } from './endpoint-table.ts';
 import { leftOutLines, leftOutProblems } from './left-out.ts';
 import { fileGroups, fileWorkloads } from './file-workloads.ts';
+import { openInstallDisplay } from './install-display.ts';
 import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblems, summarize } from '../validate/problems-output.ts';
@@ -143,7 +144,9 @@ async function run(
   const levels = first.servers.map(({ config }) => config?.vmcp.operational.log_level);
   const log = createCommandLog(stderr, options, lowestLevel(levels));
   await reapOrphans({ stateDir: state.dir, hostEnv: process.env });
-  const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv: process.env, log });
+  const display = options.logFormat === 'json' ? undefined : openInstallDisplay([stderr, stdout], process.env);
+  const { env: hostEnv } = process;
+  const launcher = createLauncher({ stateDir: state.dir, projectRoot: PROJECT_ROOT, hostEnv, log, display });
   const ports = openPortBook(state.workloadPortsFile);
   const workloads = createHttpWorkloads({ launcher, ports, log, now: () => performance.now() });
   const signalled = untilSignal(stderr);
@@ -164,7 +167,9 @@ async function run(
     prepareBackends(gateway, specs, launcher);
     await record(gateway, site);
     stdout.write(tableOf(gateway, options));
+    const announcement = announceStart(gateway, log, options);
     await signalled;
+    clearInterval(announcement);
     await watcher?.close();
     await gateway.stop();
     return 0;
@@ -172,7 +177,27 @@ async function run(
     removeRunning(state.dir);
     await workloads.close();
     await launcher.close();
+    display?.close();
   }
+}
+
+/** Interval at which the start of the servers is looked at. */
+const START_POLL_MS = 250;
+
+/** Says once how many servers and tools there are, when every server has started or failed: a sentence on a terminal, else a line of the log. */
+function announceStart(gateway: Gateway, log: Pick<RootLog, 'info'>, options: UpOptions): NodeJS.Timeout {
+  const { stdout, stderr } = process;
+  const isText = stdout.isTTY && stderr.isTTY && options.logFormat !== 'json';
+  const timer = setInterval(() => {
+    const { pending, ...progress } = gateway.startProgress();
+    if (pending > 0) return;
+    clearInterval(timer);
+    if (progress.servers === 0) return;
+    const seconds = Math.round(performance.now() / 1_000); // since the start of the process
+    if (isText) stdout.write(`\n${startSummary(progress, seconds, commandLineOf(options))}\n\n`);
+    else log.info('servers have started', { ...progress, seconds });
+  }, START_POLL_MS).unref();
+  return timer;
 }
 
 /** Starts the gateway of a site on the first free management port. */
@@ -209,10 +234,12 @@ async function startSite(
 }
 
 /** Renders the endpoints, and commands that find this process by its state folder. */
-const tableOf = (gateway: Gateway, { state }: UpOptions): string =>
-  endpointTable(gateway, (...args) =>
-    ownCommandLine(...args, ...(state === undefined ? [] : ['--state', resolve(state)])),
-  );
+const tableOf = (gateway: Gateway, options: UpOptions): string => endpointTable(gateway, commandLineOf(options));
+
+const commandLineOf =
+  ({ state }: UpOptions) =>
+  (...args: readonly string[]): string =>
+    ownCommandLine(...args, ...(state === undefined ? [] : ['--state', resolve(state)]));
 
 /** Records the URLs for other commands, such as `vmcp connect`. */
 const record = ({ managementUrl, servers }: Gateway, { paths, options, state: { dir } }: Site): Promise<void> =>

@@ -115,7 +115,8 @@ async function npmInstall({ requested, dir, installation }: Target, workload: st
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await writeFile(join(dir, 'package.json'), '{"private":true}\n');
   const facts = { workload, package: requested };
-  tools.log.info('installing package', { ...facts, dir });
+  const { log, display } = tools;
+  if (!display) log.info('installing package', { ...facts, dir });
   const args = [
     'install',
     '--no-audit',
@@ -128,7 +129,7 @@ async function npmInstall({ requested, dir, installation }: Target, workload: st
     ...installation.extra,
   ];
   const command = { file: npm, args, env: installation.env, cwd: dir };
-  const { code, stderr } = await reportProgress({ facts, dir, log: tools.log }, () =>
+  const { code, stderr } = await reportProgress({ facts, dir, log, display }, () =>
     tools.run(command, workload, INSTALL_TIMEOUT_MS),
   );
   if (code === 0) return;

@@ -24,8 +24,9 @@ export async function pullImage(file: string, image: string, workload: string, t
   const env = engineEnvironment(tools.hostEnv);
   const present = await tools.run({ file, args: ['image', 'inspect', '--', image], env }, workload, ANSWER_TIMEOUT_MS);
   if (present.code === 0) return;
-  tools.log.info('pulling image', { workload, image });
-  const pulled = await reportProgress({ facts: { workload, image }, log: tools.log }, () =>
+  const { log, display } = tools;
+  if (!display) log.info('pulling image', { workload, image });
+  const pulled = await reportProgress({ facts: { workload, image }, log, display }, () =>
     tools.run({ file, args: ['pull', '--quiet', '--', image], env }, workload, PULL_TIMEOUT_MS),
   );
   if (pulled.code === 0) return;

@@ -1,6 +1,7 @@
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import type { Environment } from '../environment.ts';
 import type { Command, Exit, PrepareOptions } from '../runner.ts';
+import type { InstallDisplay } from './install-progress.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
 /** One way to run an image reference. A new one needs a file and a line in index.ts. */
@@ -23,6 +24,8 @@ export interface Tools {
   readonly projectRoot: string;
   readonly hostEnv: Environment;
   readonly log: Pick<Logger, 'warn' | 'info'>;
+  /** Shows installations; without one they are lines of the log. */
+  readonly display?: InstallDisplay | undefined;
   /** Runs a tool to its end, guarded like a workload. */
   run(command: Pick<Command, 'file' | 'args' | 'env' | 'cwd'>, name: string, timeoutMs: number): Promise<RunResult>;
   /**

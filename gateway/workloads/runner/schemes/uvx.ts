@@ -85,7 +85,7 @@ function install(target: Target, workload: string, tools: Tools): Promise<void> 
   const { dir, packages, python = target.env['UV_PYTHON'] } = target;
   const [requirement] = packages;
   const facts = { workload, package: requirement };
-  return reportProgress({ facts, dir, log: tools.log }, async () => {
+  return reportProgress({ facts, dir, log: tools.log, display: tools.display }, async () => {
     const failed = await makeEnvironment({ ...target, ...(python && { python }) }, workload, tools);
     if (failed === undefined) return;
     const required = requiredPython(failed.stderr);
@@ -113,7 +113,8 @@ async function makeEnvironment(target: Target, workload: string, tools: Tools): 
   const run = (file: string, args: string[]) => tools.run({ file, args, env }, workload, INSTALL_TIMEOUT_MS);
   const uv = findOnPath('uv', tools.hostEnv);
   const facts = { workload, package: packages[0], dir, with: uv ?? 'pip' };
-  tools.log.info('installing package', { ...facts, ...(wanted !== undefined && { python: wanted }) });
+  if (!tools.display)
+    tools.log.info('installing package', { ...facts, ...(wanted !== undefined && { python: wanted }) });
   const python = join(dir, 'bin', 'python');
   if (uv === undefined) await makeVenv({ dir, wanted, requirement: packages[0] }, run, tools);
   else {
