@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { startRegistry } from '../../gateway/workloads/runner/testdata/npm-registry.ts';
+import { eventually } from '../harness/poll.ts';
 import { blockScope } from '../harness/scope.ts';
 import { temporaryFolder } from '../harness/vmcp.ts';
 import { installFakeEngine } from './fake-engine.ts';
-import { publishScripted } from './scripted-server.ts';
+import { publishScripted, SCRIPTED_SOURCE } from './scripted-server.ts';
 import { serveWorkloads } from './serve-workloads.ts';
 
 const scope = blockScope();
@@ -212,6 +214,24 @@ describe('a registry entry', { timeout: 60_000 }, () => {
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('nuget')]);
     expect((await send('GET', '/registry/default')).json).toMatchObject({
       problems: [{ server: 'com.example/nuget', reason: expect.stringContaining('nuget') as unknown }],
+    });
+  });
+
+  it('installs a package from the registry that the entry names, at its version', async () => {
+    const published = { name: 'only-here', bin: { 'only-here': 'server.js' }, files: { 'server.js': SCRIPTED_SOURCE } };
+    const own = await startRegistry([{ ...published, version: '1.0.0' }]);
+    scope.defer(own.close);
+    const registryBaseUrl = own.url.replace(/\/$/u, '');
+    const npm = { registryType: 'npm', identifier: 'only-here', version: '1.0.0', registryBaseUrl };
+    await publish([packaged('base', npm)]);
+    expect((await create('base')).status).toBe(201);
+    await eventually('it runs', async () => {
+      const { json } = await send('GET', '/workloads/base/status');
+      return (json as { status: string }).status === 'running';
+    });
+    expect(await detailsOf('base')).toMatchObject({
+      image: 'npx://only-here@1.0.0',
+      package: { install_env: { npm_config_registry: `${registryBaseUrl}/` } },
     });
   });
 });
