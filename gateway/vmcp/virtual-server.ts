@@ -236,7 +236,8 @@ export class VirtualServer {
   #viewsChanged(): void {
     const problems = this.unmatchedTools();
     if (!isDeepStrictEqual(problems, this.#loggedUnmatched)) {
-      for (const { reason, path, message: problem } of problems)
+      const known = new Set(this.#loggedUnmatched.map(({ message }) => message));
+      for (const { reason, path, message: problem } of problems.filter(({ message }) => !known.has(message)))
         this.log.warn('a policy names an unknown tool', { reason, path, problem });
     }
     this.#loggedUnmatched = problems;

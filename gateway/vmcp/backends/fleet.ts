@@ -343,7 +343,8 @@ export class Fleet implements CatalogSource {
     lists.readAt = this.#options.now();
     lists.tookMs = lists.readAt - startedAt;
     if (!isDeepStrictEqual(lists.warnings, before)) {
-      for (const { backend, reason, message } of lists.warnings)
+      const known = new Set(before.map(({ message }) => message));
+      for (const { backend, reason, message } of lists.warnings.filter((warning) => !known.has(warning.message)))
         this.#options.log.warn('problem in a list of a backend', { backend, reason, problem: message });
     }
     this.#readAgain(entry);

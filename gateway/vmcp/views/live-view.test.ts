@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { Logger } from '../../contract/logger.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { catalog, rules } from '../aggregation/testdata/catalogs.ts';
 import { whenFound } from './readable-view.ts';
@@ -55,4 +56,32 @@ it('does not wait for other backends when the prefixes are distinct', () => {
   const { view } = halfRead('{workload}_', ['a', 'a-b']);
   expect(view.certain).toBe(true);
   expect(view.current.tools.get('a-b_c')?.backend).toBe('a-b');
+});
+
+it('logs each problem once while backends come one after the other', () => {
+  const known = ['a', 'b'].map((name) => catalog(name, { tools: [{ name: 'c' }] }));
+  const config = {
+    vmcp: {
+      backends: ['a', 'b', 'd', 'e'].map((name) => ({ name })),
+      aggregation: rules({ conflict_resolution: 'none' }),
+      operational: { timeouts: { default: '30s' } },
+    },
+  } as unknown as GatewayConfig;
+  const logged: string[] = [];
+  const log = {
+    info: () => undefined,
+    warn: (_: string, { problem }: { problem: string }) => void logged.push(problem),
+  };
+  const source = {
+    catalogs: () => known,
+    unavailable: () => [],
+    settled: true,
+    whenSettled: () => Promise.resolve(undefined),
+  };
+  const view = new LiveView(config, { source, log: log as unknown as Logger, onChange: () => undefined });
+  view.load();
+  expect(logged).toEqual([expect.stringContaining('"c"')]);
+  known.push(...['d', 'e'].map((name) => catalog(name, { tools: [{ name: 'x' }] })));
+  view.load();
+  expect(logged).toEqual([expect.stringContaining('"c"'), expect.stringContaining('"x"')]);
 });

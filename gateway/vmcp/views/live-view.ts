@@ -120,7 +120,7 @@ export class LiveView implements ReadableView {
     const next = aggregate(source.catalogs(), this.#config.vmcp.aggregation, source.unavailable());
     const problems = [...next.conflicts, ...next.warnings, ...next.advice];
     if (!isDeepStrictEqual(problems, this.#problems)) {
-      const known = new Set(this.#options.known?.().map(({ message }) => message));
+      const known = new Set([...this.#problems, ...(this.#options.known?.() ?? [])].map(({ message }) => message));
       for (const { reason, message } of problems) {
         if (known.has(message)) continue;
         if (reason === 'ToolsNotPortable') log.info('advice on the tools', { reason, advice: message });
