@@ -23,7 +23,7 @@ const MAX_AGE_MS = 3_600_000;
 const REST_MS = 1_000;
 const RETRY_PAUSES_MS: readonly number[] = [1_000, 5_000, 15_000];
 /** Age of a failure after which a reader of the status starts another attempt. */
-const PROBE_AFTER_MS = 5_000;
+const PROBE_AFTER_MS = 2_000;
 
 const REASONS: Readonly<Record<UpstreamFault, string>> = {
   denied: 'BadMetadata',
