@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { join } from './join.ts';
 
-const HALF_CLOSED_MS = 100;
+const HALF_CLOSED_MS = 300;
 const cleanups: (() => void)[] = [];
 afterEach(() => {
   for (const cleanup of cleanups.splice(0).reverse()) cleanup();
@@ -33,7 +33,7 @@ async function joined() {
 describe('two joined sockets', () => {
   it('stay open without bytes while neither side has ended', async () => {
     const { client, remote } = await joined();
-    await sleep(HALF_CLOSED_MS * 3);
+    await sleep(HALF_CLOSED_MS * 1.5);
     client.far.write('x');
     expect(String((await once(remote.far, 'data'))[0])).toBe('x');
   });
@@ -49,9 +49,9 @@ describe('two joined sockets', () => {
   it('stay open when one side has ended and the other sends', async () => {
     const { client, remote, isOpen } = await joined();
     client.far.resume().end();
-    for (let turn = 0; turn < 6; turn += 1) {
+    for (let turn = 0; turn < 9; turn += 1) {
       remote.far.write('x');
-      await sleep(HALF_CLOSED_MS / 2);
+      await sleep(HALF_CLOSED_MS / 6);
     }
     expect(isOpen()).toBe(true);
     remote.far.end();
