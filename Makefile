@@ -7,7 +7,7 @@ RUNNABLE := node_modules/.runnable
 BUILT := dist/.built
 PYTHON_READY := .cache/python/.ready
 SOURCES := $(shell find crds/kinds gateway operator -name '*.ts' 2>/dev/null)
-GENERATED := ':(glob)crds/*.yaml' crds/schemas docs/api.md docs/reference charts/vmcp-crds/files charts/vmcp/templates/_kinds.tpl
+GENERATED := ':(glob)crds/*.yaml' crds/schemas docs/api.md docs/reference charts/vmcp-crds/files charts/vmcp-crds/kustomize charts/vmcp/templates/_kinds.tpl
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # `make run` installs a third of the packages: new users wait for it.
@@ -68,7 +68,7 @@ verify: generate ## fail if a generated file differs from the committed or stage
 	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
 	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
 
-generate: deps ## write crds/*.yaml, crds/schemas, their copies and _kinds.tpl in charts/, docs/api.md and docs/reference
+generate: deps ## write crds/*.yaml, crds/schemas, their copies, kustomizeconfig.yaml and _kinds.tpl in charts/, docs/api.md and docs/reference
 	@npm run --silent generate
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)

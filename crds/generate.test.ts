@@ -39,6 +39,7 @@ describe('the generated files', () => {
         'crds/schemas/all.json',
         'docs/api.md',
         'docs/reference/openapi.json',
+        'charts/vmcp-crds/kustomize/kustomizeconfig.yaml',
         'charts/vmcp/templates/_kinds.tpl',
         'docs/reference/audit-event.md',
         'docs/reference/run-config.md',

@@ -12,6 +12,7 @@ import { chartKinds } from './chart-kinds.ts';
 import { crdYaml } from './crd.ts';
 import { editorSchemas } from './editor-schema.ts';
 import { KINDS } from './kinds/index.ts';
+import { kustomizeConfiguration } from './kustomize.ts';
 import { auditEventReference, kindReference, runConfigReference } from './reference.ts';
 
 /** Generated file. The path starts at the root of the repository. */
@@ -38,6 +39,7 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
     ),
     ...KINDS.map((kind) => ({ path: `docs/reference/${kind.singular}.md`, content: kindReference(kind) })),
     ...editorSchemas().map(({ name, content }) => ({ path: `crds/schemas/${name}`, content })),
+    { path: 'charts/vmcp-crds/kustomize/kustomizeconfig.yaml', content: kustomizeConfiguration(KINDS) },
     { path: 'charts/vmcp/templates/_kinds.tpl', content: chartKinds(KINDS) },
     { path: 'docs/api.md', content: apiReference(OPERATIONS) },
     { path: 'docs/reference/openapi.json', content: JSON.stringify(openApiOf(OPERATIONS, packageJson.version)) },

@@ -58,6 +58,12 @@ describe('a config kind of two files and a line in each of two registries', { ti
     expect(crd.spec.names).toMatchObject({ kind: 'ToyConfig', plural: 'toyconfigs', singular: 'toyconfig' });
     expect(await readFile(join(copy.folder, 'charts', 'vmcp-crds', 'files', 'toyconfigs.yaml'), 'utf8')).toBe(text);
     expect(await readFile(join(copy.folder, 'docs', 'reference', 'toyconfig.md'), 'utf8')).toContain('`spec.colour`');
+    const kustomize = await readFile(join(copy.folder, 'charts/vmcp-crds/kustomize/kustomizeconfig.yaml'), 'utf8');
+    const { nameReference } = parse(kustomize) as { nameReference: object[] };
+    expect(nameReference).toContainEqual({
+      ...{ kind: 'ToyConfig', group: 'vmcp.dev' },
+      fieldSpecs: [{ path: 'spec/toyConfigRef/name', group: 'vmcp.dev', kind: 'MCPServer' }],
+    });
   });
 
   it('is in the rules of the chart', async () => {

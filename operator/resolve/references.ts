@@ -1,11 +1,10 @@
 import { pathText } from '../../crds/kinds/schema/object-path.ts';
-import { isOwnKind, REFERENCE_FIELDS, type ReferencedKind } from '../../crds/kinds/roles.ts';
+import { referenceTarget, type ReferenceTarget } from '../../crds/kinds/reference-fields.ts';
+import { isOwnKind } from '../../crds/kinds/roles.ts';
 import type { FieldPath } from './fields/field-path.ts';
 import { CONSEQUENCE_REASON } from './problems.ts';
 import type { ObjectScope, Platform, Report } from './scope.ts';
 import { objectsOf, type Resource, type Snapshot } from './snapshot.ts';
-
-export type ReferenceTarget = ReferencedKind | 'Secret' | 'ConfigMap';
 
 /** Reference from a field to another object of the namespace. */
 export interface Reference {
@@ -19,18 +18,6 @@ export interface Reference {
   readonly only?: Platform['mode'];
 }
 
-/** Fields with a value `{name}` or `{name, key}`, and the kind that they refer to. */
-const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
-  ...REFERENCE_FIELDS,
-  ['configMapRef', 'ConfigMap'],
-  ['configMap', 'ConfigMap'],
-  ['passwordRef', 'Secret'],
-  ['initialAccessTokenRef', 'Secret'],
-  ['privateKeyRef', 'Secret'],
-  ['secretKeyRef', 'Secret'],
-  ['secrets', 'Secret'],
-]);
-const SECRET_MEMBER = /SecretRefs?$/u;
 /** Free-form fields, in which nothing is a reference. */
 const FREE_FORM: ReadonlySet<string> = new Set([
   'podTemplateSpec',
@@ -54,7 +41,7 @@ function collect(node: unknown, path: FieldPath): Reference[] {
     if (isByName) return collect(value, here);
     if (FREE_FORM.has(member)) return [];
     if (member === 'permissionProfile') return profileReference(value, here);
-    const target = TARGETS.get(member) ?? (SECRET_MEMBER.test(member) ? 'Secret' : undefined);
+    const target = referenceTarget(member);
     if (!target) return collect(value, here);
     if (Array.isArray(value)) return value.flatMap((item, index) => reference(item, [...here, index], target));
     return reference(value, here, target);
