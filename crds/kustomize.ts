@@ -26,7 +26,7 @@ const OTHER_TARGETS: ReadonlyMap<string, string> = new Map([
   ['serviceAccount', 'ServiceAccount'],
 ]);
 /** Fields with names of backends. */
-const BACKEND_NAMES: ReadonlySet<string> = new Set(['workload', 'priorityOrder', 'disabledWorkloads']);
+const BACKEND_NAMES: ReadonlySet<string> = new Set(['workload', 'priorityOrder', 'disabledWorkloads', 'backendList']);
 
 const CONTAINERS = ['containers', 'initContainers'];
 const inContainers = (path: string): string[] => CONTAINERS.map((list) => `${list}/${path}`);
@@ -69,12 +69,16 @@ function references(schema: StructuralSchema, path: string, members: readonly st
     const here = `${path}/${field}`;
     if (field === 'podTemplateSpec') return podReferences(here);
     const node = value.items ?? value;
-    if (BACKEND_NAMES.has(field)) return members.map((target) => ({ target, path: here }));
+    const below = references(node, here, members);
+    if (BACKEND_NAMES.has(field)) return [...members.map((target) => ({ target, path: nameIn(node, here) })), ...below];
     const target = referenceTarget(field) ?? OTHER_TARGETS.get(field);
-    if (target === undefined || isFolder(node)) return references(node, here, members);
-    return [{ target, path: node.type === 'object' ? `${here}/name` : here }];
+    if (target === undefined || isFolder(node)) return below;
+    return [{ target, path: nameIn(node, here) }];
   });
 }
+
+/** Returns the path of the name: a reference holds it in `name`, or is the name itself. */
+const nameIn = ({ type }: StructuralSchema, path: string): string => (type === 'object' ? `${path}/name` : path);
 
 /** Returns true for an object without a name of its own, such as the fields of `kubernetesServiceAccount`. */
 const isFolder = (node: StructuralSchema): boolean => node.type === 'object' && node.properties?.['name'] === undefined;

@@ -29,7 +29,7 @@ export const MCPExternalAuthConfig = defineKind({
       ...variantMembers(STRATEGIES),
       embeddedAuthServer: authServerConfig(),
       allowedHosts: texts(
-        'Hosts that may receive the credential: `HOST`, `HOST:PORT` or `*.DOMAIN`. When absent, these are the MCPServers of this namespace and each MCPServerEntry listed in `outgoingAuth.backends` of the VirtualMCPServer.',
+        'Hosts that may receive the credential: `HOST`, `HOST:PORT` or `*.DOMAIN`. When absent, these are the MCPServers of this namespace and each MCPServerEntry that `outgoingAuth` of the VirtualMCPServer names.',
         { maxItems: 64, ...ATOMIC },
         { pattern: HOST_AND_PORT_PATTERN, maxLength: 259 },
       ),

@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox';
-import { at, rule, safeHeaders, union, type Rule } from '../../gateway/contract/rule.ts';
+import { atMostOne, at, rule, safeHeaders, union, type Rule } from '../../gateway/contract/rule.ts';
 import { INCOMING } from '../../gateway/incoming/index.ts';
 import { authServerRules } from './fields/auth-server-config.ts';
 import { authzRules } from './fields/authz.ts';
@@ -170,6 +170,8 @@ export const virtualMCPServerRules: Rule[] = [
   ...configRules,
   ...at('incomingAuth', incomingRules),
   ...union('outgoingAuth.backends{}', 'type', REFERENCE),
+  atMostOne('outgoingAuth', 'backends', 'backendList'),
+  ...union('outgoingAuth.backendList[]', 'type', REFERENCE),
   ...union('outgoingAuth.default', 'type', REFERENCE),
   ...authServerRules('authServerConfig'),
   ...sessionStorageRules('sessionStorage'),

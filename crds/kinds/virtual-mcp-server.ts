@@ -78,24 +78,21 @@ const incomingAuth = Closed(
   { description: 'Authentication of clients.' },
 );
 
-const backendAuth = (description: string) =>
-  Closed(
-    {
-      type: Type.Enum(['discovered', 'externalAuthConfigRef'], {
-        description:
-          '`discovered`: use the MCPExternalAuthConfig that the backend refers to. `externalAuthConfigRef`: use the one named here.',
-      }),
-      externalAuthConfigRef: nameRef('MCPExternalAuthConfig; set when `type` is `externalAuthConfigRef`.'),
-    },
-    { description },
-  );
+const backendAuthFields = {
+  type: Type.Enum(['discovered', 'externalAuthConfigRef'], {
+    description:
+      '`discovered`: use the MCPExternalAuthConfig that the backend refers to. `externalAuthConfigRef`: use the one named here.',
+  }),
+  externalAuthConfigRef: nameRef('MCPExternalAuthConfig; set when `type` is `externalAuthConfigRef`.'),
+};
+const backendAuth = (description: string) => Closed(backendAuthFields, { description });
 
 const outgoingAuth = block('Authentication to backends.', {
   source: Type.Optional(
     Type.Enum(['discovered', 'inline'], {
       default: 'discovered',
       description:
-        '`discovered`: each backend uses the MCPExternalAuthConfig that it refers to. `inline`: only `backends` and `default` apply; other backends get no credential.',
+        '`discovered`: each backend uses the MCPExternalAuthConfig that it refers to. `inline`: only `backends` or `backendList`, and `default` apply; other backends get no credential.',
     }),
   ),
   backends: Type.Optional(
@@ -103,6 +100,19 @@ const outgoingAuth = block('Authentication to backends.', {
       maxProperties: 256,
       description: 'Authentication to single backends, by name of the backend.',
     }),
+  ),
+  backendList: Type.Optional(
+    Type.Array(
+      Closed({
+        name: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the backend.' }),
+        ...backendAuthFields,
+      }),
+      {
+        maxItems: 256,
+        description: 'The same as `backends`, as a list: kustomize can rename what it names. Set one of both.',
+        ...mapBy('name'),
+      },
+    ),
   ),
   default: Type.Optional(backendAuth('Authentication to backends that have no other configuration.')),
 });

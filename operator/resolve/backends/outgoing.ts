@@ -5,10 +5,10 @@ import type { VariantScope } from '../../../gateway/contract/variant.ts';
 import { resolveStrategy, STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import { circularExchange, isOwnAddress } from '../auth-server/own-address.ts';
 import { upstreamNames } from '../auth-server/spec.ts';
-import { childPath } from '../fields/field-path.ts';
 import { unbuiltStrategy } from '../fields/not-supported.ts';
 import { authenticatesClients } from '../fields/controls.ts';
 import { checkReferences } from '../references.ts';
+import { backendEntries, backendEntry } from './outgoing-entries.ts';
 import { checkRelease } from './release.ts';
 import { exposedTransport } from './server-backend.ts';
 import { unknownBackend } from '../aggregation.ts';
@@ -64,10 +64,10 @@ export function isCredential(
 
 /** Reports an entry that has no effect: its backend would get another credential than the intended one. */
 export function checkEntryActs(name: string, scope: Scope): void {
-  const outgoing = scope.vmcp.spec.outgoingAuth;
-  if (outgoing?.source === 'inline' || outgoing?.backends?.[name]?.type !== 'externalAuthConfigRef') return;
+  const entry = backendEntry(name, scope.vmcp);
+  if (scope.vmcp.spec.outgoingAuth?.source === 'inline' || entry?.type !== 'externalAuthConfigRef') return;
   const message = `with source discovered, the own reference of backend "${name}" applies instead of this entry: set ${PATH}.source: inline, or remove this entry`;
-  scope.on(scope.vmcp).problem('OutgoingAuthIgnored', childPath(`${PATH}.backends`, name), message);
+  scope.on(scope.vmcp).problem('OutgoingAuthIgnored', entry.path, message);
 }
 
 /** Checks an MCPExternalAuthConfig independently of the servers that use it. */
@@ -163,9 +163,9 @@ export function chooseConfig(backend: MCPServer | MCPServerEntry, vmcp: VirtualM
   const ownName = backend.spec.externalAuthConfigRef?.name;
   const own = ownName === undefined ? undefined : { name: ownName, owner: backend, path: 'spec.externalAuthConfigRef' };
   const inline = outgoing?.source === 'inline';
-  const entry = inline ? outgoing.backends?.[backend.metadata.name] : undefined;
+  const entry = inline ? backendEntry(backend.metadata.name, vmcp) : undefined;
   if (entry?.type === 'externalAuthConfigRef') {
-    const path = `${childPath(`${PATH}.backends`, backend.metadata.name)}.externalAuthConfigRef`;
+    const path = `${entry.path}.externalAuthConfigRef`;
     return entry.externalAuthConfigRef && { name: entry.externalAuthConfigRef.name, owner: vmcp, path };
   }
   if (entry?.type === 'discovered' || !inline) {
@@ -185,9 +185,8 @@ export function chooseConfig(backend: MCPServer | MCPServerEntry, vmcp: VirtualM
 
 /** Warns about entries of `outgoingAuth` without a backend. `backends` are the names of the group's members. */
 export function checkOutgoing(scope: Scope, backends: readonly string[]): void {
-  for (const name of Object.keys(scope.vmcp.spec.outgoingAuth?.backends ?? {})) {
+  for (const { name, path } of backendEntries(scope.vmcp)) {
     if (backends.includes(name)) continue;
-    const path = childPath(`${PATH}.backends`, name);
     scope.on(scope.vmcp).warning('UnknownBackend', path, unknownBackend(name, backends));
   }
 }

@@ -2,6 +2,7 @@ import { classifyHost } from '../../../gateway/outbound/address-class.ts';
 import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import { childPath } from '../fields/field-path.ts';
 import type { Scope } from '../scope.ts';
+import { backendEntry } from './outgoing-entries.ts';
 import { serviceUrl } from './server-backend.ts';
 import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from '../snapshot.ts';
 
@@ -90,18 +91,19 @@ const describe = ({ kind, metadata: { name } }: MCPServer | MCPServerEntry, { ho
   `${kind} "${name}" at ${host}`;
 
 /** Returns true when the VirtualMCPServer names the member. */
-const isAccepted = ({ metadata: { name } }: MCPServerEntry, { spec }: VirtualMCPServer): boolean =>
-  Object.hasOwn(spec.outgoingAuth?.backends ?? {}, name);
+const isAccepted = ({ metadata: { name } }: MCPServerEntry, vmcp: VirtualMCPServer): boolean =>
+  backendEntry(name, vmcp) !== undefined;
 
-/** Returns the advice to accept a member in `outgoingAuth.backends`, with the config that the entry must name. */
+/** Returns the advice to accept a member in `outgoingAuth`, with the config that the entry must name. */
 function acceptance({ metadata: { name } }: MCPServerEntry, { vmcp }: Scope, config?: string): string {
-  const isInline = vmcp.spec.outgoingAuth?.source === 'inline';
-  const entry =
-    isInline && config !== undefined
-      ? `{type: externalAuthConfigRef, externalAuthConfigRef: {name: ${config}}}`
-      : '{type: discovered}';
-  const place = childPath('spec.outgoingAuth.backends', name);
-  return `set ${place}: ${entry} in VirtualMCPServer "${vmcp.metadata.name}"`;
+  const { source, backendList } = vmcp.spec.outgoingAuth ?? {};
+  const members =
+    source === 'inline' && config !== undefined
+      ? `type: externalAuthConfigRef, externalAuthConfigRef: {name: ${config}}`
+      : 'type: discovered';
+  const where = `in VirtualMCPServer "${vmcp.metadata.name}"`;
+  if (backendList) return `add {name: ${name}, ${members}} to spec.outgoingAuth.backendList ${where}`;
+  return `set ${childPath('spec.outgoingAuth.backends', name)}: {${members}} ${where}`;
 }
 
 /** Returns the address of a member. An MCPServer has its Service's, in local mode too: files mean the same everywhere. */

@@ -240,6 +240,26 @@ export const VMCP_CASES: Readonly<Record<string, Case>> = {
     secrets: keys,
     observed: up,
   },
+  'credentials of a list': {
+    objects: [
+      vmcp({
+        outgoingAuth: {
+          source: 'inline',
+          backendList: ['fine', 'absent'].map((name) => ({
+            name,
+            type: 'externalAuthConfigRef',
+            externalAuthConfigRef: { name },
+          })),
+        },
+      }),
+      group,
+      remote('fine'),
+      remote('absent'),
+      auth('fine'),
+    ],
+    secrets: keys,
+    observed: up,
+  },
   'credentials of entries': {
     objects: [
       vmcp({

@@ -1,4 +1,5 @@
 import { childPath } from '../../resolve/fields/field-path.ts';
+import { backendEntries } from '../../resolve/backends/outgoing-entries.ts';
 import { chooseConfig } from '../../resolve/backends/outgoing.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
 import { checkReferences } from '../../resolve/references.ts';
@@ -52,10 +53,10 @@ export function outgoingAuthConditions(
 
 /** Lists the references in the VirtualMCPServer's own fields, used by a backend or not. */
 function ofFields(vmcp: VirtualMCPServer, snapshot: Snapshot): Conversion[] {
-  const { backends = {}, default: fallback } = vmcp.spec.outgoingAuth ?? {};
-  const named = Object.entries(backends).filter(([name]) => name.length <= LONGEST_NAME);
+  const fallback = vmcp.spec.outgoingAuth?.default;
+  const named = backendEntries(vmcp).filter(({ name }) => name.length <= LONGEST_NAME);
   const places = [
-    ...named.map(([name, entry]) => [childPath(`${PATH}.backends`, name), name, entry] as const),
+    ...named.map((entry) => [entry.path, entry.name, entry] as const),
     ...(fallback ? [[`${PATH}.default`, '', fallback] as const] : []),
   ];
   return places.flatMap(([place, backend, { externalAuthConfigRef: ref }]) => {
