@@ -5,7 +5,8 @@ import { fieldTable, HEADER } from './reference.ts';
 const INTRODUCTION = `# Management API
 
 \`vmcp up\` serves this API on its management listener, and \`vmcp serve\` serves it alone. The same description for programs:
-\`/api/openapi.json\`, or [openapi.json](reference/openapi.json).
+\`/api/openapi.json\`, or [openapi.json](reference/openapi.json). Generators make clients from it: oapi-codegen, openapi-typescript,
+openapi-python-client and openapi-generator (Java, Go) are known to work.
 
 A request body is one JSON object of at most 1 MiB, 10,000 values, and 1,000 members in each object. Unknown members are ignored. An error is plain text, or JSON with \`code\` and
 \`message\` where its status is marked with \\*. A client that sends \`Accept: application/problem+json\` receives it as problem

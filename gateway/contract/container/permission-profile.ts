@@ -7,8 +7,8 @@ type MakeObject = <P extends Record<string, TSchema>>(
   options: { description: string },
 ) => ReturnType<typeof Type.Object<P>>;
 
-/** Returns the schema with objects of one kind: those that reject unknown members, or those that ignore them. */
-const profile = (object: MakeObject) =>
+/** Returns the schema with objects of one kind: those that reject unknown members, or those that ignore them. `named` is its title. */
+const profile = (object: MakeObject, named: { title?: string } = {}) =>
   object(
     {
       name: text('Name of the profile. `none` and `network` are built in.'),
@@ -39,11 +39,13 @@ const profile = (object: MakeObject) =>
       ),
       write: texts('Paths that are mounted with write access, in the same forms.'),
     },
-    { description: 'File system and network access of a container.' },
+    { ...named, description: 'File system and network access of a container.' },
   );
 
 /** File system and network access of a container; unknown members are ignored, as in registries and requests. */
-export const PermissionProfile = profile((properties, options) => Type.Object(properties, options));
+export const PermissionProfile = profile((properties, options) => Type.Object(properties, options), {
+  title: 'PermissionProfile',
+});
 export type PermissionProfile = Static<typeof PermissionProfile>;
 
 /** As `PermissionProfile` in a run configuration, which rejects unknown members. */

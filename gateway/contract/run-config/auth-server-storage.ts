@@ -4,10 +4,14 @@ import { block, duration, flag, text, texts, whole } from '../optional.ts';
 
 /** Optional TLS settings of a connection to a store. */
 export const tls = (description: string) =>
-  block(description, {
-    ca_cert_file: text('PEM certificates trusted in addition to the system roots.'),
-    insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
-  });
+  block(
+    description,
+    {
+      ca_cert_file: text('PEM certificates trusted in addition to the system roots.'),
+      insecure_skip_verify: flag('Do not verify the certificate. Development only.'),
+    },
+    { title: 'StoreTls' },
+  );
 
 export const kvstoreConfig = Closed(
   {

@@ -113,7 +113,7 @@ export const EmbeddedAuthServerConfig = Type.Object(
     ...limits,
     storage,
   },
-  { additionalProperties: false, description: 'Authorization server inside the gateway.' },
+  { additionalProperties: false, title: 'EmbeddedAuthServer', description: 'Authorization server inside the gateway.' },
 );
 
 export type EmbeddedAuthServerConfig = Static<typeof EmbeddedAuthServerConfig>;

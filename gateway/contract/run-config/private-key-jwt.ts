@@ -47,15 +47,19 @@ export const privateKeyJwtSpec = () =>
 
 /** The same in a configuration. */
 export const privateKeyJwtConfig = () =>
-  block(DESCRIPTION, {
-    private_key_file: Type.String({
-      minLength: 1,
-      description: 'Path of the file that holds the private key, PEM or JWK.',
-    }),
-    key_id: keyId,
-    algorithm,
-    audience,
-  });
+  block(
+    DESCRIPTION,
+    {
+      private_key_file: Type.String({
+        minLength: 1,
+        description: 'Path of the file that holds the private key, PEM or JWK.',
+      }),
+      key_id: keyId,
+      algorithm,
+      audience,
+    },
+    { title: 'PrivateKeyJwt' },
+  );
 
 /** Message for a client that has two credentials. */
 export const SECRET_OR_KEY = 'set client_secret_file or private_key_jwt, not both';

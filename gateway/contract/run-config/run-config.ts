@@ -12,10 +12,14 @@ import { webhooks } from './webhooks.ts';
 export { SCHEMA_VERSION };
 
 const bucket = (description: string) =>
-  block(description, {
-    maxTokens: whole('Maximum number of calls in a burst.'),
-    refillPeriod: duration('Time until an empty bucket is full again.'),
-  });
+  block(
+    description,
+    {
+      maxTokens: whole('Maximum number of calls in a burst.'),
+      refillPeriod: duration('Time until an empty bucket is full again.'),
+    },
+    { title: 'RateLimit' },
+  );
 
 const server = {
   name: text('Name of the workload.'),

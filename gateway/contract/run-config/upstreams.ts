@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../fields.ts';
 import { privateKeyJwtConfig } from './private-key-jwt.ts';
-import { block, blocks, flag, text, textMap, texts } from '../optional.ts';
+import { block, flag, text, textMap, texts } from '../optional.ts';
 
 /** Location of the user's identity in a provider's replies. */
 const userInfo = (description: string) =>
@@ -16,7 +16,7 @@ const userInfo = (description: string) =>
         subject_fields: texts('Members, or dot paths, that may hold the subject.'),
       }),
     },
-    { description },
+    { title: 'UserInfoRequest', description },
   );
 
 /** Members of every type of provider. */
@@ -71,7 +71,7 @@ export const oauth2ProviderConfig = Closed(
     }),
     userinfo: Type.Optional(userInfo('Request that identifies the user.')),
   },
-  { description: 'Provider without discovery.' },
+  { title: 'OAuth2Provider', description: 'Provider without discovery.' },
 );
 
 export const oidcProviderConfig = Closed(
@@ -82,15 +82,23 @@ export const oidcProviderConfig = Closed(
     subject_claim: text('Claim used as the subject. Defaults to `sub`.'),
     userinfo_override: Type.Optional(userInfo('Replacement for the discovered userinfo endpoint.')),
   },
-  { description: 'Provider with OpenID Connect discovery.' },
+  { title: 'OidcProvider', description: 'Provider with OpenID Connect discovery.' },
 );
 
-export const upstreams = blocks('Identity providers, in the order of the login.', {
-  name: text('Name that `provider_name` and `subject_provider_name` refer to; a DNS label.'),
-  type: text('Type: `oauth2` or `oidc`. The member of that name has the settings.'),
-  oauth2_config: Type.Optional(oauth2ProviderConfig),
-  oidc_config: Type.Optional(oidcProviderConfig),
-});
+export const upstreams = Type.Optional(
+  Type.Array(
+    Closed(
+      {
+        name: text('Name that `provider_name` and `subject_provider_name` refer to; a DNS label.'),
+        type: text('Type: `oauth2` or `oidc`. The member of that name has the settings.'),
+        oauth2_config: Type.Optional(oauth2ProviderConfig),
+        oidc_config: Type.Optional(oidcProviderConfig),
+      },
+      { title: 'UpstreamProvider' },
+    ),
+    { description: 'Identity providers, in the order of the login.' },
+  ),
+);
 
 export type OAuth2ProviderConfig = Static<typeof oauth2ProviderConfig>;
 export type OidcProviderConfig = Static<typeof oidcProviderConfig>;

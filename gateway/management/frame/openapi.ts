@@ -1,12 +1,11 @@
 import type { TObject, TSchema } from 'typebox';
 import { COMMON_ERRORS } from './common-failures.ts';
 import { STREAM_LIMIT_ERROR } from './error-answers.ts';
+import { NamedSchemas, pascalCase, type Json } from './named-schemas.ts';
 import { TAGS, type ManagementError, type ManagementOperation, type Success } from '../operation.ts';
 
-/** Document in JSON. */
-export type Json = Readonly<Record<string, unknown>>;
-
 const StructuredError = {
+  title: 'Error',
   type: 'object',
   required: ['code', 'message'],
   properties: {
@@ -16,6 +15,7 @@ const StructuredError = {
 };
 
 const Problem = {
+  title: 'Problem',
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code'],
   properties: {
@@ -29,6 +29,7 @@ const Problem = {
 
 /** Answer of the checks before an operation: Host, Origin and token. */
 const Refusal = {
+  title: 'Refusal',
   type: 'object',
   required: ['error'],
   properties: {
@@ -53,7 +54,9 @@ const TAG_DESCRIPTIONS: Readonly<Record<(typeof TAGS)[number], string>> = {
 export function openApiOf(operations: readonly ManagementOperation[], version: string): Json {
   const byPath = Map.groupBy(operations, ({ path }) => path);
   const used = new Set(operations.map(({ tag }) => tag));
-  const hasStructured = operations.flatMap(ownErrorsOf).some(({ isStructured }) => isStructured);
+  const schemas = new NamedSchemas();
+  // Answers come first: what a request repeats has the name of the answer.
+  const responses = new Map(operations.map((operation) => [operation, responsesOf(operation, schemas)]));
   return {
     openapi: '3.1.0',
     info: {
@@ -68,11 +71,16 @@ export function openApiOf(operations: readonly ManagementOperation[], version: s
     paths: Object.fromEntries(
       [...byPath].map(([path, same]) => [
         path,
-        Object.fromEntries(same.map((operation) => [operation.method.toLowerCase(), describe(operation)])),
+        Object.fromEntries(
+          same.map((operation) => [
+            operation.method.toLowerCase(),
+            { ...describe(operation, schemas), responses: responses.get(operation) },
+          ]),
+        ),
       ]),
     ),
     components: {
-      schemas: { ...(hasStructured && { Error: StructuredError }), Problem, Refusal },
+      schemas: schemas.all(),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'Required when `vmcp serve` has `auth`.' },
       },
@@ -96,17 +104,22 @@ export const operationsByTag = (operations: readonly ManagementOperation[]) =>
       .map((operation): DescribedOperation => ({ operation, errors: ownErrorsOf(operation) })),
   })).filter(({ operations: same }) => same.length > 0);
 
-function describe(operation: ManagementOperation): Json {
-  const { id, tag, summary, description, input } = operation;
-  const parameters = [...parametersOf('path', input.path), ...parametersOf('query', input.query)];
+function describe({ id, tag, summary, description, input }: ManagementOperation, schemas: NamedSchemas): Json {
+  const parameters = [...parametersOf('path', input.path), ...parametersOf('query', input.query)].map(
+    ({ schema, ...parameter }) => ({
+      ...parameter,
+      schema: schemas.refer(schema as Json, pascalCase(`${id}-${String(parameter['name'])}`)),
+    }),
+  );
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(input.body && { requestBody: { required: true, content: { 'application/json': { schema: input.body } } } }),
-    responses: responsesOf(operation),
+    ...(input.body && {
+      requestBody: { required: true, content: jsonOf(schemas.add(input.body, `${pascalCase(id)}Request`)) },
+    }),
   };
 }
 
@@ -120,22 +133,25 @@ function parametersOf(place: 'path' | 'query', schema: TObject | undefined): Jso
     in: place,
     required: place === 'path' || required.includes(name),
     ...(description !== undefined && { description }),
-    schema: rest,
+    // Any text is accepted for a flag: clients send true or false.
+    schema: 'type' in rest && Array.isArray(rest.type) ? { ...rest, type: 'boolean' } : rest,
   }));
 }
 
-function responsesOf(operation: ManagementOperation): Json {
-  const { success } = operation;
+function responsesOf(operation: ManagementOperation, schemas: NamedSchemas): Json {
+  const { id, success } = operation;
   const headers = headersOf(success);
   const answers = Map.groupBy(errorsOf(operation), ({ status }) => status);
   return {
     [String(success.status)]: {
       description: success.body === undefined && success.hasLines !== true ? 'Done.' : 'The result.',
-      ...(success.body && { content: { 'application/json': { schema: success.body } } }),
+      ...(success.body && { content: jsonOf(schemas.add(success.body, `${pascalCase(id)}Result`)) }),
       ...(success.hasLines === true && { content: LINES }),
       ...(Object.keys(headers).length > 0 && { headers }),
     },
-    ...Object.fromEntries([...answers].map(([status, errors]) => [String(status), errorResponse(operation, errors)])),
+    ...Object.fromEntries(
+      [...answers].map(([status, errors]) => [String(status), errorResponse(operation, errors, schemas)]),
+    ),
   };
 }
 
@@ -191,26 +207,36 @@ function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
   ];
 }
 
-function errorResponse({ hasStructuredErrors = false }: ManagementOperation, errors: readonly CodedError[]): Json {
+function errorResponse(operation: ManagementOperation, errors: readonly CodedError[], schemas: NamedSchemas): Json {
+  const { hasStructuredErrors = false } = operation;
   const own = errors.filter((error) => !REFUSALS.includes(error));
   const isText = !hasStructuredErrors && own.some(({ isStructured = false }) => !isStructured);
-  const added = Object.fromEntries(own.flatMap(({ members = {} }) => Object.entries(members)));
+  const members = Object.fromEntries(own.flatMap(({ members: added = {} }) => Object.entries(added)));
+  const add = (schema: ErrorSchema): Json => schemas.add(withMembers(schema, members, answerOf(operation, errors)));
   const json = [
-    ...(own.some(({ isStructured = hasStructuredErrors }) => isStructured) ? [withMembers('Error', added)] : []),
-    ...(own.length < errors.length ? [withMembers('Refusal')] : []),
+    ...(own.some(({ isStructured = hasStructuredErrors }) => isStructured) ? [add(StructuredError)] : []),
+    ...(own.length < errors.length ? [schemas.add(Refusal)] : []),
   ];
   return {
     description: errors.map(({ code, message }) => `\`${code}\`: ${message}.`).join(' '),
     content: {
       ...(isText && { 'text/plain': { schema: { type: 'string' } } }),
-      ...(json.length > 0 && { 'application/json': { schema: json.length === 1 ? json[0] : { anyOf: json } } }),
-      ...(own.length > 0 && { 'application/problem+json': { schema: withMembers('Problem', added) } }),
+      ...(json[0] && jsonOf(json.length === 1 ? json[0] : schemas.addUnion(json))),
+      ...(own.length > 0 && { 'application/problem+json': { schema: add(Problem) } }),
     },
   };
 }
 
-/** Returns a schema by its name, with further members. */
-function withMembers(name: string, properties: Json = {}): Json {
-  const named = { $ref: `#/components/schemas/${name}` };
-  return Object.keys(properties).length === 0 ? named : { allOf: [named, { type: 'object', properties }] };
-}
+type ErrorSchema = typeof StructuredError | typeof Problem;
+
+/** Returns the name of an answer of an operation, such as `CreateWorkload422`. */
+const answerOf = ({ id }: ManagementOperation, [error]: readonly CodedError[]): string =>
+  pascalCase(id) + String(error?.status ?? '');
+
+/** Returns the schema of an error, with the further members of one answer and its name if there are some. */
+const withMembers = ({ title, properties, ...schema }: ErrorSchema, members: Json, answer: string): Json =>
+  Object.keys(members).length === 0
+    ? { title, properties, ...schema }
+    : { title: answer + title, properties: { ...properties, ...members }, ...schema };
+
+const jsonOf = (schema: Json): Json => ({ 'application/json': { schema } });

@@ -14,11 +14,14 @@ export const GroupName = Type.String({
   description: `Name of the group: ${NAME_RULE}`,
 });
 
-export const Group = Type.Object({
-  name: Type.String(),
-  registered_clients: Type.Array(Type.String(), { description: 'Client types that are registered in the group.' }),
-  skills: Type.Optional(Type.Array(Type.String(), { description: 'Names of the installed skills of the group.' })),
-});
+export const Group = Type.Object(
+  {
+    name: Type.String(),
+    registered_clients: Type.Array(Type.String(), { description: 'Client types that are registered in the group.' }),
+    skills: Type.Optional(Type.Array(Type.String(), { description: 'Names of the installed skills of the group.' })),
+  },
+  { title: 'Group' },
+);
 
 export const GROUP_NOT_FOUND = { status: 404, message: 'there is no such group: GET /api/v1beta/groups lists them' };
 

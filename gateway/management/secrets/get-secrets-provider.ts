@@ -11,17 +11,23 @@ export const getSecretsProvider = defineManagementOperation({
   input: {},
   success: {
     status: 200,
-    body: Type.Object({
-      name: Type.Enum(['default']),
-      provider_type: ProviderName,
-      capabilities: Type.Object({
-        can_read: Type.Boolean(),
-        can_write: Type.Boolean(),
-        can_delete: Type.Boolean(),
-        can_list: Type.Boolean(),
-        can_cleanup: Type.Boolean({ description: 'The provider can delete all secrets at once.' }),
-      }),
-    }),
+    body: Type.Object(
+      {
+        name: Type.Enum(['default']),
+        provider_type: ProviderName,
+        capabilities: Type.Object(
+          {
+            can_read: Type.Boolean(),
+            can_write: Type.Boolean(),
+            can_delete: Type.Boolean(),
+            can_list: Type.Boolean(),
+            can_cleanup: Type.Boolean({ description: 'The provider can delete all secrets at once.' }),
+          },
+          { title: 'SecretsProviderCapabilities' },
+        ),
+      },
+      { title: 'SecretsProvider' },
+    ),
   },
   errors: { not_set_up: NOT_SET_UP },
   run: async ({ secrets }) => {

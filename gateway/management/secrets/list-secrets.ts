@@ -14,10 +14,13 @@ export const listSecrets = defineManagementOperation({
     status: 200,
     body: Type.Object({
       keys: Type.Array(
-        Type.Object({
-          key: Type.String({ description: 'Name of the secret.' }),
-          description: Type.Optional(Type.String({ description: 'Titles of vault, item and field in 1Password.' })),
-        }),
+        Type.Object(
+          {
+            key: Type.String({ description: 'Name of the secret.' }),
+            description: Type.Optional(Type.String({ description: 'Titles of vault, item and field in 1Password.' })),
+          },
+          { title: 'Secret' },
+        ),
       ),
     }),
   },

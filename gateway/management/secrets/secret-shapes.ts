@@ -9,14 +9,17 @@ export const SecretPath = Type.Object({ key: Type.String({ minLength: 1, descrip
 
 export const SecretValue = Type.String({ minLength: 1, description: 'Value of the secret. No operation returns it.' });
 
-export const SecretResult = Type.Object({
-  key: Type.String({ description: 'Name of the secret.' }),
-  message: Type.String({ description: 'Sentence for the user.' }),
-});
+export const SecretResult = Type.Object(
+  {
+    key: Type.String({ description: 'Name of the secret.' }),
+    message: Type.String({ description: 'Sentence for the user.' }),
+  },
+  { title: 'SecretResult' },
+);
 
 export const ProviderName = Type.Enum(
   PROVIDERS.map(({ type }) => type),
-  { description: 'Kind of the secrets provider.' },
+  { title: 'SecretsProviderType', description: 'Kind of the secrets provider.' },
 );
 
 export const NOT_SET_UP = {

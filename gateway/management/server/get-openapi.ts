@@ -8,7 +8,7 @@ export const getOpenApi = defineManagementOperation({
   tag: 'server',
   summary: 'Get this document',
   input: {},
-  success: { status: 200, body: Type.Object({}, { description: 'OpenAPI 3.1 document.' }) },
+  success: { status: 200, body: Type.Object({}, { title: 'OpenApiDocument', description: 'OpenAPI 3.1 document.' }) },
   errors: {},
   run: ({ openApi }) => openApi(),
 });

@@ -8,7 +8,7 @@ export const getVersion = defineManagementOperation({
   tag: 'server',
   summary: 'Get the version of vmcp',
   input: {},
-  success: { status: 200, body: Type.Object({ version: Type.String() }) },
+  success: { status: 200, body: Type.Object({ version: Type.String() }, { title: 'Version' }) },
   errors: {},
   run: ({ version }) => ({ version }),
 });

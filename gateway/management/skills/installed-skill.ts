@@ -13,29 +13,35 @@ export const SkillMetadataSchema = Type.Object(
     author: text('Author that the skill declares; empty without one.'),
     tags: Type.Optional(Type.Array(Type.String(), { description: 'Keywords.' })),
   },
-  { description: 'Facts that the skill declares.' },
+  { title: 'SkillMetadata', description: 'Facts that the skill declares.' },
 );
 
-const Dependency = Type.Object({
-  name: text('Name of the skill that is needed.'),
-  reference: text('Reference that leads to exactly its files.'),
-  digest: text('Digest of its source.'),
-});
+const Dependency = Type.Object(
+  {
+    name: text('Name of the skill that is needed.'),
+    reference: text('Reference that leads to exactly its files.'),
+    digest: text('Digest of its source.'),
+  },
+  { title: 'SkillDependency' },
+);
 
 /** Installed skill as the API returns it: `SkillRecord` without its internal members. */
-export const InstalledSkill = Type.Object({
-  metadata: SkillMetadataSchema,
-  scope: Type.Enum([...SCOPES], { description: 'Installed for the user, or for one project.' }),
-  project_root: Type.Optional(text('Folder of the project.')),
-  reference: Type.Optional(text('Reference that leads to exactly these files.')),
-  tag: Type.Optional(text('Requested tag, branch or commit.')),
-  digest: Type.Optional(text('Digest of the manifest, or id of the commit.')),
-  status: Type.Enum(['installed', 'pending', 'failed'], { description: 'State of the skill.' }),
-  installed_at: text('Time of the last change of the files, RFC 3339.'),
-  clients: Type.Optional(Type.Array(Type.String(), { description: 'Types of the clients that have the skill.' })),
-  dependencies: Type.Optional(Type.Array(Dependency, { description: 'Skills that this one needs.' })),
-  managed: Type.Boolean({ description: 'True: vmcp wrote the files, and updates and removes them.' }),
-});
+export const InstalledSkill = Type.Object(
+  {
+    metadata: SkillMetadataSchema,
+    scope: Type.Enum([...SCOPES], { description: 'Installed for the user, or for one project.' }),
+    project_root: Type.Optional(text('Folder of the project.')),
+    reference: Type.Optional(text('Reference that leads to exactly these files.')),
+    tag: Type.Optional(text('Requested tag, branch or commit.')),
+    digest: Type.Optional(text('Digest of the manifest, or id of the commit.')),
+    status: Type.Enum(['installed', 'pending', 'failed'], { description: 'State of the skill.' }),
+    installed_at: text('Time of the last change of the files, RFC 3339.'),
+    clients: Type.Optional(Type.Array(Type.String(), { description: 'Types of the clients that have the skill.' })),
+    dependencies: Type.Optional(Type.Array(Dependency, { description: 'Skills that this one needs.' })),
+    managed: Type.Boolean({ description: 'True: vmcp wrote the files, and updates and removes them.' }),
+  },
+  { title: 'InstalledSkill' },
+);
 export type InstalledSkill = Static<typeof InstalledSkill>;
 
 /** Stored record of an installed skill. Unique by name, scope and project. */

@@ -8,6 +8,7 @@ import { withoutSecretValues } from '../../workloads/definition/middleware-secre
 
 /** The members of a JSON Schema that nest. */
 interface SchemaNode {
+  readonly title?: string;
   readonly type?: unknown;
   readonly pattern?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
@@ -20,23 +21,25 @@ const mapValues = <From, To>(map: Readonly<Record<string, From>>, change: (value
 
 /** Accepts durations as objects and as integer nanoseconds, too: `importRunConfig` converts them. */
 function withAnyDuration(schema: SchemaNode): SchemaNode {
-  const { pattern, properties, patternProperties, items } = schema;
+  const { title, pattern, properties, patternProperties, items } = schema;
   if (pattern === DURATION_PATTERN) {
     const { pattern: _text, ...rest } = schema;
-    return { ...rest, type: ['string', 'integer', 'object'] };
+    return { ...rest, title: 'ImportedDuration', type: ['string', 'integer', 'object'] };
   }
-  return {
+  const accepting = {
     ...schema,
     ...(properties && { properties: mapValues(properties, withAnyDuration) }),
     ...(patternProperties && { patternProperties: mapValues(patternProperties, withAnyDuration) }),
     ...(items && { items: withAnyDuration(items) }),
   };
+  const isOther = title !== undefined && JSON.stringify(accepting) !== JSON.stringify(schema);
+  return isOther ? { ...accepting, title: `Imported${title}` } : accepting;
 }
 
 /** Declares the signing key as a value, which the import refuses with advice. */
 const withKey = ({ items, ...list }: SchemaNode = {}): SchemaNode => ({
   ...list,
-  items: { ...items, properties: { ...items?.properties, hmac_secret: REFUSED_KEY } },
+  items: { ...items, title: 'ImportedWebhook', properties: { ...items?.properties, hmac_secret: REFUSED_KEY } },
 });
 const REFUSED_KEY = Type.String({
   description: 'Refused: store the key as a secret, and name it in `hmac_secret_ref`.',
@@ -47,6 +50,7 @@ const { properties = {}, ...imported } = withAnyDuration(RunConfig as object);
 /** Run configuration as clients send it. `schema_version` may be absent. */
 export const ImportedRunConfig = Type.Unsafe<Record<string, unknown>>({
   ...imported,
+  title: 'ImportedRunConfig',
   properties: {
     ...properties,
     mutating_webhooks: withKey(properties['mutating_webhooks']),
@@ -68,7 +72,7 @@ export const ExportedRunConfig = Type.Object(
     ...Type.Required(Type.Pick(RunConfig, ['image', 'name', 'transport', 'host', 'port'])).properties,
     permission_profile: Type.Unsafe<PermissionProfile | null>({ ...PermissionProfile, type: ['object', 'null'] }),
   },
-  { additionalProperties: false, description: 'Run configuration of one MCP server.' },
+  { title: 'RunConfig', additionalProperties: false, description: 'Run configuration of one MCP server.' },
 );
 
 /** Returns a run configuration for export: without empty members, except the required ones, and without secret values. */

@@ -22,14 +22,17 @@ export interface KnownTool {
 
 /** Access of one user to one tool. */
 export type Explanation = Static<typeof Explanation>;
-export const Explanation = Type.Object({
-  tool: Type.String({ description: 'Name as clients see it.' }),
-  backend: Type.Optional(Type.String({ description: 'Absent for a tool that no backend lists.' })),
-  allowed: Type.Boolean({ description: 'True when the user can see and call the tool.' }),
-  by: Type.String({ description: 'Policy that decides, or the reason why none does.' }),
-  filter: Type.Optional(Type.String({ description: 'Field that hides the tool from every client.' })),
-  credential: Type.String({ description: 'Strategy of the credential that the backend receives.' }),
-});
+export const Explanation = Type.Object(
+  {
+    tool: Type.String({ description: 'Name as clients see it.' }),
+    backend: Type.Optional(Type.String({ description: 'Absent for a tool that no backend lists.' })),
+    allowed: Type.Boolean({ description: 'True when the user can see and call the tool.' }),
+    by: Type.String({ description: 'Policy that decides, or the reason why none does.' }),
+    filter: Type.Optional(Type.String({ description: 'Field that hides the tool from every client.' })),
+    credential: Type.String({ description: 'Strategy of the credential that the backend receives.' }),
+  },
+  { title: 'ToolExplanation' },
+);
 
 /** A user and a call to explain. */
 export interface ExplainedCall extends Pick<DecidedCall, 'arguments' | 'readArguments'> {

@@ -42,7 +42,7 @@ export const WorkloadDetails = Type.Object(
       'package',
     ]).properties,
   },
-  { description: 'Settings of a workload, without secret values.' },
+  { title: 'WorkloadDetails', description: 'Settings of a workload, without secret values.' },
 );
 export type WorkloadDetails = Static<typeof WorkloadDetails>;
 

@@ -15,7 +15,7 @@ export const SecretTarget = Type.Object(
     name: Type.String({ minLength: 1, description: 'Name of the secret.' }),
     target: Type.String({ description: 'Environment variable that gets its value.' }),
   },
-  { description: 'Secret of the secrets provider, and its use.' },
+  { title: 'WorkloadSecret', description: 'Secret of the secrets provider, and its use.' },
 );
 
 /** Login at a remote server. */
@@ -34,7 +34,7 @@ const RemoteLogin = Type.Object(
     callback_port: whole('Port of the redirect URI, 1024 to 65535.'),
     oauth_params: textMap('Additional parameters of the authorization request.'),
   },
-  { description: 'Login at a remote server.' },
+  { title: 'RemoteLogin', description: 'Login at a remote server.' },
 );
 
 /** Login that a registry entry describes: without secrets of the user, and without decisions about their browser. */
@@ -51,34 +51,40 @@ const Oidc = Type.Object(
     client_secret: text('Client secret for introspection. It is stored as a secret and never returned.'),
     scopes: texts('Scopes that the metadata of the server lists.'),
   },
-  { description: 'Tokens that clients must send. Empty: no login.' },
+  { title: 'WorkloadOidc', description: 'Tokens that clients must send. Empty: no login.' },
 );
 
-const ToolOverride = Type.Object({
-  name: text('Advertised name of the tool.'),
-  description: text('Advertised description of the tool.'),
-});
+const ToolOverride = Type.Object(
+  {
+    name: text('Advertised name of the tool.'),
+    description: text('Advertised description of the tool.'),
+  },
+  { title: 'ToolOverride' },
+);
 
 const HeaderForward = Type.Object(
   {
     add_plaintext_headers: textMap('Header name to value.'),
     add_headers_from_secret: textMap('Header name to the name of the secret that holds its value.'),
   },
-  { description: 'Headers of every request to a remote server.' },
+  { title: 'HeaderForward', description: 'Headers of every request to a remote server.' },
 );
 
-const Header = Type.Object({
-  name: Type.String({ description: 'Name of the header.' }),
-  description: text('Meaning of the value.'),
-  required: flag('Requests without it fail.'),
-  default: text('Value when none is given.'),
-  secret: flag('The value is a secret.'),
-  choices: texts('Allowed values.'),
-});
+const Header = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the header.' }),
+    description: text('Meaning of the value.'),
+    required: flag('Requests without it fail.'),
+    default: text('Value when none is given.'),
+    secret: flag('The value is a secret.'),
+    choices: texts('Allowed values.'),
+  },
+  { title: 'WorkloadHeader' },
+);
 
 const RuntimeConfig = Type.Object(
   { builder_image: text('Base image of the build.'), additional_packages: texts('System packages of the image.') },
-  { description: 'Build of an image from a package. Not supported yet.' },
+  { title: 'WorkloadBuild', description: 'Build of an image from a package. Not supported yet.' },
 );
 
 const settings = {
@@ -122,7 +128,10 @@ const settings = {
 };
 
 /** Settings of a workload, as `edit` takes them. An absent member keeps the stored value; an empty one removes it. */
-export const WorkloadSettings = Type.Object(settings, { description: 'Settings of a workload.' });
+export const WorkloadSettings = Type.Object(settings, {
+  title: 'WorkloadSettings',
+  description: 'Settings of a workload.',
+});
 export type WorkloadSettings = Static<typeof WorkloadSettings>;
 
 /** Settings of a new workload. */

@@ -14,7 +14,7 @@ export const WorkloadSummary = Type.Object(
     port: Type.Integer({ description: 'Port on which clients reach it; 0 before one is chosen.' }),
     transport_type: Type.Enum([...TRANSPORTS], { description: 'Transport of the server.' }),
     proxy_mode: text('Transport for clients: `sse` or `streamable-http`.'),
-    status: Type.Enum([...WORKLOAD_STATES], { description: 'State.' }),
+    status: Type.Enum([...WORKLOAD_STATES], { title: 'WorkloadState', description: 'State.' }),
     status_context: text('Reason for the state, or progress of a start.'),
     created_at: required('Time of its creation, RFC 3339.'),
     started_at: required(
@@ -25,7 +25,7 @@ export const WorkloadSummary = Type.Object(
     tools: texts('Advertised tools, if they are limited.'),
     remote: flag('True for a remote server.'),
   },
-  { description: 'Workload and its state.' },
+  { title: 'Workload', description: 'Workload and its state.' },
 );
 export type WorkloadSummary = Static<typeof WorkloadSummary>;
 

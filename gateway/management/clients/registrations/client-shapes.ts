@@ -4,13 +4,16 @@ import { CLIENTS } from '../clients.ts';
 
 export const ClientType = Type.Enum(
   CLIENTS.map(({ type }) => type),
-  { description: 'Type of the client.' },
+  { title: 'ClientType', description: 'Type of the client.' },
 );
 
-export const RegisteredClient = Type.Object({
-  name: ClientType,
-  groups: Type.Optional(Type.Array(Type.String(), { description: 'Groups in which the client is registered.' })),
-});
+export const RegisteredClient = Type.Object(
+  {
+    name: ClientType,
+    groups: Type.Optional(Type.Array(Type.String(), { description: 'Groups in which the client is registered.' })),
+  },
+  { title: 'RegisteredClient' },
+);
 
 export const GroupNames = Type.Array(Type.String());
 

@@ -41,7 +41,7 @@ export const ServerEntry = Type.Object(
     provenance: Type.Optional(Provenance),
     target_port: whole('Port that the server listens on.'),
   },
-  { description: 'Server that runs from a container image or a package.' },
+  { title: 'RegistryServer', description: 'Server that runs from a container image or a package.' },
 );
 export type ServerEntry = Static<typeof ServerEntry>;
 
@@ -54,23 +54,29 @@ export const RemoteServerEntry = Type.Object(
     headers: Type.Optional(Type.Array(Header, { description: 'Headers that the server reads.' })),
     oauth_config: Type.Optional(OAuthConfig),
   },
-  { description: 'Server that runs elsewhere.' },
+  { title: 'RemoteRegistryServer', description: 'Server that runs elsewhere.' },
 );
 export type RemoteServerEntry = Static<typeof RemoteServerEntry>;
 
 /** All servers of a registry, each list sorted by name. */
-export const ServerLists = Type.Object({
-  servers: Type.Array(ServerEntry, { description: 'Servers that run from an image, sorted by name.' }),
-  remote_servers: Type.Optional(
-    Type.Array(RemoteServerEntry, { description: 'Servers that run elsewhere, sorted by name.' }),
-  ),
-});
+export const ServerLists = Type.Object(
+  {
+    servers: Type.Array(ServerEntry, { description: 'Servers that run from an image, sorted by name.' }),
+    remote_servers: Type.Optional(
+      Type.Array(RemoteServerEntry, { description: 'Servers that run elsewhere, sorted by name.' }),
+    ),
+  },
+  { title: 'RegistryServers' },
+);
 export type ServerLists = Static<typeof ServerLists>;
 
 /** One server of a registry. */
-export const ServerLookup = Type.Object({
-  server: Type.Optional(ServerEntry),
-  remote_server: Type.Optional(RemoteServerEntry),
-  is_remote: Type.Boolean({ description: 'True: `remote_server` is set. False: `server` is set.' }),
-});
+export const ServerLookup = Type.Object(
+  {
+    server: Type.Optional(ServerEntry),
+    remote_server: Type.Optional(RemoteServerEntry),
+    is_remote: Type.Boolean({ description: 'True: `remote_server` is set. False: `server` is set.' }),
+  },
+  { title: 'RegistryServerLookup' },
+);
 export type ServerLookup = Static<typeof ServerLookup>;

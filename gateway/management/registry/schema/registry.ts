@@ -30,7 +30,7 @@ const summary = {
 };
 
 /** State of a registry without its entries. */
-export const RegistrySummary = Type.Object(summary, { description: 'State of a registry.' });
+export const RegistrySummary = Type.Object(summary, { title: 'RegistrySummary', description: 'State of a registry.' });
 export type RegistrySummary = Static<typeof RegistrySummary>;
 
 /** State of a registry with its entries by name. */
@@ -49,6 +49,6 @@ export const RegistryDetail = Type.Object(
       { description: 'Content of the registry.' },
     ),
   },
-  { description: 'State and content of a registry.' },
+  { title: 'RegistryDetails', description: 'State and content of a registry.' },
 );
 export type RegistryDetail = Static<typeof RegistryDetail>;

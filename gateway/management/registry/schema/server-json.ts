@@ -16,47 +16,59 @@ const variables = Type.Optional(
 );
 
 /** Environment variable or header. */
-const KeyValueInput = Type.Object({ name: Type.String(), ...input, variables });
+const KeyValueInput = Type.Object({ name: Type.String(), ...input, variables }, { title: 'KeyValueInput' });
 export type KeyValueInput = Static<typeof KeyValueInput>;
 
 /** Argument of a command line. */
-const Argument = Type.Object({
-  type: text('`positional` or `named`.'),
-  name: text('Flag, with its dashes.'),
-  valueHint: text('Name of a positional argument.'),
-  ...input,
-  variables,
-});
+const Argument = Type.Object(
+  {
+    type: text('`positional` or `named`.'),
+    name: text('Flag, with its dashes.'),
+    valueHint: text('Name of a positional argument.'),
+    ...input,
+    variables,
+  },
+  { title: 'PackageArgument' },
+);
 export type Argument = Static<typeof Argument>;
 
-const Transport = Type.Object({
-  type: Type.String({ description: '`stdio`, `sse` or `streamable-http`.' }),
-  url: text('Endpoint, or a template of it.'),
-  headers: Type.Optional(Type.Array(KeyValueInput)),
-});
+const Transport = Type.Object(
+  {
+    type: Type.String({ description: '`stdio`, `sse` or `streamable-http`.' }),
+    url: text('Endpoint, or a template of it.'),
+    headers: Type.Optional(Type.Array(KeyValueInput)),
+  },
+  { title: 'PackageTransport' },
+);
 
 /** Package from which a server is started. */
-const Package = Type.Object({
-  registryType: Type.String({ description: '`npm`, `pypi`, `oci`, `nuget` or `mcpb`.' }),
-  registryBaseUrl: text('Package registry.'),
-  identifier: Type.String({ description: 'Name of the package, or reference of the image.' }),
-  version: text('Version of the package.'),
-  fileSha256: text('Hash of the file, which a client must verify.'),
-  runtimeHint: text('Program that starts the package, such as `npx`.'),
-  transport: Type.Optional(Transport),
-  environmentVariables: Type.Optional(Type.Array(KeyValueInput)),
-  packageArguments: Type.Optional(Type.Array(Argument)),
-  runtimeArguments: Type.Optional(Type.Array(Argument)),
-});
+const Package = Type.Object(
+  {
+    registryType: Type.String({ description: '`npm`, `pypi`, `oci`, `nuget` or `mcpb`.' }),
+    registryBaseUrl: text('Package registry.'),
+    identifier: Type.String({ description: 'Name of the package, or reference of the image.' }),
+    version: text('Version of the package.'),
+    fileSha256: text('Hash of the file, which a client must verify.'),
+    runtimeHint: text('Program that starts the package, such as `npx`.'),
+    transport: Type.Optional(Transport),
+    environmentVariables: Type.Optional(Type.Array(KeyValueInput)),
+    packageArguments: Type.Optional(Type.Array(Argument)),
+    runtimeArguments: Type.Optional(Type.Array(Argument)),
+  },
+  { title: 'ServerPackage' },
+);
 export type Package = Static<typeof Package>;
 
 /** Endpoint of a server that runs elsewhere. */
-const Remote = Type.Object({
-  type: Type.String({ description: '`sse` or `streamable-http`.' }),
-  url: Type.String({ description: 'Endpoint, or a template of it.' }),
-  headers: Type.Optional(Type.Array(KeyValueInput)),
-  variables,
-});
+const Remote = Type.Object(
+  {
+    type: Type.String({ description: '`sse` or `streamable-http`.' }),
+    url: Type.String({ description: 'Endpoint, or a template of it.' }),
+    headers: Type.Optional(Type.Array(KeyValueInput)),
+    variables,
+  },
+  { title: 'ServerRemote' },
+);
 export type Remote = Static<typeof Remote>;
 
 /** Description of a server (`server.json`). Further members are kept. @see MCP registry, server.json schema 2025-12-11 */
@@ -76,23 +88,29 @@ export const ServerJson = Type.Object(
     remotes: Type.Optional(Type.Array(Remote, { description: 'Endpoints of the server.' })),
     _meta: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Metadata of the publisher.' })),
   },
-  { description: 'Description of a server (`server.json`).' },
+  { title: 'ServerJson', description: 'Description of a server (`server.json`).' },
 );
 export type ServerJson = Static<typeof ServerJson>;
 
 /** Server with the metadata of its registry. */
-export const ServerRecord = Type.Object({
-  server: ServerJson,
-  _meta: Type.Record(Type.String(), Type.Unknown(), { description: 'Metadata of the registry.' }),
-});
+export const ServerRecord = Type.Object(
+  {
+    server: ServerJson,
+    _meta: Type.Record(Type.String(), Type.Unknown(), { description: 'Metadata of the registry.' }),
+  },
+  { title: 'ServerRecord' },
+);
 export type ServerRecord = Static<typeof ServerRecord>;
 
 /** Page of servers of the MCP registry protocol. */
-export const ServerPage = Type.Object({
-  servers: Type.Array(ServerRecord, { description: 'Servers of this page, sorted by name.' }),
-  metadata: Type.Object({
-    count: Type.Integer({ description: 'Number of servers on this page.' }),
-    nextCursor: text('Cursor of the next page. Absent on the last page.'),
-  }),
-});
+export const ServerPage = Type.Object(
+  {
+    servers: Type.Array(ServerRecord, { description: 'Servers of this page, sorted by name.' }),
+    metadata: Type.Object({
+      count: Type.Integer({ description: 'Number of servers on this page.' }),
+      nextCursor: text('Cursor of the next page. Absent on the last page.'),
+    }),
+  },
+  { title: 'ServerPage' },
+);
 export type ServerPage = Static<typeof ServerPage>;

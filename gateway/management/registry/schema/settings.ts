@@ -10,18 +10,21 @@ export const RegistryAuth = Type.Object(
     audience: text('Audience of the tokens.', { maxLength: 2048 }),
     scopes: texts('Scopes to request. Defaults to `openid` and `offline_access`.', { maxItems: 64 }),
   },
-  { description: 'Login of vmcp at a registry, as a public client with PKCE.' },
+  { title: 'RegistryAuth', description: 'Login of vmcp at a registry, as a public client with PKCE.' },
 );
 export type RegistryAuth = Static<typeof RegistryAuth>;
 
 /** New settings of a registry. */
-export const RegistryUpdate = Type.Object({
-  url: text('URL of a registry document.', { maxLength: 2048 }),
-  api_url: text('Base URL of a server that speaks the MCP registry protocol.', { maxLength: 2048 }),
-  local_path: text('Absolute path of a registry document on the machine of the server.', { maxLength: 4096 }),
-  allow_private_ip: flag('Allow private and loopback addresses, and http.'),
-  auth: Type.Optional(RegistryAuth),
-});
+export const RegistryUpdate = Type.Object(
+  {
+    url: text('URL of a registry document.', { maxLength: 2048 }),
+    api_url: text('Base URL of a server that speaks the MCP registry protocol.', { maxLength: 2048 }),
+    local_path: text('Absolute path of a registry document on the machine of the server.', { maxLength: 4096 }),
+    allow_private_ip: flag('Allow private and loopback addresses, and http.'),
+    auth: Type.Optional(RegistryAuth),
+  },
+  { title: 'RegistryUpdate' },
+);
 export type RegistryUpdate = Static<typeof RegistryUpdate>;
 
 /** Settings of a registry, as they are stored. */

@@ -2,23 +2,29 @@ import { Type, type Static } from 'typebox';
 import { text, texts } from '../../../contract/optional.ts';
 
 /** Place from which a skill can be installed. */
-const SkillPackage = Type.Object({
-  registryType: text('`oci` or `git`.'),
-  identifier: text('OCI reference.'),
-  digest: text('Digest of the artifact.'),
-  mediaType: text('Media type of the artifact.'),
-  url: text('URL of a git repository.'),
-  ref: text('Branch or tag.'),
-  commit: text('Commit.'),
-  subfolder: text('Folder of the skill in the repository.'),
-});
+const SkillPackage = Type.Object(
+  {
+    registryType: text('`oci` or `git`.'),
+    identifier: text('OCI reference.'),
+    digest: text('Digest of the artifact.'),
+    mediaType: text('Media type of the artifact.'),
+    url: text('URL of a git repository.'),
+    ref: text('Branch or tag.'),
+    commit: text('Commit.'),
+    subfolder: text('Folder of the skill in the repository.'),
+  },
+  { title: 'SkillPackage' },
+);
 
-const SkillIcon = Type.Object({
-  src: text('URL of the image.'),
-  type: text('Media type.'),
-  size: text('Size, such as `48x48`.'),
-  label: text('Text for screen readers.'),
-});
+const SkillIcon = Type.Object(
+  {
+    src: text('URL of the image.'),
+    type: text('Media type.'),
+    size: text('Size, such as `48x48`.'),
+    label: text('Text for screen readers.'),
+  },
+  { title: 'SkillIcon' },
+);
 
 /** Skill of a registry. */
 export const RegistrySkill = Type.Object(
@@ -40,17 +46,20 @@ export const RegistrySkill = Type.Object(
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Metadata of the publisher.' })),
     _meta: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Metadata of registries.' })),
   },
-  { description: 'Skill of a registry.' },
+  { title: 'RegistrySkill', description: 'Skill of a registry.' },
 );
 export type RegistrySkill = Static<typeof RegistrySkill>;
 
 /** Page of skills. */
-export const SkillPage = Type.Object({
-  skills: Type.Array(RegistrySkill, { description: 'Skills of this page, sorted by namespace and name.' }),
-  metadata: Type.Object({
-    page: Type.Integer({ description: 'Number of the page, from 1.' }),
-    limit: Type.Integer({ description: 'Largest number of skills on a page.' }),
-    total: Type.Integer({ description: 'Number of matching skills.' }),
-  }),
-});
+export const SkillPage = Type.Object(
+  {
+    skills: Type.Array(RegistrySkill, { description: 'Skills of this page, sorted by namespace and name.' }),
+    metadata: Type.Object({
+      page: Type.Integer({ description: 'Number of the page, from 1.' }),
+      limit: Type.Integer({ description: 'Largest number of skills on a page.' }),
+      total: Type.Integer({ description: 'Number of matching skills.' }),
+    }),
+  },
+  { title: 'RegistrySkillPage' },
+);
 export type SkillPage = Static<typeof SkillPage>;

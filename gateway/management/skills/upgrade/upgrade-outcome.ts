@@ -9,14 +9,17 @@ import { hasMoved } from '../reference/same-repository.ts';
 const STATUSES = ['upgraded', 'up-to-date', 'not-upgradable', 'ref-change-blocked', 'failed'] as const;
 type UpgradeStatus = (typeof STATUSES)[number];
 
-export const SkillUpgrade = Type.Object({
-  ...PlaceSchema.properties,
-  names: Type.Optional(Type.Array(Type.String(), { description: 'Skills to upgrade; all of the scope by default.' })),
-  preview: Type.Optional(Type.Boolean({ description: 'Reports what would change and changes nothing.' })),
-  allow_ref_change: Type.Optional(
-    Type.Boolean({ description: 'Accepts a skill whose registry entry now names another repository.' }),
-  ),
-});
+export const SkillUpgrade = Type.Object(
+  {
+    ...PlaceSchema.properties,
+    names: Type.Optional(Type.Array(Type.String(), { description: 'Skills to upgrade; all of the scope by default.' })),
+    preview: Type.Optional(Type.Boolean({ description: 'Reports what would change and changes nothing.' })),
+    allow_ref_change: Type.Optional(
+      Type.Boolean({ description: 'Accepts a skill whose registry entry now names another repository.' }),
+    ),
+  },
+  { title: 'SkillUpgrade' },
+);
 export type SkillUpgrade = Static<typeof SkillUpgrade>;
 
 export const UpgradeOutcome = Type.Object(
@@ -39,7 +42,7 @@ export const UpgradeOutcome = Type.Object(
       Type.String({ description: 'Error of a skill that failed, or the reason why it is blocked.' }),
     ),
   },
-  { description: 'Result for one skill.' },
+  { title: 'SkillUpgradeOutcome', description: 'Result for one skill.' },
 );
 export type UpgradeOutcome = Static<typeof UpgradeOutcome>;
 

@@ -13,10 +13,13 @@ export const getWorkloadStatus = defineManagementOperation({
   input: { path: WorkloadPath },
   success: {
     status: 200,
-    body: Type.Object({
-      status: Type.Enum([...WORKLOAD_STATES], { description: 'State.' }),
-      status_context: text('Reason for the state, or progress of a start.'),
-    }),
+    body: Type.Object(
+      {
+        status: Type.Enum([...WORKLOAD_STATES], { title: 'WorkloadState', description: 'State.' }),
+        status_context: text('Reason for the state, or progress of a start.'),
+      },
+      { title: 'WorkloadStatus' },
+    ),
   },
   errors: READ_ERRORS,
   pathErrors: PATH_ERRORS,

@@ -13,7 +13,7 @@ export const Selection = Type.Object(
     names: Type.Optional(Type.Array(Type.String(), { description: 'Names of workloads. Unknown ones are ignored.' })),
     group: Type.Optional(Type.String({ description: 'Group of the workloads.' })),
   },
-  { description: 'Exactly one of `names` and `group`.' },
+  { title: 'WorkloadSelection', description: 'Exactly one of `names` and `group`.' },
 );
 type Selection = Static<typeof Selection>;
 

@@ -44,13 +44,19 @@ export const SETTINGS_ERRORS = {
 export const REGISTRY_ERRORS = { server_not_found, ...CONFIRMATION_ERRORS, ...READING_ERRORS };
 
 /** Port of a workload that was created or changed. */
-export const PlacedAnswer = Type.Object({
-  name: Type.String({ description: 'Name of the workload.' }),
-  port: Type.Integer({ description: 'Port on which clients reach it; 0 before one is chosen.' }),
-});
+export const PlacedAnswer = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the workload.' }),
+    port: Type.Integer({ description: 'Port on which clients reach it; 0 before one is chosen.' }),
+  },
+  { title: 'PlacedWorkload' },
+);
 
 /** As `PlacedAnswer`, with the settings that a registry entry has chosen. */
-export const PlacedFromRegistry = Type.Object({
-  ...PlacedAnswer.properties,
-  from_registry: Type.Optional(FromRegistry),
-});
+export const PlacedFromRegistry = Type.Object(
+  {
+    ...PlacedAnswer.properties,
+    from_registry: Type.Optional(FromRegistry),
+  },
+  { title: 'CreatedWorkload' },
+);

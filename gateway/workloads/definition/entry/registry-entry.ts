@@ -59,7 +59,7 @@ export const FromRegistry = Type.Object(
       { description: 'Settings that the entry has chosen, with their values.' },
     ),
   },
-  { description: 'Settings that came from a registry entry and not from a request.' },
+  { title: 'RegistryDefaults', description: 'Settings that came from a registry entry and not from a request.' },
 );
 export type FromRegistry = Static<typeof FromRegistry>;
 

@@ -15,18 +15,24 @@ import type { Entries } from '../../../registry/document/server-entries.ts';
 import { findServer } from '../../../registry/lookup/find-server.ts';
 import { READING_ERRORS } from '../../../registry/registry-errors.ts';
 
-const MissingVariable = Type.Object({
-  name: Type.String({ description: 'Name of the variable.' }),
-  description: text('Meaning of the value.'),
-  required: Type.Boolean({ description: 'The server needs a value.' }),
-  secret: flag('The value is a secret.'),
-});
+const MissingVariable = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the variable.' }),
+    description: text('Meaning of the value.'),
+    required: Type.Boolean({ description: 'The server needs a value.' }),
+    secret: flag('The value is a secret.'),
+  },
+  { title: 'MissingVariable' },
+);
 
-const ConfigDrift = Type.Object({
-  setting: Type.Enum(['url', 'transport', 'target_port'], { description: 'Name of the setting.' }),
-  current: Type.String({ description: 'Value of the workload.' }),
-  candidate: Type.String({ description: 'Value of the registry entry.' }),
-});
+const ConfigDrift = Type.Object(
+  {
+    setting: Type.Enum(['url', 'transport', 'target_port'], { description: 'Name of the setting.' }),
+    current: Type.String({ description: 'Value of the workload.' }),
+    candidate: Type.String({ description: 'Value of the registry entry.' }),
+  },
+  { title: 'ConfigDrift' },
+);
 
 /** Members of an upgrade that confirm what the entry gives beyond the access of the workload. */
 export const Confirmed = Type.Object(
@@ -35,7 +41,10 @@ export const Confirmed = Type.Object(
     env: textMap('Environment variables to add or to replace.'),
     url: text('URL of the entry, where another server would get the credentials of the workload.'),
   },
-  { description: 'Access that the entry gives beyond that of the workload. An upgrade must repeat these members.' },
+  {
+    title: 'UpgradeConfirmation',
+    description: 'Access that the entry gives beyond that of the workload. An upgrade must repeat these members.',
+  },
 );
 
 /** Comparison of a workload with its registry entry. */
@@ -55,7 +64,7 @@ export const UpgradeCheckBody = Type.Object(
     ),
     confirm: Type.Optional(Confirmed),
   },
-  { description: 'Comparison of a workload with its registry entry.' },
+  { title: 'WorkloadUpgradeCheck', description: 'Comparison of a workload with its registry entry.' },
 );
 
 /** Entries of the registry, or the reason why it cannot be read. */
