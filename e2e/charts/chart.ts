@@ -30,17 +30,23 @@ export interface Rule {
 export const helm = clusterBinary('helm');
 export const chartFolder = (chart: string): string => join(root, 'charts', chart);
 
-const VERSION_OF_THE_CLUSTER = '1.36.0';
+export const VERSION_OF_THE_CLUSTER = '1.36.0';
+
+/** The cluster that helm renders for. */
+interface Target {
+  readonly kubeVersion?: string;
+  /** Versions that the API server serves beside those of Kubernetes. */
+  readonly apiVersions?: readonly string[];
+}
 
 /** Runs `helm template` for the namespace `vmcp-system`, with values such as `operator.port=9000`. */
 export function template(
   chart: string,
   values: readonly string[] = [],
-  kubeVersion = VERSION_OF_THE_CLUSTER,
+  { kubeVersion = VERSION_OF_THE_CLUSTER, apiVersions = [] }: Target = {},
   release = 'vmcp',
 ): Promise<Ended> {
-  const sets = values.flatMap((value) => ['--set', value]);
-  const args = [
+  return attempt(helm ?? 'helm', [
     'template',
     release,
     chartFolder(chart),
@@ -48,18 +54,23 @@ export function template(
     'vmcp-system',
     '--kube-version',
     kubeVersion,
-    ...sets,
-  ];
-  return attempt(helm ?? 'helm', args);
+    ...apiVersions.flatMap((version) => ['--api-versions', version]),
+    ...values.flatMap((value) => ['--set', value]),
+  ]);
 }
 
 /** Renders the objects of a chart. @throws Error when helm fails or writes invalid YAML */
 export async function render(chart: string, values: readonly string[] = [], release?: string): Promise<Rendered[]> {
   const { code, stdout, stderr } = await template(chart, values, undefined, release);
   if (code !== 0) throw new Error(stderr);
+  return parseObjects(stdout);
+}
+
+/** Parses the output of `helm template`. @throws Error when it is invalid YAML */
+export function parseObjects(output: string): Rendered[] {
   // YAML 1.1, like helm and kubectl: `no` and `1e3` are not strings.
-  return parseAllDocuments(stdout, { version: '1.1' }).flatMap((document) => {
-    if ('errors' in document && document.errors.length > 0) throw document.errors[0] ?? new Error(stdout);
+  return parseAllDocuments(output, { version: '1.1' }).flatMap((document) => {
+    if ('errors' in document && document.errors.length > 0) throw document.errors[0] ?? new Error(output);
     const object = document.toJS() as Rendered | null;
     return object === null ? [] : [object];
   });

@@ -1,10 +1,21 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import { root } from '../harness/vmcp.ts';
-import { chartFolder, helm, namesOf, render, template, type Rendered } from './chart.ts';
-import { run } from '../cluster/harness/command.ts';
+import {
+  chartFolder,
+  helm,
+  namesOf,
+  parseObjects,
+  render,
+  template,
+  VERSION_OF_THE_CLUSTER,
+  type Rendered,
+} from './chart.ts';
+import { attempt, run } from '../cluster/harness/command.ts';
+import { testScope } from '../harness/scope.ts';
 
 interface Container {
   readonly image: string;
@@ -81,6 +92,59 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     ]);
   });
 
+  const budgetOf = async (...values: string[]): Promise<unknown> =>
+    (await render('vmcp', values)).find(({ kind }) => kind === 'PodDisruptionBudget')?.spec;
+  const matchLabels = { 'app.kubernetes.io/name': 'vmcp-operator', 'app.kubernetes.io/instance': 'vmcp' };
+
+  test.each([
+    [['operator.replicaCount=2'], { maxUnavailable: 1 }],
+    [
+      ['operator.podDisruptionBudget.enabled=true', 'operator.podDisruptionBudget.minAvailable=50%'],
+      { minAvailable: '50%' },
+    ],
+    [['operator.replicaCount=3', 'operator.podDisruptionBudget.maxUnavailable=0'], { maxUnavailable: 0 }],
+    [['operator.replicaCount=2', 'operator.podDisruptionBudget=null'], { maxUnavailable: 1 }],
+  ])(
+    'with %j the operator has a PodDisruptionBudget that pods that are not ready never hold up',
+    async (values, spec) => {
+      expect(await budgetOf(...values)).toEqual({
+        ...spec,
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+        selector: { matchLabels },
+      });
+    },
+  );
+
+  test.each([[[]], [['operator.replicaCount=2', 'operator.podDisruptionBudget.enabled=false']]])(
+    'with %j the operator has no PodDisruptionBudget',
+    async (values) => expect(await budgetOf(...values)).toBeUndefined(),
+  );
+
+  test('spreads the operator over nodes, or as the values say', async () => {
+    const constraints = async (...values: string[]): Promise<unknown> => {
+      const spec = (await render('vmcp', values)).find(({ kind }) => kind === 'Deployment')?.spec;
+      return (spec as { template: { spec: Record<string, unknown> } }).template.spec['topologySpreadConstraints'];
+    };
+    const byNode = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' };
+    expect(await constraints()).toEqual([{ ...byNode, labelSelector: { matchLabels } }]);
+    const own = 'operator.topologySpreadConstraints[0]';
+    const values = [
+      'maxSkew=2',
+      'topologyKey=zone',
+      'whenUnsatisfiable=DoNotSchedule',
+      'labelSelector.matchLabels.a=b',
+    ];
+    expect(await constraints(...values.map((value) => `${own}.${value}`))).toEqual([
+      {
+        maxSkew: 2,
+        topologyKey: 'zone',
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { a: 'b' } },
+      },
+    ]);
+    expect(await constraints('operator.topologySpreadConstraints=null')).toBeUndefined();
+  });
+
   test('scope namespace has no rights outside of the allowed namespaces', async () => {
     const objects = await render('vmcp', [
       'operator.rbac.scope=namespace',
@@ -132,9 +196,9 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
 
   test('both charts require a Kubernetes version with the features that gateway pods use', async () => {
     for (const chart of ['vmcp', 'vmcp-crds']) {
-      const old = await template(chart, [], '1.29.9');
+      const old = await template(chart, [], { kubeVersion: '1.29.9' });
       expect(old).toMatchObject({ code: 1, stderr: expect.stringContaining('>=1.30.0') as unknown });
-      expect(await template(chart, [], '1.30.0')).toMatchObject({ code: 0 });
+      expect(await template(chart, [], { kubeVersion: '1.30.0' })).toMatchObject({ code: 0 });
     }
   });
 
@@ -201,6 +265,11 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     ['operator.rbac.scope=everywhere', '/operator/rbac/scope'],
     ['operator.registryAPI=true', "additional properties 'registryAPI'"],
     ['operator.port=80', '/operator/port'],
+    ['enabled=false', 'condition of an umbrella chart'],
+    ['enabled=maybe', '/enabled'],
+    ['operator.podDisruptionBudget.enabled=maybe', '/operator/podDisruptionBudget/enabled'],
+    ['operator.podDisruptionBudget.minAvailable=1.5', '/operator/podDisruptionBudget/minAvailable'],
+    ['operator.topologySpreadConstraints[0].maxSkew=1', '/operator/topologySpreadConstraints/0'],
     ['operator.image=', '/operator/image'],
     ['operator.gatewayImage=null', "missing property 'gatewayImage'"],
     ['operator.podDisruptionBudgets=null', "missing property 'podDisruptionBudgets'"],
@@ -214,6 +283,51 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
     const { code, stderr } = await template('vmcp', [value]);
     expect(code).not.toBe(0);
     expect(stderr).toContain(where);
+  });
+});
+
+describe.skipIf(helm === undefined)('an umbrella chart that depends on both charts', () => {
+  const scope = testScope();
+
+  /** Renders an umbrella chart with conditions of the dependencies, and these values. */
+  async function umbrella(values: object, ...sets: string[]): Promise<string[]> {
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-umbrella-'));
+    scope.defer(() => rm(folder, { recursive: true }));
+    const { version } = parse(await readFile(join(chartFolder('vmcp'), 'Chart.yaml'), 'utf8')) as { version: string };
+    const dependencies = ['vmcp', 'vmcp-crds'].map((name) => ({
+      name,
+      version,
+      repository: `file://${chartFolder(name)}`,
+      condition: `${name}.enabled`,
+    }));
+    const chart = { apiVersion: 'v2', name: 'platform', version: '1.0.0', dependencies };
+    await writeFile(join(folder, 'Chart.yaml'), JSON.stringify(chart));
+    await writeFile(join(folder, 'values.yaml'), JSON.stringify(values));
+    await run(helm ?? '', ['dependency', 'update', '--skip-refresh', folder]);
+    const options = [
+      '--namespace',
+      'vmcp-system',
+      '--kube-version',
+      VERSION_OF_THE_CLUSTER,
+      ...sets.flatMap((set) => ['--set', set]),
+    ];
+    const { code, stdout, stderr } = await attempt(helm ?? '', ['template', 'platform', folder, ...options]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return namesOf(parseObjects(stdout));
+  }
+
+  test('turns them on and off by `enabled`, and may have global values', async () => {
+    const values = {
+      global: { imageRegistry: 'registry.example' },
+      vmcp: { enabled: true },
+      'vmcp-crds': { enabled: false },
+    };
+    const names = await umbrella(values);
+    expect(names).toContain('Deployment vmcp-system/vmcp-operator');
+    expect(names.filter((name) => name.startsWith('CustomResourceDefinition'))).toEqual([]);
+    const crdsOnly = await umbrella(values, 'vmcp.enabled=false', 'vmcp-crds.enabled=true');
+    expect(crdsOnly).toContain('CustomResourceDefinition /mcpservers.vmcp.dev');
+    expect(crdsOnly).not.toContain('Deployment vmcp-system/vmcp-operator');
   });
 });
 
@@ -244,5 +358,9 @@ describe.skipIf(helm === undefined)('chart vmcp-crds', () => {
   test('crds.keep false removes the annotation, crds.install false removes everything', async () => {
     expect(await render('vmcp-crds', ['crds.keep=false'])).toEqual(expect.arrayContaining(await generated()));
     expect(await render('vmcp-crds', ['crds.install=false'])).toEqual([]);
+    expect(await template('vmcp-crds', ['enabled=false'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('condition of an umbrella chart') as unknown,
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readServeConfig } from '../../operator/cli/serve/serve-config.ts';
 import { run } from '../cluster/harness/command.ts';
-import { chartFolder, helm, namesOf, render, template, type Rendered } from './chart.ts';
+import { chartFolder, helm, namesOf, parseObjects, render, template, type Rendered } from './chart.ts';
 
 const ENABLED = [
   'management.enabled=true',
@@ -79,6 +79,24 @@ describe.skipIf(helm === undefined)('the management Deployment of chart vmcp', (
       'blue-management',
       'other:1',
     ]);
+  });
+
+  test.each([
+    ['Kubernetes', [], [], 65532],
+    ['Kubernetes without one', ['management.podSecurityContext.fsGroup=null'], [], undefined],
+    ['OpenShift, which sets one itself,', [], ['security.openshift.io/v1'], undefined],
+    ['OpenShift with one of yours', ['management.podSecurityContext.fsGroup=2000'], ['security.openshift.io/v1'], 2000],
+  ])('on %s has the right group of files', async (_, values, apiVersions, fsGroup) => {
+    const { code, stdout, stderr } = await template('vmcp', [...ENABLED, ...values], { apiVersions });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const spec = parseObjects(stdout).find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'vmcp-management',
+    )?.spec as { template: { spec: { securityContext: object } } };
+    expect(spec.template.spec.securityContext).toEqual({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+      ...(fsGroup !== undefined && { fsGroup }),
+    });
   });
 
   test('reads and changes one Secret only', async () => {

@@ -84,11 +84,12 @@ describe('readOperatorSettings', () => {
 });
 
 describe('isOpenShift', () => {
-  it('detects the platform by its routes', async () => {
+  it('detects the platform by its routes or its security constraints', async () => {
     const api = (...names: string[]) => ({
       getJson: () => Promise.resolve({ groups: names.map((name) => ({ name })) }),
     });
     expect(await isOpenShift(api('apps', 'route.openshift.io'))).toBe(true);
+    expect(await isOpenShift(api('apps', 'security.openshift.io'))).toBe(true);
     expect(await isOpenShift(api('apps'))).toBe(false);
     expect(await isOpenShift({ getJson: () => Promise.resolve({}) })).toBe(false);
   });

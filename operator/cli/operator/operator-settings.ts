@@ -117,8 +117,11 @@ function readFlag(name: string, env: Environment, problems: string[]): boolean |
   return value === 'true';
 }
 
-/** Returns true on OpenShift, whose API server has routes. */
+/** Groups of OpenShift. MicroShift and minimal installations may lack routes; the security group has the rules for users. */
+const OPENSHIFT_GROUPS = ['route.openshift.io', 'security.openshift.io'];
+
+/** Returns true on OpenShift, by the groups that its API server has. */
 export async function isOpenShift(client: { getJson(path: string): Promise<unknown> }): Promise<boolean> {
   const { groups = [] } = (await client.getJson('/apis')) as { groups?: readonly { readonly name: string }[] };
-  return groups.some(({ name }) => name === 'route.openshift.io');
+  return groups.some(({ name }) => OPENSHIFT_GROUPS.includes(name));
 }

@@ -2,7 +2,9 @@ import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../options.ts';
 import { ownedObject, type Owned } from '../owned.ts';
 
-/** Renders a budget for several replicas: draining nodes evicts one pod at a time. */
+/**
+ * Renders a budget for several replicas: draining nodes evicts one pod at a time. A pod that is not ready never blocks a drain.
+ */
 export const podDisruptionBudget = (
   owned: Owned,
   name: string,
@@ -12,7 +14,11 @@ export const podDisruptionBudget = (
   podDisruptionBudgets && (replicas ?? 1) > 1
     ? [
         ownedObject(owned, RESOURCES.PodDisruptionBudget, name, {
-          spec: { maxUnavailable: 1, selector: { matchLabels: owned.selector } },
+          spec: {
+            maxUnavailable: 1,
+            selector: { matchLabels: owned.selector },
+            unhealthyPodEvictionPolicy: 'AlwaysAllow',
+          },
         }),
       ]
     : [];
