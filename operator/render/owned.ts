@@ -1,15 +1,16 @@
 import { API_GROUP } from '../../gateway/contract/api-group.ts';
+import { inheritedFrom, type Additions, type Texts } from './inherited.ts';
 import { apiVersionOf, type KubeObject, type OwnerReference, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { ObjectRef } from '../resolve/problems.ts';
 import type { JsonObject } from '../../gateway/contract/json.ts';
-
-type Texts = Readonly<Record<string, string>>;
 
 /** Metadata that all objects of one custom resource share. */
 export interface Owned {
   readonly object: ObjectRef;
   readonly owner: OwnerReference;
   readonly labels: Texts;
+  /** Labels and annotations of the resource that its objects inherit. */
+  readonly inherited: Additions;
   /** Labels that select its pods. They never change, because a Deployment's selector is immutable. */
   readonly selector: Texts;
 }
@@ -29,7 +30,7 @@ export const selectorOf = (kind: keyof typeof COMPONENTS, name: string): Texts =
 
 export function ownedBy(
   kind: keyof typeof COMPONENTS,
-  metadata: { readonly name: string; readonly namespace?: string },
+  metadata: { readonly name: string; readonly namespace?: string } & Additions,
   owner: OwnerReference,
 ): Owned {
   const { name, namespace = 'default' } = metadata;
@@ -41,18 +42,12 @@ export function ownedBy(
     ...MANAGED_BY,
     'app.kubernetes.io/part-of': 'vmcp',
   };
-  return { object: { kind, namespace, name }, owner, labels, selector };
-}
-
-/** Labels and annotations that a user adds. The operator's take precedence. */
-export interface Additions {
-  readonly labels?: Texts;
-  readonly annotations?: Texts;
+  return { object: { kind, namespace, name }, owner, labels, inherited: inheritedFrom(metadata), selector };
 }
 
 /** Renders an object that Kubernetes deletes with its owner. */
 export function ownedObject(
-  { object, owner, labels }: Owned,
+  { object, owner, labels, inherited }: Owned,
   type: ResourceType,
   name: string,
   members: JsonObject,
@@ -65,14 +60,25 @@ export function ownedObject(
       name,
       namespace: object.namespace,
       ownerReferences: [owner],
-      ...metadataOf(labels, {}, additions),
+      ...metadataOf(
+        labels,
+        {},
+        {
+          labels: { ...inherited.labels, ...additions.labels },
+          annotations: { ...inherited.annotations, ...additions.annotations },
+        },
+      ),
     },
     ...members,
   };
 }
 
+/** Returns the metadata of pods. They inherit labels; a change of a resource's annotations must not replace them. */
+export const podMetadata = ({ labels, inherited }: Owned, annotations: Texts, additions: Additions = {}): Additions =>
+  metadataOf(labels, annotations, { ...additions, labels: { ...inherited.labels, ...additions.labels } });
+
 /** Merges labels and annotations with a user's additions. */
-export function metadataOf(labels: Texts, annotations: Texts, additions: Additions = {}): Additions {
+function metadataOf(labels: Texts, annotations: Texts, additions: Additions = {}): Additions {
   const both = { ...additions.annotations, ...annotations };
   return {
     labels: { ...additions.labels, ...labels },

@@ -16,7 +16,7 @@ import { backendsDocument, CONFIG_KEY, startDocument } from './gateway/documents
 import { mountedFiles } from './gateway/mounted-files.ts';
 import { gatewayNetworkPolicy } from './objects/network-policy.ts';
 import type { Rendered, RenderOptions } from './options.ts';
-import { CHECKSUM_ANNOTATION, metadataOf, ownedBy, ownedObject, type Owned } from './owned.ts';
+import { CHECKSUM_ANNOTATION, ownedBy, ownedObject, podMetadata, type Owned } from './owned.ts';
 import { podDisruptionBudget } from './objects/pod-disruption-budget.ts';
 import { patchTemplate } from './pod-template/patch.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD, ROLLING } from './pod.ts';
@@ -90,7 +90,7 @@ function podTemplate(
 ): JsonObject {
   const gateway = gatewayPart(owned, options, { configMap, size: SIZE, volumes: mountedFiles(mounts) });
   return {
-    metadata: metadataOf(owned.labels, annotations),
+    metadata: podMetadata(owned, annotations),
     spec: {
       ...podDefaults(owned, pullSecrets(vmcp.spec.imagePullSecrets, options.imagePullSecrets)),
       automountServiceAccountToken: true,

@@ -3,7 +3,8 @@ import type { ObjectProblem } from '../../resolve/problems.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import type { NamedObject } from '../named-object.ts';
 import type { RenderOptions } from '../options.ts';
-import { metadataOf, type Additions, type Owned } from '../owned.ts';
+import type { Additions } from '../inherited.ts';
+import { podMetadata, type Owned } from '../owned.ts';
 import { patchTemplate } from '../pod-template/patch.ts';
 import { accountProblems } from '../reserved-account.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD } from '../pod.ts';
@@ -44,11 +45,7 @@ export function serverTemplate(
   const restarted = server.metadata.annotations?.[RESTART_REQUEST];
   const ours = { ...annotations, ...(restarted !== undefined && { [RESTARTED]: restarted }) };
   const template = {
-    metadata: metadataOf(
-      owned.labels,
-      ours,
-      server.spec.resourceOverrides?.proxyDeployment?.podTemplateMetadataOverrides,
-    ),
+    metadata: podMetadata(owned, ours, server.spec.resourceOverrides?.proxyDeployment?.podTemplateMetadataOverrides),
     spec: {
       ...podDefaults(owned, serverPullSecrets(server, options)),
       // With an account of the user the server needs its token.

@@ -1,5 +1,6 @@
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
-import { ownedObject, type Additions, type Owned } from '../owned.ts';
+import type { Additions } from '../inherited.ts';
+import { ownedObject, type Owned } from '../owned.ts';
 
 interface Exposure {
   readonly type?: string | undefined;
