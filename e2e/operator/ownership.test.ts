@@ -1,6 +1,13 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { describe, expect, inject, it } from 'vitest';
 import type { KubeManifest } from '../harness/control-plane/api.ts';
+import { clusterBinary } from '../harness/control-plane/binaries.ts';
+import { adminKubeconfigOf } from '../harness/control-plane/control-plane.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
@@ -354,6 +361,34 @@ describe.concurrent('podTemplateSpec', () => {
     );
     expect((template(back)['containers'] as unknown[]).length).toBe(1);
     expect(template(back)['tolerations']).toBeUndefined();
+  });
+
+  it.skipIf(clusterBinary('kubectl') === undefined)('removes the fsGroup as its user says with kubectl', async () => {
+    const here = await playground();
+    const scope = testScope();
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-fs-group-'));
+    scope.defer(() => rm(folder, { recursive: true }));
+    const apply = async (name: string, securityContext: object, ...options: readonly string[]): Promise<void> => {
+      const file = join(folder, 'vmcp.json');
+      const podTemplateSpec = { spec: { securityContext } };
+      await writeFile(file, JSON.stringify(virtualServer({}, { name, podTemplateSpec })));
+      const where = ['--kubeconfig', adminKubeconfigOf(inject('controlPlane')), '--namespace', here.namespace];
+      await promisify(execFile)(clusterBinary('kubectl') ?? 'kubectl', [...where, 'apply', ...options, '-f', file]);
+    };
+    const showsGroup = async (name: string, fsGroup: number | undefined): Promise<void> => {
+      const path = 'spec.template.spec.securityContext.fsGroup';
+      await here.appears('Deployment', `vmcp-${name}`, (each) => at(each, path) === fsGroup);
+    };
+    await here.create(group(), entry('remote', REMOTE));
+    await apply('tools', { fsGroup: 2000 });
+    await showsGroup('tools', 2000);
+    // kubectl apply drops null unless the server applies.
+    await apply('tools', { $retainKeys: ['runAsNonRoot', 'seccompProfile'] });
+    await showsGroup('tools', undefined);
+    await apply('more', {}, '--server-side');
+    await showsGroup('more', 65_532);
+    await apply('more', { fsGroup: null }, '--server-side');
+    await showsGroup('more', undefined);
   });
 
   it.each([
