@@ -49,7 +49,7 @@ function placeholderOf(match: RegExpExecArray): Placeholder {
   const { inner, variable } = match.groups ?? {};
   if (inner === undefined) return { shown: text, ...(variable !== undefined && { variable }) };
   const { variable: name, fallback } = INNER.exec(inner)?.groups ?? {};
-  const shown = fallback ? text.replace(/:-.*\}$/su, ':-...}') : text;
+  const shown = fallback ? `${text.slice(0, text.indexOf(':-'))}:-...}` : text;
   if (name === undefined || (OF_EDITORS.test(name) && !inner.startsWith('env:'))) return { shown };
   return { shown, variable: name, ...(fallback !== undefined && !fallback.includes('${') && { fallback }) };
 }
