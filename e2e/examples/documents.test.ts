@@ -16,17 +16,17 @@ const OTHER_WORD = new RegExp(
     'MCP\\w+|VirtualMCPServer|\\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable',
     'ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer|ConfigMap|StatefulSet',
     'ServiceAccount|PodTemplateSpec|EnvVar|LifecycleHandler|ScheduleAnyway|RuntimeDefault|RollingUpdate|IfNotPresent',
-    'PodScheduled|RoleBinding|HostVariable|BadRequest|AlreadyExists|RefusedDestination|OpenAI',
+    'AlwaysAllow|PodScheduled|RoleBinding|HostVariable|BadRequest|AlreadyExists|RefusedDestination|OpenAI',
   ].join('|')})$`,
   'u',
 );
 
-/** Finds the reasons in the code, with their files. A reason is a quoted CamelCase word of at least two parts. */
+/** Finds the reasons in the code, with their files. A reason is a quoted CamelCase word of at least two parts, and no title of a schema. */
 function reasonsInCode(): Map<string, string> {
   const found = new Map<string, string>();
   for (const file of globSync(SOURCES, { cwd: root }).filter((name) => !/\.test\.ts$|\/testdata\//u.test(name))) {
     const text = readFileSync(join(root, file), 'utf8');
-    for (const [, word = ''] of text.matchAll(/'([A-Z]+[a-z]+[A-Z][A-Za-z]*)'/gu)) {
+    for (const [, word = ''] of text.matchAll(/(?<!\btitle: )'([A-Z]+[a-z]+[A-Z][A-Za-z]*)'/gu)) {
       if (!OTHER_WORD.test(word)) found.set(word, file);
     }
   }
