@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { LONGEST_TIMER_MS } from '../clock.ts';
 import { TimeLimit, type Limited } from './time-limit.ts';
 
 beforeEach(() => {
@@ -12,7 +13,7 @@ const limitedBy = (timedOut: () => void): Limited => ({
   ...{ timedOut, endsAt: undefined, earlier: undefined, later: undefined },
 });
 
-/** Starts one limit of 100 ms for each name, 30 ms apart, and returns what ends. */
+/** Starts a limit of 100 ms for each name, 30 ms apart, and lists the names that have ended. */
 function started(...names: string[]) {
   const ended: string[] = [];
   const limit = TimeLimit.of(100);
@@ -57,4 +58,11 @@ it('ends the others when the end of one throws', () => {
   expect(() => vi.advanceTimersByTime(200)).toThrow('broken');
   vi.advanceTimersByTime(200);
   expect(ended).toEqual(['a', 'z']);
+});
+
+it('waits without further timers for an end that is later than a timer can be', () => {
+  const armed = vi.spyOn(globalThis, 'setTimeout');
+  TimeLimit.of(2 * LONGEST_TIMER_MS).start(limitedBy(() => undefined));
+  vi.advanceTimersByTime(1_000);
+  expect(armed).toHaveBeenCalledTimes(1);
 });

@@ -1,4 +1,6 @@
-/** Something that may take a limited time, a link of the list of its `TimeLimit`. */
+import { LONGEST_TIMER_MS } from '../clock.ts';
+
+/** Something that may take a limited time. It is a link in the list of its `TimeLimit`. */
 export interface Limited {
   /** Time of `performance.now()` at which it ends; undefined while it has no limit. */
   endsAt: number | undefined;
@@ -10,8 +12,8 @@ export interface Limited {
 const LIMITS = new Map<number, TimeLimit>();
 
 /**
- * One duration after which many things end. It keeps a single timer, for the oldest: a timer for each call would take a fiftieth of
- * the time of the call. The list is one of links, because V8 keeps what a long-lived `Map` has held until its next long collection.
+ * A duration after which many things end. Only the oldest has a timer: a timer for each call would take a fiftieth of the time of the
+ * call. The list has links, because V8 keeps what a long-lived `Map` has held until its next collection of the old generation.
  */
 export class TimeLimit {
   readonly #ms: number;
@@ -53,10 +55,10 @@ export class TimeLimit {
   /** The process may end before the timer does: what is limited has a connection, which keeps the process alive. */
   #arm(ms: number): void {
     this.#isArmed = true;
-    setTimeout(endDue, ms, this).unref();
+    setTimeout(endDue, Math.min(ms, LONGEST_TIMER_MS), this).unref();
   }
 
-  /** Ends what is due, and waits for the next one. */
+  /** Ends what is due, and arms the timer for the next. */
   endDue(): void {
     const now = performance.now();
     try {
