@@ -58,7 +58,7 @@ export interface Gate {
 /** Path of the MCP endpoint. */
 const MCP = '/mcp';
 
-/** Handler of all requests, or of those that are no call. */
+/** Handler of all requests, or of all except calls. */
 type Layer = RequestHandler | { readonly besideCalls: RequestHandler };
 
 const isOfCalls = (layer: Layer): layer is RequestHandler => typeof layer === 'function';
@@ -90,13 +90,14 @@ export function createPublicApp(
   };
   const edgeOptions = { ...edge, turnKeyOf: turnKeys(server) };
   const post = mcpPost(server, edgeOptions);
+  const onError = fail(options.log);
   const serve = inOrder(...layers.filter(isOfCalls), authenticate, post);
-  serveDirectly(app, { method: 'POST', url: MCP, serve, onError: fail(options.log) });
+  serveDirectly(app, { method: 'POST', url: MCP, serve, onError });
   routeMcp(app, server, edgeOptions, authenticate, post);
   // after the MCP paths, so that their requests are not compared with it
   app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl() }));
   app.use(authenticate, notFound('the MCP endpoint is /mcp'));
-  app.use(fail(options.log));
+  app.use(onError);
   return app;
 }
 

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Express, NextFunction, Request, RequestHandler, Response } from 'express';
 
-/** Requests with this method and exactly this target. */
+/** Route of the requests with this method and exactly this target. */
 export interface DirectRoute {
   readonly method: string;
   readonly url: string;
@@ -18,8 +18,8 @@ class Locals {
 Object.setPrototypeOf(Locals.prototype, null);
 
 /**
- * Serves the requests of one route before Express looks for it, which takes a thirtieth of the time of a call. Other spellings of
- * its path reach it through Express, so `app` must have the same handlers there, in the same order.
+ * Serves a route before Express looks for it, which takes a thirtieth of the time of a call. Express still serves other spellings of
+ * the path, so `app` must have the same handlers in the same order.
  */
 export function serveDirectly(app: Express, { method, url, serve, onError }: DirectRoute): void {
   const { handle } = app as unknown as { readonly handle: Handle };

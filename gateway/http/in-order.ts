@@ -10,7 +10,7 @@ export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler 
     const proceed = (error?: unknown): void => {
       const handler = error ? undefined : handlers[index++]; // a router may end with null: the later checks still run
       if (handler) void handler(req, res, proceed);
-      else next(error ?? undefined);
+      else next(error);
     };
     proceed();
   };

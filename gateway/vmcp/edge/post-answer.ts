@@ -210,10 +210,9 @@ interface AwaitedReply {
   connectionClosed(): void;
 }
 
-/** Replies that are still to be sent on a connection. Most have one. */
+/** Replies that are still to be sent on a connection: a single reply, unless its client pipelines requests. */
 interface AwaitedReplies {
-  one: AwaitedReply | undefined;
-  /** Those of requests that are pipelined. */
+  first: AwaitedReply | undefined;
   others: Set<AwaitedReply> | undefined;
 }
 
@@ -222,29 +221,29 @@ const AWAITED = Symbol('awaited replies');
 type AwaitingSocket = Socket & { [AWAITED]?: AwaitedReplies };
 
 /**
- * Calls `reply.connectionClosed` when the connection closes before `forgetReply`. Each connection has one listener for its whole
- * life: one listener per call would add a fifth to the allocations of a call.
+ * Calls `reply.connectionClosed` when the connection closes before `forgetReply`. A connection keeps its listener: a listener for each
+ * call would add a fifth to the allocations of the call.
  */
 function awaitReply(socket: AwaitingSocket, reply: AwaitedReply): void {
   const awaited = socket[AWAITED];
   if (!awaited) {
-    const all: AwaitedReplies = (socket[AWAITED] = { one: reply, others: undefined });
+    const all: AwaitedReplies = (socket[AWAITED] = { first: reply, others: undefined });
     socket.once('close', () => {
       closeAll(all);
     });
-  } else if (!awaited.one) awaited.one = reply;
+  } else if (!awaited.first) awaited.first = reply;
   else (awaited.others ??= new Set()).add(reply);
 }
 
 function closeAll(awaited: AwaitedReplies): void {
-  const { one, others } = awaited;
-  awaited.one = awaited.others = undefined;
-  one?.connectionClosed();
+  const { first, others } = awaited;
+  awaited.first = awaited.others = undefined;
+  first?.connectionClosed();
   for (const each of others ?? []) each.connectionClosed();
 }
 
 function forgetReply(socket: AwaitingSocket, reply: AwaitedReply): void {
   const awaited = socket[AWAITED];
-  if (awaited?.one === reply) awaited.one = undefined;
+  if (awaited?.first === reply) awaited.first = undefined;
   else awaited?.others?.delete(reply);
 }

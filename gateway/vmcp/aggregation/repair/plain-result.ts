@@ -1,18 +1,27 @@
 import { shortText } from '../../../http/short-text.ts';
 
 const HEAD = '"result":{"content":[{"type":"text","text":"';
-/** The end of such a reply, from the quote behind its text on. The members of a reply have any order. */
+/** End of such a reply, from the quote behind its text on. The members of a reply may have any order. */
 const REST = /"\}\](?:,"isError":false)?\}(?:,"jsonrpc":"2\.0")?(?:,"id":(?:\d{1,20}|"[^"\\]{0,80}"))?\}$/uy;
 /** Escaped quotes in a text above which it is not looked at further. */
 const MOST_QUOTES = 64;
 
+let last: Buffer | undefined;
+let isLastPlain = false;
+
 /**
- * Returns true for a short reply, of which the envelope is known to be in order, whose result is a single text and nothing else. Most
- * results are, so that they need no other look.
+ * Returns true for a short reply whose result is a single text and nothing else. Most results are, and need no other look. The envelope
+ * of the reply must be known to be in order. Those who look at the same reply share the answer.
  */
 export function isPlainResult(reply: Buffer): boolean {
-  const all = shortText(reply);
-  if (all === undefined) return false;
+  if (reply === last) return isLastPlain;
+  const text = shortText(reply);
+  if (text === undefined) return false; // a long reply is not kept
+  last = reply;
+  return (isLastPlain = isPlain(text));
+}
+
+function isPlain(all: string): boolean {
   const head = all.indexOf(HEAD);
   if (head === -1) return false;
   let at = head + HEAD.length - 1;
