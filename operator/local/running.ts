@@ -9,7 +9,7 @@ export interface Running extends ProcessIdentity {
   readonly managementUrl: string;
   readonly servers: readonly RunningServer[];
   /** Absolute paths whose changes are applied; absent without `--watch`. */
-  readonly watched?: readonly string[] | undefined;
+  readonly watched?: readonly string[];
 }
 
 /** A virtual server of the record. */

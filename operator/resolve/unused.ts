@@ -37,7 +37,8 @@ export function unusedObjects(snapshot: Snapshot): ObjectProblem[] {
   return found;
 }
 
-function textsOf(value: unknown): string[] {
+/** Lists the texts in a value, at any depth. */
+export function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }

@@ -170,8 +170,8 @@ function list(flags: ConnectFlags, host: Host): number {
     ];
   });
   const rows = [['CLIENT', 'NAME', 'INSTALLED', 'CONNECTED', 'FILE'], ...cells];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const room = LINE_WIDTH - widths.reduce((sum, width) => sum + width + 2, 0);
+  const others = renderTable(rows.map((row) => row.slice(0, -1)));
+  const room = LINE_WIDTH - Math.max(...others.map((line) => line.length)) - 2;
   const lines = renderTable(rows.map((row) => [...row.slice(0, -1), cutPath(row.at(-1) ?? '', room)]));
   host.stdout.write(`${lines.join('\n')}\n`);
   if (!running && flags.url === undefined) {

@@ -16,7 +16,6 @@ import { isMissingValue, printMissing } from './missing-values.ts';
 import type { ServerHost } from './edit-host.ts';
 import { unmetNeeds } from './needs.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { nextStep } from './next-step.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
@@ -62,7 +61,7 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
     { change: 'created' as const, file, objects: [`${kind}/${name}`] },
     ...(secrets ? [{ change: secrets.change, file: secrets.path, objects: [`Secret/${secretName}`] }] : []),
   ];
-  printOutcome({ changes, facts: { missing }, ...nextStep(dir, io.env) }, options, io);
+  printOutcome({ dir, changes, facts: { missing } }, options, io);
   return 0;
 }
 

@@ -14,7 +14,6 @@ import { isMissingValue, printMissing } from './missing-values.ts';
 import type { ServerHost } from './edit-host.ts';
 import { unmetNeeds } from './needs.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { nextStep } from './next-step.ts';
 import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
@@ -53,7 +52,7 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
     leftOut,
     missing,
   };
-  printOutcome({ changes: created(dir, files), facts, ...nextStep(dir, io.env) }, options, io);
+  printOutcome({ dir, changes: created(dir, files), facts }, options, io);
   return 0;
 }
 

@@ -4,7 +4,6 @@ import { starterFiles } from '../../source/edit/starter-files.ts';
 import { findFiles } from '../../source/files/find-files.ts';
 import type { EditHost } from './edit-host.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { nextStep } from './next-step.ts';
 import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
@@ -20,6 +19,6 @@ export async function init(dir: string, options: OutputFlags, io: EditHost): Pro
   const files = starterFiles(labelOf(basename(resolve(dir))), { line: ownCommandLine, dir });
   if (!writeChanges(newFiles(dir, files), io)) return 1;
   await printProblems(dir, io);
-  printOutcome({ changes: created(dir, files), ...nextStep(dir, io.env) }, options, io);
+  printOutcome({ dir, changes: created(dir, files) }, options, io);
   return 0;
 }

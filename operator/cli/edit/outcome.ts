@@ -1,9 +1,11 @@
-import { join } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
-import type { NextStep } from './next-step.ts';
-import type { Io } from '../validate/problems-output.ts';
+import { readRunning } from '../../local/running.ts';
+import { defaultStateDir } from '../../local/state.ts';
+import { ownCommandLine } from '../own-command.ts';
 import { renderTable } from '../table.ts';
+import type { EditHost } from './edit-host.ts';
 
 /** Exit code for wrong usage and invalid input. */
 export const EXIT_INVALID = 2;
@@ -16,7 +18,8 @@ interface ChangedFile {
 }
 
 /** Result of a command that changes a folder of resources. */
-interface Outcome extends NextStep {
+interface Outcome {
+  readonly dir: string;
   readonly changes: readonly ChangedFile[];
   /** Facts that only the JSON document contains. */
   readonly facts?: Readonly<Record<string, unknown>>;
@@ -30,11 +33,14 @@ export interface OutputFlags {
 
 const WATCHED = 'vmcp up --watch follows this folder and applies the change.\n';
 
+/** Prints the result, and the command to run next: it starts the servers, or shows them where `vmcp up --watch` follows the folder. */
 export function printOutcome(
-  { changes, facts, next, isWatched }: Outcome,
+  { dir, changes, facts }: Outcome,
   { output }: OutputFlags,
-  { stdout }: Io,
+  { stdout, env }: EditHost,
 ): void {
+  const isWatched = isFollowed(resolve(dir), env);
+  const next = isWatched ? ownCommandLine('status') : ownCommandLine('up', dir);
   if (output === 'json') {
     stdout.write(`${jsonText({ changes, ...facts, next }, 2)}\n`);
     return;
@@ -43,6 +49,12 @@ export function printOutcome(
   stdout.write(
     `${renderTable([['CHANGE', 'FILE', 'OBJECTS'], ...rows]).join('\n')}\n\n${isWatched ? WATCHED : ''}Next:  ${next}\n`,
   );
+}
+
+/** Returns true when a running `vmcp up --watch` applies the changes of a folder. */
+function isFollowed(folder: string, env: EditHost['env']): boolean {
+  const { watched = [] } = readRunning(resolve(defaultStateDir(env))) ?? {};
+  return watched.some((path) => folder === path || folder.startsWith(`${path}${sep}`));
 }
 
 /** Returns the changes of a command that creates files. */

@@ -1,5 +1,6 @@
 import type { FileChange } from '../../../gateway/management/state/write-files.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
+import { textsOf } from '../../resolve/unused.ts';
 import { quoted } from '../../source/clients/quoted.ts';
 import { removeObject } from '../../source/edit/remove-object.ts';
 import { DEFAULT_NAMESPACE, type ManifestObject } from '../../source/files/manifest-object.ts';
@@ -7,7 +8,6 @@ import { closest } from '../../source/files/closest.ts';
 import { readText } from '../../source/files/read-text.ts';
 import { placeOf, readFolder } from './folder.ts';
 import type { EditHost } from './edit-host.ts';
-import { nextStep } from './next-step.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { printProblems, writeChanges } from './write-changes.ts';
 
@@ -37,7 +37,7 @@ export async function remove(name: string, options: RemoveOptions, io: EditHost)
     file: path,
     objects: removed.filter((object) => fileOf(object) === path).map((object) => `${object.kind}/${object.name}`),
   }));
-  printOutcome({ changes: rows, ...nextStep(dir, io.env) }, options, io);
+  printOutcome({ dir, changes: rows }, options, io);
   return 0;
 }
 
@@ -53,11 +53,6 @@ function ownSecrets(member: ManifestObject, objects: readonly ManifestObject[]):
     ({ kind, name, namespace }) =>
       kind === 'Secret' && namespace === member.namespace && own.has(name) && !others.has(name),
   );
-}
-
-function textsOf(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
 /** Returns the changes of the files without these objects, or the reason why one of them cannot be removed. */

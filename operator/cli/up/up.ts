@@ -26,7 +26,7 @@ import { fileGroups, fileWorkloads } from './file-workloads.ts';
 import { openInstallDisplay } from './install-display.ts';
 import { issuerPortLines } from './issuer-ports.ts';
 import { redirectUriLines } from './redirect-uris.ts';
-import { formatProblems, summarize } from '../validate/problems-output.ts';
+import { formatProblem, formatProblems, summarize } from '../validate/problems-output.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
 import type { OriginFlags } from '../origin-flags.ts';
@@ -99,7 +99,7 @@ async function readFiles(
   paths: readonly string[],
   options: UpOptions,
   stateDir: string,
-  printed = new Set<string>(),
+  printed: Set<string>,
 ): Promise<Examination | undefined> {
   const { stderr } = process;
   const seen = await examine(
@@ -112,10 +112,11 @@ async function readFiles(
     },
     stateDir,
   );
-  const fresh = seen.warnings.filter((warning) => !printed.has(formatProblems([], [warning])));
+  const warnings = seen.warnings.map((warning) => ({ warning, line: formatProblem(warning, 'warning') }));
+  const fresh = warnings.filter(({ line }) => !printed.has(line)).map(({ warning }) => warning);
   stderr.write(formatProblems(seen.problems, fresh));
   printed.clear();
-  for (const warning of seen.warnings) printed.add(formatProblems([], [warning]));
+  for (const { line } of warnings) printed.add(line);
   if (canStart(seen, options.strict)) return seen;
   const nothing =
     seen.servers.length === 0 && seen.problems.length === 0
