@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../gateway/contract/json.ts';
+import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 import { COMMANDS } from './commands/index.ts';
 import { isTextList } from './texts.ts';
 
@@ -13,18 +13,20 @@ export interface CommandLine {
 /** Returns the command line as it is written. Zed also writes `command: {path, args, env}`, and other clients a list. */
 export function commandLineOf(value: JsonObject): { command: unknown; args: unknown; env?: unknown } {
   const { command, args = [] } = value;
-  if (typeof command === 'object' && command !== null && !Array.isArray(command)) {
-    const { path, args: own = args, env } = command as JsonObject;
-    return { command: path, args: own, env };
-  }
+  if (isObject(command)) return { command: command['path'], args: command['args'] ?? args, env: command['env'] };
   if (!isTextList(command) || !isTextList(args)) return { command, args };
   return { command: command[0], args: [...command.slice(1), ...args] };
 }
 
+/** Programs that run the command in their arguments. */
+const WRAPPERS = new Map([
+  ['cmd', afterCmd],
+  ['env', afterEnv],
+]);
+
 /** Removes `cmd /c` and `env`, and splits a command that some people write with its first arguments. */
 export function unwrapped(command: string, args: readonly string[]): CommandLine {
-  const inner =
-    programOf(command) === 'cmd' ? afterCmd(args) : programOf(command) === 'env' ? afterEnv(args) : undefined;
+  const inner = WRAPPERS.get(programOf(command))?.(args);
   if (inner) {
     const line = unwrapped(inner.command, inner.args);
     return inner.env || line.env ? { ...line, env: new Map([...(inner.env ?? []), ...(line.env ?? [])]) } : line;

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
+import { placeholdersIn } from './placeholders.ts';
 import { quoted } from './quoted.ts';
 import { TIMEOUT_MEMBERS } from './timeouts.ts';
 import { FILTER_MEMBERS } from './tool-filter.ts';
@@ -12,11 +13,13 @@ export const folderIn = (value: JsonObject): unknown =>
 
 /** Members of a command line, which a URL does not have. */
 const COMMAND_MEMBERS = ['args', 'env', 'environment', 'env_vars', 'env_keys', ...FOLDER_MEMBERS];
+/** Members that hold the URL, by client. `httpUrl` of Gemini CLI is always streamable HTTP. */
+export const ADDRESS_MEMBERS = ['url', 'serverUrl', 'httpUrl', 'uri', 'baseUrl', 'server_url'] as const;
 /** Members of a URL, which a command line does not have. */
-const URL_MEMBERS = [
-  ...['url', 'serverUrl', 'httpUrl', 'uri', 'headers', 'http_headers', 'env_http_headers', 'requestInit'],
+const URL_MEMBERS: readonly string[] = [
+  ...ADDRESS_MEMBERS,
+  ...['headers', 'http_headers', 'env_http_headers', 'requestInit'],
   ...['bearer_token_env_var', 'bearerTokenEnvVar', 'apiKey', 'api_key_env', 'api_key_header', 'api_key_format'],
-  ...['baseUrl', 'server_url'],
 ];
 
 /** Members that other files read, and those that only a client's display or its installer uses. */
@@ -110,14 +113,13 @@ function foreignWarning(name: string, runs: 'here' | 'elsewhere'): string[] {
 }
 
 const isEmpty = (member: unknown): boolean =>
-  member === undefined ||
-  member === null ||
   member === '' ||
   (Array.isArray(member) && member.length === 0) ||
   (isObject(member) && Object.keys(member).length === 0);
 
-/** Warns about variables of a server that vmcp calls itself, such as those for TLS. `used` are those of its headers. */
-export function unusedVariables(env: ReadonlyMap<string, string>, used: ReadonlySet<string>): string[] {
+/** Warns about variables of a server that vmcp calls itself, such as those for TLS. `headers` are the texts of its headers. */
+export function unusedVariables(env: ReadonlyMap<string, string>, headers: readonly string[]): string[] {
+  const used = new Set(headers.flatMap(placeholdersIn).map(({ variable = '' }) => variable));
   const names = [...env.keys()].filter((name) => !used.has(name));
   if (names.length === 0) return [];
   return [

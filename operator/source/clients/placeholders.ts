@@ -95,5 +95,8 @@ export function replaced(text: string, valueOf: (placeholder: Placeholder) => st
   return result + text.slice(at);
 }
 
+/** Replaces the placeholders that have a default, unless it is empty. */
+export const withFallbacks = (text: string): string => replaced(text, ({ fallback }) => fallback || undefined);
+
 /** Returns the placeholders of a text for messages, such as `${input:token}`. */
 export const referencesIn = (text: string): string[] => placeholdersIn(text).map(({ shown }) => shown);

@@ -4,11 +4,10 @@ import { COMMANDS } from './commands/index.ts';
 import { commandLineOf, programOf, unwrapped } from './command-line.ts';
 import { ENV_NAME, noVariable, type Invocation } from './commands/invocation.ts';
 import { ownCommand } from './commands/own-command.ts';
-import { folderIn, ignoredMembers, unusedVariables } from './ignored-members.ts';
+import { ADDRESS_MEMBERS, folderIn, ignoredMembers, unusedVariables } from './ignored-members.ts';
 import { oneLine } from './quoted.ts';
 import { remoteServer } from './remote-server.ts';
 import type { Reading, RemoteTransport, ServerRules, ServerSpec } from './server-spec.ts';
-import { placeholdersIn } from './placeholders.ts';
 import { settingOf } from './setting.ts';
 import { isTextList, textsOf, withoutNulls } from './texts.ts';
 import { timeoutIn } from './timeouts.ts';
@@ -27,9 +26,6 @@ const TRANSPORTS: ReadonlyMap<string, RemoteTransport | undefined> = new Map([
   ['url', undefined],
 ]);
 
-/** Members that hold the URL, by client. `httpUrl` of Gemini CLI is always streamable HTTP. */
-const URL_MEMBERS = ['url', 'serverUrl', 'httpUrl', 'uri', 'baseUrl', 'server_url'] as const;
-
 /** Endpoint of `vmcp up` with its default port. */
 const OWN_ENDPOINT = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):4483\//u;
 
@@ -40,14 +36,14 @@ export function readServer(written: unknown, project?: string): Reading {
   if (value['disabled'] === true || value['enabled'] === false || value['isActive'] === false)
     return { leftOut: 'it is disabled' };
   const hasCommand =
-    value['command'] !== undefined && (value['command'] !== '' || !URL_MEMBERS.some((name) => value[name]));
+    value['command'] !== undefined && (value['command'] !== '' || !ADDRESS_MEMBERS.some((name) => value[name]));
   const reading = hasCommand ? readCommand(value, project) : readUrl(value);
   const isVmcp = 'server' in reading && reading.server.runs === 'elsewhere' && OWN_ENDPOINT.test(reading.server.url);
   return isVmcp ? { leftOut: 'it is vmcp itself, which would call itself' } : reading;
 }
 
 function readUrl(value: JsonObject): Reading {
-  const member = URL_MEMBERS.find((name) => typeof value[name] === 'string');
+  const member = ADDRESS_MEMBERS.find((name) => typeof value[name] === 'string');
   if (member === undefined && (value['source'] === 'extension' || isObject(value['settings'])))
     return { leftOut: 'it comes from an extension of the editor, which alone knows its command' };
   if (member === undefined) return { leftOut: 'it has neither a command nor a url' };
@@ -60,8 +56,7 @@ function readUrl(value: JsonObject): Reading {
   const transport = member === 'httpUrl' ? 'streamable-http' : TRANSPORTS.get(named);
   const env = textsOf(value['env'] ?? value['environment']) ?? new Map<string, string>();
   const settings = [...headers].map(([name, text]) => settingOf(name, text, env));
-  const used = new Set([...headers.values()].flatMap(placeholdersIn).map(({ variable = '' }) => variable));
-  const warnings = [...unusedVariables(env, used), ...ignoredMembers(value, 'elsewhere')];
+  const warnings = [...unusedVariables(env, [...headers.values()]), ...ignoredMembers(value, 'elsewhere')];
   return withRules(remoteServer(String(value[member]), transport, settings), value, warnings);
 }
 

@@ -3,7 +3,7 @@ import { isEncrypted, OWN_CREDENTIAL } from '../../../gateway/contract/rule.ts';
 import { quoted } from './quoted.ts';
 import { hasSecret, STAYS_READABLE } from './secret-text.ts';
 import type { Reading, RemoteTransport, Setting } from './server-spec.ts';
-import { referencesIn, replaced } from './placeholders.ts';
+import { referencesIn, withFallbacks } from './placeholders.ts';
 import { settingWarnings } from './setting.ts';
 
 /** Returns a server that runs elsewhere. Without a transport, a path that ends in `/sse` means HTTP+SSE. */
@@ -12,7 +12,7 @@ export function remoteServer(
   transport: RemoteTransport | undefined,
   headers: readonly Setting[],
 ): Reading {
-  const text = replaced(written, ({ fallback }) => fallback || undefined);
+  const text = withFallbacks(written);
   const references = referencesIn(text);
   if (references.length > 0) return { leftOut: `its URL contains ${references.join(' and ')}: write the URL out` };
   const url = URL.parse(text);

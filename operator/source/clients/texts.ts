@@ -5,7 +5,7 @@ export const isTextList = (value: unknown): value is string[] =>
 
 /** Returns a map of texts; numbers and booleans count as texts. Undefined when a value is something else. */
 export function textsOf(value: unknown): ReadonlyMap<string, string> | undefined {
-  if (value === undefined || value === null) return new Map();
+  if (value === undefined) return new Map();
   if (!isObject(value)) return undefined;
   const entries = Object.entries(value);
   const isText = (item: unknown): item is string | number | boolean =>
@@ -17,7 +17,6 @@ export function textsOf(value: unknown): ReadonlyMap<string, string> | undefined
 
 /** Returns the value without members that are null, which most clients write for absent ones. */
 export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value;
   if (!isObject(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
   return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));

@@ -63,7 +63,6 @@ export const toolFilterWarning = (member: string, visible: readonly string[]): s
 
 const isEmpty = (member: string, value: unknown): boolean =>
   value === undefined ||
-  value === null ||
   (Array.isArray(value) && value.length === 0 && (member === EMPTY_IS_ALL || HIDDEN.includes(member))) ||
   (isObject(value) && Object.keys(value).length === 0);
 

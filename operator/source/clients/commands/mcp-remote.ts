@@ -1,5 +1,4 @@
 import { remoteServer } from '../remote-server.ts';
-import { placeholdersIn } from '../placeholders.ts';
 import { settingOf } from '../setting.ts';
 import type { Reading } from '../server-spec.ts';
 import { unusedVariables } from '../ignored-members.ts';
@@ -59,7 +58,6 @@ export function mcpRemote({ args, env }: Invocation): Reading {
   const reading = remoteServer(options.url, ONLY[transport], headers);
   if ('leftOut' in reading) return reading;
   const login = [...LOGIN_FLAGS.filter((flag) => args.includes(flag)), ...options.values.map(([option]) => option)];
-  const used = new Set(lines.flatMap(placeholdersIn).map(({ variable = '' }) => variable));
   const { timeoutMs, warnings: ofTimeout } = replyTimeout(options);
   const ignored = valuesOf(options, '--ignore-tool');
   return {
@@ -69,7 +67,7 @@ export function mcpRemote({ args, env }: Invocation): Reading {
       ...(ignored.length > 0 ? [toolFilterWarning('--ignore-tool', ignored)] : []),
       ...ofTimeout,
       ...optionWarnings(login),
-      ...unusedVariables(env, used),
+      ...unusedVariables(env, lines),
     ],
     ...(timeoutMs !== undefined && { rules: { timeoutMs } }),
   };

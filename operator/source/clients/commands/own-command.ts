@@ -28,7 +28,7 @@ export function ownCommand(invocation: Invocation): Reading {
 
 /** Returns the working folder of a server; undefined when it names none. */
 function folderOf(cwd: unknown): string | undefined | { readonly leftOut: string } {
-  if (cwd === undefined || cwd === null || cwd === '') return undefined;
+  if (cwd === undefined || cwd === '') return undefined;
   const isUsable = typeof cwd === 'string' && cwd.startsWith('/') && referencesIn(cwd).length === 0;
   if (isUsable) return cwd;
   const shown = typeof cwd === 'string' ? ` ${quoted(cwd)}` : '';

@@ -8,29 +8,32 @@ import { uvx } from './uvx.ts';
 /** Option of each runner for the package, where the command has another name. */
 const PACKAGE = ['-p', '--package'];
 
+const SILENT = ['-s', '--silent'];
+const BUNX_FLAGS = ['-y', '--yes', '--silent', '--verbose'];
+
+/** Returns the reader of a runner that is a verb of its program, such as `yarn dlx`. */
+const verbOf =
+  (verb: string, flags: readonly string[]): ReadCommand =>
+  (invocation) => {
+    const [first, ...args] = invocation.args;
+    return first === verb ? asNpx(invocation, args, flags) : ownCommand(invocation);
+  };
+
 /** `pnpx PACKAGE [ARGS]` and `pnpx --package PACKAGE COMMAND [ARGS]`, also as `pnpm dlx`. */
-export const pnpx: ReadCommand = (invocation) => asNpx(invocation, invocation.args, ['-s', '--silent', '-y', '--yes']);
+export const pnpx: ReadCommand = (invocation) => asNpx(invocation, invocation.args, [...SILENT, '-y', '--yes']);
 
 /** `bunx PACKAGE [ARGS]`, also as `bun x`. With `--bun` the package needs Bun, so that bunx itself runs it. */
-export const bunx: ReadCommand = (invocation) =>
-  asNpx(invocation, invocation.args, ['-y', '--yes', '--silent', '--verbose']);
+export const bunx: ReadCommand = (invocation) => asNpx(invocation, invocation.args, BUNX_FLAGS);
 
 export const pnpm: ReadCommand = (invocation) => {
-  const args =
-    invocation.args[0] === '-s' || invocation.args[0] === '--silent' ? invocation.args.slice(1) : invocation.args;
-  return args[0] === 'dlx' ? asNpx(invocation, args.slice(1), ['-s', '--silent']) : ownCommand(invocation);
+  const [verb, ...args] = invocation.args.slice(SILENT.includes(invocation.args[0] ?? '') ? 1 : 0);
+  return verb === 'dlx' ? asNpx(invocation, args, SILENT) : ownCommand(invocation);
 };
 
-export const bun: ReadCommand = (invocation) => {
-  const [verb, ...args] = invocation.args;
-  return verb === 'x' ? asNpx(invocation, args, ['-y', '--yes', '--silent', '--verbose']) : ownCommand(invocation);
-};
+export const bun = verbOf('x', BUNX_FLAGS);
 
 /** `yarn dlx PACKAGE [ARGS]`. */
-export const yarn: ReadCommand = (invocation) => {
-  const [verb, ...args] = invocation.args;
-  return verb === 'dlx' ? asNpx(invocation, args, ['-q', '--quiet']) : ownCommand(invocation);
-};
+export const yarn = verbOf('dlx', ['-q', '--quiet']);
 
 /** `npm exec [--yes] PACKAGE [-- ARGS]`, also as `npm x`. npm reads each option before `--` itself. */
 export const npm: ReadCommand = (invocation) => {
@@ -76,7 +79,7 @@ export const uv: ReadCommand = (invocation) => {
   const [first, second, ...args] = invocation.args;
   if (first === 'tool' && second === 'run') return uvx({ ...invocation, args });
   const options = readOptions(invocation.args.slice(1), UV_RUN);
-  const isInFolder = invocation.cwd !== undefined && invocation.cwd !== null && invocation.cwd !== '';
+  const isInFolder = invocation.cwd !== undefined && invocation.cwd !== '';
   if (first !== 'run' || options.unknown !== undefined || isInFolder) return ownCommand(invocation);
   const packages = valuesOf(options, '--with').flatMap((text) => text.split(','));
   const [command = ''] = options.rest;
