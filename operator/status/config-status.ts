@@ -7,7 +7,7 @@ import { advisoryConditions, validityCondition } from './condition-state.ts';
 import { buildStatus, type ObjectStatus } from './conditions.ts';
 import { digest } from './digest.ts';
 import type { SharedObjectInput } from './input.ts';
-import { progressConditions, readyWhileValid } from './progress.ts';
+import { readinessWithoutPods } from './progress.ts';
 import { deletionConditions } from './references.ts';
 
 /** A config kind as its status needs it. */
@@ -38,11 +38,9 @@ export const configStatus =
       (problem) => reasonOf(problem, refused.includes(problem)),
       self,
     );
-    const ready = readyWhileValid(valid);
     const states = [
       valid,
-      ready,
-      ...progressConditions({ problems, ready, self }),
+      ...readinessWithoutPods(valid, problems, self),
       ...advisoryConditions(found.warnings, self),
       ...deletionConditions(deletion),
     ];

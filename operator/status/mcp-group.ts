@@ -1,7 +1,7 @@
 import { compareText, members, type Snapshot } from '../resolve/snapshot.ts';
 import { trueCondition, validityCondition, type ConditionState } from './condition-state.ts';
 import { buildStatus, type ObjectStatus } from './conditions.ts';
-import { progressConditions, readyWhileValid } from './progress.ts';
+import { readinessWithoutPods } from './progress.ts';
 import { deletionConditions } from './references.ts';
 import type { SharedObjectInput } from './input.ts';
 
@@ -13,10 +13,8 @@ export function mcpGroupStatus({ object, snapshot, refused = [], deletion, now }
   const servers = namesOf('MCPServer', self.name, snapshot);
   const entries = namesOf('MCPServerEntry', self.name, snapshot);
   const valid = validityCondition('Valid', GOOD, refused, () => 'ValidationFailed', self);
-  const ready = readyWhileValid(valid);
   const states: ConditionState[] = [
-    ready,
-    ...progressConditions({ problems: refused, ready, self }),
+    ...readinessWithoutPods(valid, refused, self),
     trueCondition('MCPServersChecked', 'ListMCPServersCheckSucceeded', 'the members of the group are listed'),
     ...(refused.length > 0 ? [valid] : []),
     ...deletionConditions(deletion),

@@ -6,7 +6,7 @@ import { advisoryConditions, trueCondition, validityCondition, type ConditionSta
 import { CLUSTER_PLATFORM } from '../render/options.ts';
 import { buildStatus, type ObjectStatus } from './conditions.ts';
 import { cut, type Self } from './message.ts';
-import { progressConditions, readyWhileValid } from './progress.ts';
+import { readinessWithoutPods } from './progress.ts';
 import { authConfigProblems, groupCondition, isAboutAuthRef, isAboutGroup } from './references.ts';
 import type { StatusInput } from './input.ts';
 
@@ -20,11 +20,9 @@ export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: St
   const good = { reason: 'ConfigValid', message: 'gateways can use this entry' };
   const valid = validityCondition('Valid', good, problems, () => 'ConfigInvalid', self);
   const group = entry && groupCondition(entry.spec.groupRef.name, found.problems, 'GroupRefIsValid', self);
-  const ready = readyWhileValid(valid);
   const states = [
     valid,
-    ready,
-    ...progressConditions({ problems, ready, self }),
+    ...readinessWithoutPods(valid, problems, self),
     ...(entry && group ? [group, ...conditionsFor(entry, snapshot, found.problems, ofConfig, self)] : []),
     ...advisoryConditions(found.warnings, self),
   ];

@@ -4,7 +4,7 @@ import { problemsMessage, type Self } from './message.ts';
 import type { Rollout } from './pods/rollout.ts';
 
 /** Facts about an object that decide whether tools continue to wait for it. */
-export interface Progress {
+interface Progress {
   /** All problems that prevent the current spec from acting. */
   readonly problems: readonly ObjectProblem[];
   readonly ready: ConditionState;
@@ -35,7 +35,7 @@ const isInConfigMap = ({ path, reason }: ObjectProblem): boolean =>
 const needsEdit = (problem: ObjectProblem, self: Self): boolean => {
   const { kind, name, reason } = problem;
   if (kind !== self.kind || name !== self.name) return false;
-  return !WAITING.has(reason) && !/NotFound$/u.test(reason) && !isInConfigMap(problem);
+  return !WAITING.has(reason) && !reason.endsWith('NotFound') && !isInConfigMap(problem);
 };
 
 /**
@@ -59,8 +59,12 @@ export function progressConditions({ problems, ready, rollout, self }: Progress)
 export const reconciling = (reason: string, message: string): ConditionState =>
   trueCondition('Reconciling', reason, message);
 
-/** Builds `Ready` of an object without pods: it is ready while it is valid. */
-export const readyWhileValid = ({ status, reason, message }: ConditionState): ConditionState => ({
-  ...trueCondition('Ready', reason, message),
-  status,
-});
+/** Builds `Ready` and the progress of an object without pods: it is ready while it is valid. */
+export function readinessWithoutPods(
+  { status, reason, message }: ConditionState,
+  problems: readonly ObjectProblem[],
+  self: Self,
+): ConditionState[] {
+  const ready = { ...trueCondition('Ready', reason, message), status };
+  return [ready, ...progressConditions({ problems, ready, self })];
+}
