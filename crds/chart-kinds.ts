@@ -20,11 +20,11 @@ export function chartKinds(kinds: readonly Kind[]): string {
     template('protectedKinds', plurals(kinds.filter(({ referencedAs }) => referencedAs !== undefined))),
     template(
       'ownerFinalizers',
-      plurals(withPods).map((plural) => `${plural}/finalizers`),
+      withPods.map(({ plural }) => `${plural}/finalizers`),
     ),
     template(
       'kindScales',
-      plurals(withPods).map((plural) => `${plural}/scale`),
+      withPods.map(({ plural }) => `${plural}/scale`),
     ),
   ].join('\n\n')}\n`;
 }

@@ -86,26 +86,26 @@ const isFolder = (node: StructuralSchema): boolean => node.type === 'object' && 
 const podReferences = (path: string): Reference[] =>
   [...POD_REFERENCES].flatMap(([target, paths]) => paths.map((each) => ({ target, path: `${path}/spec/${each}` })));
 
-const specOf = ({ schema }: Kind): StructuralSchema => structural(schema).properties?.['spec'] ?? {};
-
 /** Returns the way in which kustomize names a kind. */
 const targetOf = (kind: string): object => (isOwnKind(kind) ? { kind, group: API_GROUP } : { kind, version: 'v1' });
 
 /** Returns the configuration by which kustomize finds names, images and numbers of pods in objects of the kinds. */
 export function kustomizeConfiguration(kinds: readonly Kind[]): string {
   const members = kinds.map(({ kind }) => kind).filter(isMemberKind);
-  const byTarget = new Map<string, FieldSpec[]>();
-  for (const kind of kinds) {
-    for (const { target, path } of references(specOf(kind), 'spec', members)) {
-      byTarget.set(target, [...(byTarget.get(target) ?? []), { path, group: API_GROUP, kind: kind.kind }]);
-    }
-  }
+  const specs = kinds.map(({ kind, schema }) => ({ kind, spec: structural(schema).properties?.['spec'] ?? {} }));
+  const found = specs.flatMap(({ kind, spec }) =>
+    references(spec, 'spec', members).map(({ target, path }) => ({ target, field: { path, group: API_GROUP, kind } })),
+  );
+  const byTarget = Map.groupBy(found, ({ target }) => target);
   const fieldsNamed = (field: string, more: Pick<FieldSpec, 'create'> = {}): FieldSpec[] =>
-    kinds
-      .filter((kind) => specOf(kind).properties?.[field] !== undefined)
+    specs
+      .filter(({ spec }) => spec.properties?.[field] !== undefined)
       .map(({ kind }) => ({ path: `spec/${field}`, group: API_GROUP, kind, ...more }));
   const configuration = {
-    nameReference: [...byTarget].map(([target, fieldSpecs]) => ({ ...targetOf(target), fieldSpecs })),
+    nameReference: [...byTarget].map(([target, each]) => ({
+      ...targetOf(target),
+      fieldSpecs: each.map(({ field }) => field),
+    })),
     images: fieldsNamed('image'),
     replicas: fieldsNamed('replicas', { create: true }),
   };
