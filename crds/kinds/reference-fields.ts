@@ -15,6 +15,6 @@ const TARGETS: ReadonlyMap<string, ReferenceTarget> = new Map([
 ]);
 const SECRET_MEMBER = /SecretRefs?$/u;
 
-/** Returns the kind that a field refers to by its name or by those of its items; undefined for all other fields. */
+/** Returns the kind that a field, or each item of its list, refers to; undefined for a field that is no reference. */
 export const referenceTarget = (field: string): ReferenceTarget | undefined =>
   TARGETS.get(field) ?? (SECRET_MEMBER.test(field) ? 'Secret' : undefined);

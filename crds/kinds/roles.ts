@@ -17,7 +17,7 @@ export const isMemberKind = hasRole('member');
 export const isGroupKind = hasRole('group');
 export const isConfigKind = hasRole('config');
 
-/** Returns true for kinds for whose objects the operator runs pods. */
+/** Returns true for kinds whose objects have pods. */
 export const hasWorkload = (kind: string): boolean => byName.get(kind)?.hasWorkload === true;
 
 /** Returns true for kinds that other kinds refer to. */

@@ -8,7 +8,7 @@ export interface Additions {
 
 /**
  * Domains whose labels and annotations describe the resource itself: Kubernetes, vmcp, and tools that apply resources. Such a tool
- * takes an object with its mark for one of its own, and may delete it.
+ * regards each object with its mark as its own, and may delete it.
  */
 const DOMAINS_OF_THE_RESOURCE = [
   'argoproj.io',

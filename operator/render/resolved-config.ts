@@ -5,13 +5,13 @@ import type { Mount } from '../resolve/scope.ts';
 export interface ResolvedConfig {
   readonly config: GatewayConfig;
   readonly mounts: readonly Mount[];
-  /** Present when one pod alone can serve, although the resource has no number of pods. */
+  /** Present when only a single pod can serve, although the resource sets no number of pods. */
   readonly onePod?: string | undefined;
 }
 
 /**
- * Returns the number of pods to render; undefined leaves it to an autoscaler. Where one pod alone can serve, the operator
- * owns the number, and takes back what others set.
+ * Returns the number of pods to render; undefined leaves it to an autoscaler. Where only a single pod can serve, the
+ * operator owns the number, and reverts changes by others.
  */
 export const podsOf = (
   replicas: number | undefined,

@@ -5,7 +5,7 @@ import type { MCPServer } from './snapshot.ts';
 export const replicasOf = ({ replicas, backendReplicas }: MCPServer['spec']): number | undefined =>
   replicas ?? backendReplicas;
 
-/** Something that each pod of a gateway would have for itself, so that several pods would reject each other's clients. */
+/** State that the pods of a gateway do not share: several pods would reject each other's clients. */
 interface Unshared {
   /** Returns the consequence for a number of pods. */
   readonly consequence: (replicas: number) => string;
@@ -13,8 +13,8 @@ interface Unshared {
 }
 
 /**
- * Reports what pods would not share: a problem for several pods, and for an absent number a reason to run one pod, because an
- * autoscaler may start several. Local mode always starts one process.
+ * Reports state that the pods would not share. For several pods it is a problem. For an absent number it is a reason to run a
+ * single pod, because an autoscaler may start several. Local mode always starts one process.
  */
 export function reportUnshared({ consequence, advice }: Unshared, scope: Scope): void {
   const { platform, vmcp, onePod } = scope;

@@ -55,7 +55,7 @@ export interface Scope extends ObjectScope {
   readonly endpoint: string;
   /** Name in the keys of stores, unique in the namespace. */
   readonly storeName: string;
-  /** Changes that several pods need, while the number of pods is absent. Not empty: one pod alone can serve. */
+  /** Changes that several pods would need, for an absent number of pods. While there are any, only a single pod can serve. */
   readonly onePod: string[];
 }
 

@@ -33,7 +33,7 @@ export function resolveSessionStorage(scope: Scope): Pick<GatewayConfig, 'scalin
     return { scaling_config: { session_kvstore: resolveStore(sessionStorage, scope) } };
   }
   if (platform.mode === 'local' || replicasShareSessions(vmcp.spec)) return {};
-  // Otherwise the Service leads each client to one pod.
+  // With another affinity the Service sends each client to the same pod.
   if (replicas === undefined && sessionAffinity === 'None') scope.onePod.push('set sessionStorage to a kvstore');
   if (replicas !== undefined && replicas > 1) {
     scope.on(vmcp).warning('SessionStorageMissingForReplicas', 'spec.replicas', unsharedSessions(replicas));

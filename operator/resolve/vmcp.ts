@@ -35,7 +35,7 @@ export interface Resolution {
    * a Secret or a host variable. Sorted by name, then kind.
    */
   readonly excluded: readonly ExcludedMember[];
-  /** Advice on what several pods need. Present when the number of pods is absent and one pod alone can serve. */
+  /** Changes that several pods would need. Present when the number of pods is absent and only a single pod can serve. */
   readonly onePod?: string;
 }
 

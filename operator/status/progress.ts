@@ -29,8 +29,8 @@ const isInConfigMap = ({ path, reason }: ObjectProblem): boolean =>
   reason === 'AuthzInvalid' && /\.configMap\b/u.test(path);
 
 /**
- * Returns true for a problem that only an edit of the object can solve. Tools that wait fail at once for these. Another object
- * may be created soon, or have been corrected a moment ago by the same tool, so a problem there is none of them.
+ * Returns true for a problem that only an edit of the object can solve: waiting tools then fail at once. A problem of another
+ * object does not count, because the tool may create or correct that object in the same run.
  */
 const needsEdit = (problem: ObjectProblem, self: Self): boolean => {
   const { kind, name, reason } = problem;
@@ -39,8 +39,8 @@ const needsEdit = (problem: ObjectProblem, self: Self): boolean => {
 };
 
 /**
- * Builds `Stalled` or `Reconciling`, from which kstatus derives the progress of an object. At most one of them is present, and
- * none once the current spec acts: tools take the first true one.
+ * Builds `Stalled` or `Reconciling`, from which kstatus derives the progress of an object. At most one of the two is present,
+ * and neither of them once the current spec acts: tools read the first that is true.
  */
 export function progressConditions({ problems, ready, rollout, self }: Progress): ConditionState[] {
   const final = problems.filter((problem) => needsEdit(problem, self));

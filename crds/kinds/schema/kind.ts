@@ -32,7 +32,7 @@ export const conditionColumn = (type: string, name = type): PrinterColumn => ({
   description: `Status of condition ${type}.`,
 });
 
-/** Returns the last column of every kind, with the reason for its state: of the phase, or of `Ready` for kinds without a phase message. */
+/** Returns the last column of every kind: the message of the status, or the message of `Ready` where the status has no message. */
 const messageColumn = (status: TSchema): PrinterColumn => ({
   name: 'Message',
   type: 'string',
@@ -129,7 +129,7 @@ const conditions = Type.Optional(
   ),
 );
 
-/** Status of an object that the operator has not read yet: tools that wait for an object do not take it for ready. */
+/** Status of an object that the operator has not read yet: tools that wait for an object do not count it as ready. */
 const UNOBSERVED = { observedGeneration: -1 };
 
 /** Fields of every status. */

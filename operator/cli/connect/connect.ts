@@ -142,7 +142,7 @@ function sentence(
     : `${file} already has "${name}" (${url})`;
 }
 
-/** Lists the clients, the installed ones first, with the entries that point at a running virtual server. */
+/** Lists the clients, installed clients first, with the entries that point at a running virtual server. */
 function list(flags: ConnectFlags, host: Host): number {
   const folders = foldersOf(host);
   const running = runningOf(flags, host);

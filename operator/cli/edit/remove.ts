@@ -43,7 +43,7 @@ export async function remove(name: string, options: RemoveOptions, io: EditHost)
 
 const fileOf = (object: ManifestObject): string => object.locate('metadata.name').file;
 
-/** Lists the Secrets that a server names and that nothing else does: no other object needs their values. */
+/** Lists the Secrets that only this server names: no other object needs their values. */
 function ownSecrets(member: ManifestObject, objects: readonly ManifestObject[]): ManifestObject[] {
   const [own, others] = [
     new Set(textsOf(member.value['spec'])),
@@ -55,7 +55,7 @@ function ownSecrets(member: ManifestObject, objects: readonly ManifestObject[]):
   );
 }
 
-/** Returns the changes of the files without these objects, or the reason why one of them cannot be removed. */
+/** Returns the changes of the files without these objects, or the reason why an object cannot be removed. */
 async function removalOf(objects: readonly ManifestObject[]): Promise<FileChange[] | string> {
   const texts = new Map<string, string | undefined>();
   for (const object of objects) {

@@ -14,7 +14,7 @@ export interface BackendStatus {
   readonly reason?: string;
 }
 
-/** One session of a client. */
+/** A session of a client. */
 const SessionStatus = Type.Object({
   user: Type.String(),
   client: Type.String(),
@@ -28,7 +28,7 @@ export interface ServerStatus {
   readonly name: string;
   readonly namespace?: string;
   readonly sessions: number;
-  /** The sessions that were used last, the latest first. */
+  /** The sessions that were used last, latest first. */
   readonly sessionList: readonly SessionStatus[];
   readonly backends: readonly BackendStatus[];
   readonly problems: readonly Problem[];
@@ -46,7 +46,7 @@ const Server = Type.Object({
   name: Type.String(),
   namespace: Type.Optional(Type.String()),
   sessions: Type.Number(),
-  session_list: Type.Optional(Type.Array(SessionStatus)), // older gateways have none
+  session_list: Type.Optional(Type.Array(SessionStatus)), // absent in older gateways
   backends: Type.Array(
     Type.Object({
       name: Type.String(),

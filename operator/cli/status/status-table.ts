@@ -48,7 +48,7 @@ const UNITS = [
   ['m', 60],
 ] as const;
 
-/** Returns a time as people say it: `45s`, `12m`, `3h`, `2d`. */
+/** Renders a duration in its largest whole unit: `45s`, `12m`, `3h`, `2d`. */
 function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? ['s', 1];
@@ -56,7 +56,7 @@ function elapsed(ms: number): string {
 }
 
 /**
- * Renders a heading, a table of backends and one of sessions for each virtual server. `mcpUrlOf` returns the URL of a server if it is
+ * Renders a heading, a table of backends and a table of sessions for each virtual server. `mcpUrlOf` returns the URL of a server if it is
  * known, and `now` is in ms since the epoch.
  */
 export function statusTables(

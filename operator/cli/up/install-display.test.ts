@@ -3,7 +3,7 @@ import { openInstallDisplay, type Terminal } from './install-display.ts';
 
 const ESCAPE = '\u001b[';
 
-/** A terminal that keeps its lines, as one that obeys "up" and "erase below" does. */
+/** Terminal that keeps its lines and obeys "up" and "erase below". */
 function terminal(columns = 60) {
   const lines = [''];
   const print = (text: string): void => {

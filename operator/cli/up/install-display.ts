@@ -2,14 +2,14 @@ import type { WriteStream } from 'node:tty';
 import { printable } from '../../../gateway/contract/text/printable.ts';
 import type { InstallDisplay } from '../../../gateway/workloads/runner/schemes/install-progress.ts';
 
-/** A standard stream, as far as the display uses it. */
+/** The part of a standard stream that the display uses. */
 export type Terminal = Pick<WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
 
 const DEFAULT_COLUMNS = 80;
 
 /**
- * Shows the running installations in the last lines of a terminal, one for each server, updated in place. Other output to `streams`
- * stands above them. Returns undefined when `streams` are not terminals that can move the cursor (ECMA-48).
+ * Shows the running installations in the last lines of a terminal, a line for each server, updated in place. Other output to `streams`
+ * appears above them. Returns undefined when `streams` are not terminals that can move the cursor (ECMA-48).
  */
 export function openInstallDisplay(
   streams: readonly [Terminal, ...Terminal[]],

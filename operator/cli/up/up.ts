@@ -92,7 +92,7 @@ export async function up(paths: readonly string[], options: UpOptions): Promise<
 
 /**
  * Reads the files and prints problems and warnings. Returns undefined when nothing can run, when a file is unreadable
- * (its contents may change what should run), and with `--strict` for any problem. `printed` has the warnings that are known already: a
+ * (its contents may change what should run), and with `--strict` for any problem. `printed` holds the warnings of the last read: a
  * reload does not repeat them.
  */
 async function readFiles(
@@ -182,10 +182,10 @@ async function run(
   }
 }
 
-/** Interval at which the start of the servers is looked at. */
+/** Interval at which the progress of the start is read. */
 const START_POLL_MS = 250;
 
-/** Says once how many servers and tools there are, when every server has started or failed: a sentence on a terminal, else a line of the log. */
+/** Prints the numbers of servers and tools once every server has started or failed: a sentence on a terminal, else a line of the log. */
 function announceStart(gateway: Gateway, log: Pick<RootLog, 'info'>, options: UpOptions): NodeJS.Timeout {
   const { stdout, stderr } = process;
   const isText = stdout.isTTY && stderr.isTTY && options.logFormat !== 'json';
@@ -311,7 +311,7 @@ interface Site {
   readonly options: UpOptions;
   readonly state: State;
   readonly workloads: HttpWorkloads;
-  /** Warnings that were printed. */
+  /** Warnings of the last read. */
   readonly printed: Set<string>;
   running: readonly RunnableServer[];
   /** Files that were applied last. */

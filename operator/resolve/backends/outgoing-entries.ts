@@ -3,11 +3,11 @@ import type { VirtualMCPServer } from '../snapshot.ts';
 
 const PATH = 'spec.outgoingAuth';
 
-/** Authentication to one backend, as a VirtualMCPServer sets it. */
+/** Authentication to a backend, as a VirtualMCPServer sets it. */
 export interface BackendEntry {
   /** Name of the backend. */
   readonly name: string;
-  /** Place of the entry. */
+  /** Path of the entry. */
   readonly path: string;
   readonly type: 'discovered' | 'externalAuthConfigRef';
   readonly externalAuthConfigRef?: { readonly name: string };

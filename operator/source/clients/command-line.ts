@@ -37,7 +37,7 @@ export function unwrapped(command: string, args: readonly string[]): CommandLine
     : { command, args };
 }
 
-/** Returns the command behind `/c`, which may be one text, and other options such as `/d` and `/s`. */
+/** Returns the command after `/c` and other options such as `/d` and `/s`. The command may be a single text. */
 function afterCmd(args: readonly string[]): CommandLine | undefined {
   const end = args.findIndex((arg) => arg.toLowerCase() === '/c');
   if (end === -1 || !args.slice(0, end).every((arg) => /^\/[dqs]$/iu.test(arg))) return undefined;
@@ -45,7 +45,7 @@ function afterCmd(args: readonly string[]): CommandLine | undefined {
   return command === undefined ? undefined : { command, args: rest };
 }
 
-/** Returns the command behind the variables of `env`, and behind `-S`, which splits a text. */
+/** Returns the command after the variables of `env`, and after `-S`, which splits a text. */
 function afterEnv(args: readonly string[]): CommandLine | undefined {
   const [option, text, ...more] = args;
   const words = option === '-S' || option === '--split-string' ? [...wordsOf(text ?? ''), ...more] : args;

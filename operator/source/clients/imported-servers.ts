@@ -53,7 +53,7 @@ function inProject(reading: Reading, project: string | undefined): Reading {
 
 type Usable = Extract<Reading, { server: unknown }> & { readonly original: string };
 
-/** Removes servers that an earlier one of the same name equals: projects often have the same. */
+/** Removes each server that equals an earlier server of the same name: several projects often have the same server. */
 function withoutCopies(servers: readonly Usable[]): Usable[] {
   const kept = new Map<string, Usable[]>();
   return servers.filter((server) => {

@@ -16,7 +16,7 @@ interface Form {
 }
 
 /**
- * Forms of placeholders in clients' files; docs/local-mode.md says which client has which form. Inside of a longer text
+ * Forms of placeholders in clients' files; docs/local-mode.md lists the forms of each client. Inside of a longer text
  * `$NAME` and `%NAME%` need capitals, because passwords contain `$` and URLs contain `%20`.
  */
 const FORMS: readonly Form[] = [

@@ -29,7 +29,7 @@ const TRANSPORTS: ReadonlyMap<string, RemoteTransport | undefined> = new Map([
 /** Endpoint of `vmcp up` with its default port. */
 const OWN_ENDPOINT = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):4483\//u;
 
-/** Reads one server of a client's file. `project` is the folder in which the client starts it, when the file names one. */
+/** Reads a server of a client's file. `project` is the folder in which the client starts it, when the file names a project. */
 export function readServer(written: unknown, project?: string): Reading {
   const value = withoutNulls(written);
   if (!isObject(value)) return { leftOut: 'it is not an object' };

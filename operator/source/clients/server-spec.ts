@@ -69,7 +69,7 @@ export type ServerSpec = ProcessSpec | RemoteSpec;
 
 /** Settings of a server that belong to the virtual server. */
 export interface ServerRules {
-  /** Names of the tools that clients see. None when it is empty, and all when it is absent. */
+  /** Names of the tools that clients see. An empty list hides all tools, an absent list shows all tools. */
   readonly tools?: readonly string[];
   /** Longest wait for a reply. */
   readonly timeoutMs?: number;

@@ -2,8 +2,8 @@ import { placeholdersIn, replaced, wholePlaceholder } from './placeholders.ts';
 import type { HostVariable, Setting } from './server-spec.ts';
 
 /**
- * Returns a variable or header. Replaces placeholders of `known` variables, and those with a default by it. With any other
- * placeholder the value counts as missing.
+ * Returns a variable or header. Replaces placeholders of `known` variables by their values, and placeholders with a default by
+ * the default. With any other placeholder the value counts as missing.
  */
 export function settingOf(name: string, text: string, known: ReadonlyMap<string, string> = new Map()): Setting {
   const defaultOf: string[] = [];
@@ -17,14 +17,14 @@ export function settingOf(name: string, text: string, known: ReadonlyMap<string,
   return { name, value, ...(defaultOf.length > 0 && { defaultOf }) };
 }
 
-/** Returns an environment variable. A value that is one placeholder of a variable of the host stays a reference to it. */
+/** Returns an environment variable. A value that is nothing but a placeholder of a host variable stays a reference to it. */
 export function variableOf(name: string, text: string): Setting | HostVariable {
   const { variable: fromEnv, fallback } = wholePlaceholder(text) ?? {};
   if (fromEnv === undefined) return settingOf(name, text);
   return { name, fromEnv, ...(fallback !== undefined && { fallback }) };
 }
 
-/** Lists what is unusual about the values of variables or headers: placeholders inside of a longer text. Quotes no value. */
+/** Warns about variables and headers with a placeholder inside of a longer text, or with a default. Quotes no value. */
 export const settingWarnings = (settings: readonly (Setting | HostVariable)[]): string[] =>
   settings.flatMap((setting) => {
     if ('missing' in setting) {

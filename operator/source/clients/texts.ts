@@ -15,7 +15,7 @@ export function textsOf(value: unknown): ReadonlyMap<string, string> | undefined
     : undefined;
 }
 
-/** Returns the value without members that are null, which most clients write for absent ones. */
+/** Returns the value without members that are null: most clients write null for an absent member. */
 export function withoutNulls(value: unknown): unknown {
   if (!isObject(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);

@@ -26,12 +26,12 @@ const MAX_MS = 2_147_483_000;
 export const TIMEOUT_MEMBERS: readonly string[] = ['timeout', ...Object.keys(REPLY), ...Object.keys(START)];
 
 interface Timeout {
-  /** Longest wait for a reply; absent when the server names none. */
+  /** Longest wait for a reply; absent when the server sets no timeout. */
   readonly timeoutMs?: number;
   readonly warnings: readonly string[];
 }
 
-/** Reads the timeouts of a server. vmcp has one for replies, which also limits the start. */
+/** Reads the timeouts of a server. vmcp has a timeout for replies, which also limits the start. */
 export function timeoutIn(value: JsonObject): Timeout {
   const warnings: string[] = [];
   const read = (name: string, member: unknown, unit: number): number[] => {

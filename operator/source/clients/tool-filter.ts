@@ -11,13 +11,13 @@ const HIDDEN = [
   ...['excludeTools', 'exclude_tools', 'disabledTools', 'disabled_tools', 'blockedTools', 'blocked_tools'],
   ...['excludedTools', 'deniedTools'],
 ];
-/** Goose shows all tools where the list is empty; all other clients show none. */
+/** Goose shows all tools where the list is empty; all other clients show no tool. */
 const EMPTY_IS_ALL = 'available_tools';
 
 export const FILTER_MEMBERS: readonly string[] = [...SHOWN, ...HIDDEN];
 
 interface ToolFilter {
-  /** Names of the tools to show. None are shown when it is empty, and all when it is absent. */
+  /** Names of the tools to show. An empty list hides all tools, an absent list shows all tools. */
   readonly tools?: readonly string[];
   readonly warnings: readonly string[];
 }

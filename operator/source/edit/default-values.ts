@@ -9,7 +9,7 @@ const COMMENT =
 
 interface WithDefaults {
   readonly servers: readonly ImportedServer[];
-  /** The `.env` with the default values; empty when there are none. */
+  /** The `.env` with the default values; empty without default values. */
   readonly files: readonly NewFile[];
 }
 

@@ -140,7 +140,7 @@ it('every further setting of a server is carried over or causes one warning', ()
   const fine = SHAPES.filter(([, , leftOut]) => leftOut === undefined).map(([, server]) => server(1));
   for (const server of fine) {
     const countOf = (value: Server) => importedServers([{ name: 'a', value }]).servers[0]?.warnings.length ?? 0;
-    const filters = 'includeTools' in server ? 1 : 0; // a filter of tools to show keeps the hidden ones hidden
+    const filters = 'includeTools' in server ? 1 : 0; // a list of tools to show hides all others
     expect(countOf({ ...server, ...settings }), JSON.stringify(server)).toBe(
       countOf(server) + Object.keys(settings).length - filters,
     );

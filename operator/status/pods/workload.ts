@@ -56,7 +56,7 @@ export const scaleMembers = (kind: Parameters<typeof selectorOf>[0], name: strin
 const SCALED_BACK = 'ScaledBack';
 
 /**
- * Builds `ScaledBack`, once others have changed the number of pods where one pod alone can serve. It stays until the next edit:
+ * Builds `ScaledBack`, once others have changed the number of pods where only a single pod can serve. It stays until the next edit:
  * an autoscaler tries again and again, and the condition must not change each time.
  */
 export function scaledBackConditions(

@@ -26,7 +26,7 @@ export function ownCommand(invocation: Invocation): Reading {
   return { ...reading, warnings: [note, ...reading.warnings] };
 }
 
-/** Returns the working folder of a server; undefined when it names none. */
+/** Returns the working folder of a server; undefined when it names no folder. */
 function folderOf(cwd: unknown): string | undefined | { readonly leftOut: string } {
   if (cwd === undefined || cwd === '') return undefined;
   const isUsable = typeof cwd === 'string' && cwd.startsWith('/') && referencesIn(cwd).length === 0;

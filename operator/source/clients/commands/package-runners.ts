@@ -5,7 +5,7 @@ import { npx } from './npx.ts';
 import { ownCommand } from './own-command.ts';
 import { uvx } from './uvx.ts';
 
-/** Option of each runner for the package, where the command has another name. */
+/** Options of each runner that name the package, for a command with another name. */
 const PACKAGE = ['-p', '--package'];
 
 const SILENT = ['-s', '--silent'];

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../gateway/contract/json.ts';
 import type { ClientFile } from '../client-entry.ts';
 import { entriesAt, placesIn } from './server-places.ts';
 
-/** Table of a server, or a key of one: `[mcp_servers.NAME]`, `[[mcp_servers]]`, `mcp_servers.NAME.command = "npx"`. */
+/** Table of a server, or a key of such a table: `[mcp_servers.NAME]`, `[[mcp_servers]]`, `mcp_servers.NAME.command = "npx"`. */
 const SERVERS = /^[ \t]*(?:\[{1,2}[ \t]*)?mcp_servers[ \t]*[.=\]]/mu;
 
 /** Returns true for the text of a configuration of Codex or Mistral Vibe with servers, even if it has mistakes. */

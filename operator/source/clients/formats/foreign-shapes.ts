@@ -52,13 +52,13 @@ export function continueServer(server: JsonObject): JsonObject | Unusable {
   };
 }
 
-/** Returns a server of Zed with its timeout in milliseconds; the file may have one for all servers. */
+/** Returns a server of Zed with its timeout in milliseconds; the file may have a timeout for all servers. */
 export function zedServer(server: JsonObject, _name: string, root: JsonObject): JsonObject {
   const seconds = server['timeout'] ?? root['context_server_timeout'];
   return typeof seconds === 'number' ? { ...server, timeout: seconds * 1000 } : server;
 }
 
-/** Adds to a server of opencode what the file says for it elsewhere: switches of its tools, and a timeout of all servers. */
+/** Adds the settings that other places of the file have for a server of opencode: switches of its tools, and a timeout for all servers. */
 export function opencodeServer(server: JsonObject, name: string, root: JsonObject): JsonObject {
   const { tools, mcp } = root;
   const general = isObject(mcp) && isObject(mcp['servers']) ? mcp['timeout'] : undefined;

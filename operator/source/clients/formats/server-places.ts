@@ -8,7 +8,7 @@ interface ServerPlace {
   readonly path: readonly string[];
   /** Writes a server of this place as most clients write it. `root` is the whole file. */
   readonly asUsual?: (value: JsonObject, name: string, root: JsonObject) => JsonObject | Unusable;
-  /** True: the member also means something else, so that one of its members must look like a server. */
+  /** True for a member that also has another meaning: at least one of its members must look like a server. */
   readonly isShared?: boolean;
   /** Folder of the project that has the servers, and the names that are off there. */
   readonly project?: { readonly folder: string; readonly off: readonly unknown[] };
@@ -43,7 +43,7 @@ const at = (root: JsonObject, path: readonly string[]): unknown =>
     root,
   );
 
-/** Lists the places of servers in a file. Settings of extensions, such as `amp.mcpServers`, are one key with dots. */
+/** Lists the places of servers in a file. Settings of extensions, such as `amp.mcpServers`, are a single key with dots. */
 export function placesIn(root: unknown, format: 'json' | 'yaml' | 'toml'): ServerPlace[] {
   if (!isObject(root)) return [];
   const dotted = Object.keys(root).filter((name) => name.endsWith('.mcpServers'));

@@ -5,7 +5,7 @@ import { entriesAt, placesIn } from './server-places.ts';
 /** First keys of the servers of Goose, Continue and others. */
 const KEYS = ['extensions', 'mcpServers', 'mcp'];
 
-/** Reads the servers of a client's file in YAML; undefined for a text that has none of their keys. */
+/** Reads the servers of a client's file in YAML; undefined for a text without these keys. */
 export function readYamlFile(text: string): ClientFile | undefined {
   if (/^\s*(?:[{["]|\/[/*])/u.test(text)) return undefined;
   const document = parseDocument(text);
@@ -23,7 +23,7 @@ export function readYamlFile(text: string): ClientFile | undefined {
   return entries.length > 0 ? { entries } : { fault: { message: 'its list of servers is empty' } };
 }
 
-/** Returns the document as data; undefined where its aliases grow too much. */
+/** Returns the document as data; undefined when its aliases expand too far. */
 function valueOf(document: Document): unknown {
   try {
     return document.toJS();
