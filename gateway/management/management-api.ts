@@ -79,7 +79,8 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
     findServer: async (name, server) =>
       name === DEFAULT_REGISTRY ? workloadEntry(await registry.entries(), server) : undefined,
   });
-  const openApi = (): unknown => openApiOf(OPERATIONS, version);
+  let document: unknown;
+  const openApi = (): unknown => (document ??= openApiOf(OPERATIONS, version));
   const services = { clients, groups, registry, secrets, skills, workloads, servers: options.servers };
   const facts = { nonce: randomUUID(), now, version, openApi };
   return serveOperations(OPERATIONS, { ...services, ...facts }, { log, draining });

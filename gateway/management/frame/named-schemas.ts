@@ -31,6 +31,8 @@ export class NamedSchemas {
   readonly #schemas = new Map<string, Json>();
   /** JSON text of each schema without its description, by name. */
   readonly #shapes = new Map<string, string>();
+  /** Name of the first schema with a shape. */
+  readonly #names = new Map<string, string>();
 
   /** Returns the schemas, sorted by name. */
   all(): Json {
@@ -43,6 +45,7 @@ export class NamedSchemas {
     const shape = JSON.stringify(rest);
     if (!this.#shapes.has(named)) {
       this.#shapes.set(named, shape);
+      if (!this.#names.has(shape)) this.#names.set(shape, named);
       this.#schemas.set(named, { ...(description !== undefined && { description }), ...this.#plain(rest, named) });
     }
     if (this.#shapes.get(named) !== shape)
@@ -63,11 +66,7 @@ export class NamedSchemas {
     const hasMembers = Object.keys(schema.properties ?? {}).length > 0;
     const isNullable = Array.isArray(schema.type) && schema.type.includes('null');
     if (isNullable || (title === undefined && !hasMembers)) return this.#plain(schema, place);
-    return this.add(schema, title ?? this.#nameOf(JSON.stringify(shape)) ?? place);
-  }
-
-  #nameOf(shape: string): string | undefined {
-    return [...this.#shapes].find(([, other]) => other === shape)?.[0];
+    return this.add(schema, title ?? this.#names.get(JSON.stringify(shape)) ?? place);
   }
 
   /** Replaces the keywords that generators do not read, and refers to the schemas inside. */

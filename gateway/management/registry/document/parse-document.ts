@@ -60,8 +60,9 @@ function pageLayout(servers: readonly unknown[], readAt: string): ParsedDocument
 export function serversOf(entries: readonly unknown[], updatedAt: string) {
   const problems: EntryProblem[] = [];
   const records = entries.flatMap((entry, index): ServerRecord[] => {
-    const server = isObject(entry) && isObject(entry['server']) ? entry['server'] : entry;
-    const given = isObject(entry) && isObject(entry['server']) && isObject(entry['_meta']) ? entry['_meta'] : {};
+    const isRecord = isObject(entry) && isObject(entry['server']);
+    const server = isRecord ? entry['server'] : entry;
+    const given = isRecord && isObject(entry['_meta']) ? entry['_meta'] : {};
     const stated = { status: 'active', publishedAt: updatedAt, updatedAt, isLatest: true };
     const _meta = { [OFFICIAL]: stated, ...given };
     if (!officialMetaOf({ _meta }).isLatest) return [];
@@ -80,13 +81,16 @@ function sortedServers(records: readonly ServerRecord[]): ServerRecord[] {
 
 /** Reads skills, sorted by namespace and name. Leaves out entries that do not fit their schema, with their problems. */
 export function skillsOf(entries: readonly unknown[]) {
-  const skills = entries
-    .filter((entry) => isRegistrySkill(entry))
-    .toSorted((one, two) => inOrder(one.namespace, two.namespace) || inOrder(one.name, two.name));
-  const problems = entries.flatMap((entry, index) =>
-    isRegistrySkill(entry) ? [] : [problemOf(entry, `skills[${String(index)}]`, RegistrySkill)],
-  );
-  return { skills, problems };
+  const problems: EntryProblem[] = [];
+  const skills = entries.filter((entry, index): entry is RegistrySkill => {
+    if (isRegistrySkill(entry)) return true;
+    problems.push(problemOf(entry, `skills[${String(index)}]`, RegistrySkill));
+    return false;
+  });
+  return {
+    skills: skills.toSorted((one, two) => inOrder(one.namespace, two.namespace) || inOrder(one.name, two.name)),
+    problems,
+  };
 }
 
 const problemOf = (entry: unknown, place: string, schema: TSchema): EntryProblem => ({

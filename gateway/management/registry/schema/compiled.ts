@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { Errors } from 'typebox/value';
 
 /**
  * Returns the check of a schema, which is compiled at its first use: most gateways never read a registry, and all would wait for it at
@@ -12,7 +13,7 @@ export function compiled<Schema extends TSchema>(schema: Schema): (value: unknow
 
 /** Returns the first fault of a value that does not fit its schema, with the path in it. */
 export function faultOf(schema: TSchema, value: unknown): string {
-  const [fault] = Compile(schema).Errors(value);
+  const [fault] = Errors(schema, value);
   if (!fault) return 'it does not fit its schema';
   const { instancePath, message, params } = fault as {
     instancePath: string;

@@ -65,14 +65,12 @@ export async function missingInRegistry(
   names: readonly string[],
   deps: Pick<SkillSourcesDeps, 'registrySkills'>,
 ): Promise<string[]> {
-  const missing: string[] = [];
-  for (const name of names) {
+  const plain = names.flatMap((name) => {
     const place = installSource(name);
-    if (place?.kind !== 'registry') continue;
-    const entries = matchingEntries(await skillsOf(deps), place);
-    if (entries.length !== 1) missing.push(name);
-  }
-  return missing;
+    return place?.kind === 'registry' ? [{ name, place }] : [];
+  });
+  const skills = plain.length > 0 ? await skillsOf(deps) : [];
+  return plain.flatMap(({ name, place }) => (matchingEntries(skills, place).length === 1 ? [] : [name]));
 }
 
 async function inRegistry(name: RegistryName, deps: SkillSourcesDeps): Promise<OciReference | GitReference> {
