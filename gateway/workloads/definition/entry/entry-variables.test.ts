@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openValues, valueFault, withValues } from './entry-variables.ts';
+import { canBecome, openValues, valueFault, withValues } from './entry-variables.ts';
 import type { RegistryEntry } from './registry-entry.ts';
 
 const REMOTE: RegistryEntry = {
@@ -37,6 +37,26 @@ it('fills in values, else the defaults', () => {
   expect(withValues(REMOTE, { tenant: 'acme', key: 'k', region: 'us' }).url).toBe('https://acme.us.example.com/k/mcp');
   const { args, permissions } = withValues(FOLDER, { dir: '/srv' });
   expect({ args, permissions }).toEqual({ args: ['--root', '/srv'], permissions: { write: ['/srv:/data'] } });
+});
+
+it.each([
+  ['https://{a}.example.com/{b}', 'https://x.example.com/y/z', true],
+  ['https://{a}.example.com/{b}', 'https://x.example.com/', false],
+  ['https://{a}.example.com/{b}', 'https://.example.com/y', false],
+  ['https://{a}{b}.example.com', 'https://xy.example.com', true],
+  ['https://{a}{b}.example.com', 'https://x.example.com', false],
+  ['{a}.com/{b}.com', 'x.com/y.com.com', true],
+  ['{a}.com/x', 'y.com/x/x', false],
+  ['{a}-{b}', 'x-y', true],
+  ['https://example.com/{"b"}', 'https://example.com/{"b"}', true],
+  ['https://example.com/mcp', 'https://example-com/mcp', false],
+])('recognizes what can become of a template: %s, %s', (template, text, expected) => {
+  expect(canBecome(template, text)).toBe(expected);
+});
+
+it('compares a long text with a template of many names without delay', () => {
+  const template = `https://${'{a}'.repeat(50)}/mcp`;
+  expect(canBecome(template, `https://${'x'.repeat(2_000)}`)).toBe(false);
 });
 
 it('keeps the values of secret variables out of the log', () => {

@@ -14,6 +14,21 @@ export const filled = (template: string, valueOf: (name: string) => string | und
 export const placeholdersIn = (template: string): string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 
+/** Returns true for the text of a template whose names in braces have some values, none of them empty. Takes linear time. */
+export function canBecome(template: string, text: string): boolean {
+  const [start = '', ...others] = template.split(PLACEHOLDER).filter((_part, index) => index % 2 === 0); // without the names
+  const end = others.pop();
+  if (end === undefined) return text === template;
+  if (!text.startsWith(start)) return false;
+  let at = start.length;
+  for (const part of others) {
+    const found = text.indexOf(part, at + 1);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.endsWith(end) && text.length - end.length > at;
+}
+
 /** Returns an entry whose names in braces have values: those given, else the defaults. Pure. */
 export function withValues(entry: RegistryEntry, values: Values): RegistryEntry {
   const { url_template: template, args, permissions } = entry;

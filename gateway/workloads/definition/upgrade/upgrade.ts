@@ -3,6 +3,7 @@ import type { PermissionProfile } from '../../../contract/container/permission-p
 import type { ToConfirm } from '../confirmation/confirmation.ts';
 import { isObeyed, widenedMembers } from '../confirmation/entry-access.ts';
 import { isPackage, readReference } from '../run-config-of.ts';
+import { canBecome, placeholdersIn } from '../entry/entry-variables.ts';
 import { namesProgram, OWN_PROGRAM, defaultsOf, profileOf, type RegistryEntry } from '../entry/registry-entry.ts';
 import type { WorkloadSettings } from '../settings.ts';
 
@@ -124,13 +125,11 @@ const sendsCredential = ({ remote_url: url = '', remote_auth_config: login = {},
 
 /** Returns true for a URL of the entry: its variables may have any value. */
 function isUrlOf({ url = '', url_template: template }: RegistryEntry, current: string): boolean {
-  if (template === undefined || url === current) return url === current;
-  const fixed = template.split(/\{[\w$.-]+\}/u).map((text) => text.replaceAll(/[$()*+.?[\\\]^{|}]/gu, String.raw`\$&`));
-  return new RegExp(`^${fixed.join('.+')}$`, 'u').test(current);
+  return url === current || (template !== undefined && canBecome(template, current));
 }
 
 const needsValues = ({ url = '', variables = [] }: RegistryEntry): boolean =>
-  variables.some(({ name, default: value }) => value === undefined && url.includes(`{${name}}`));
+  variables.some(({ name, default: value }) => value === undefined && placeholdersIn(url).includes(name));
 
 const isSameOrigin = (one: string, other = ''): boolean => URL.parse(one)?.origin === URL.parse(other)?.origin;
 
