@@ -16,7 +16,7 @@ import { Groups, groupsFile } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
 import type { ExplainedServers } from './policies/explained-servers.ts';
 import type { Entries } from './registry/document/server-entries.ts';
-import { findProblem, findServer, problemText } from './registry/lookup/find-server.ts';
+import { findProblem, findServer } from './registry/lookup/find-server.ts';
 import { Registry, type RegistryOptions } from './registry/service/registry.ts';
 import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 import { Skills } from './skills/skills.ts';
@@ -59,7 +59,7 @@ function workloadEntry(entries: Entries, name: string): WorkloadEntry | undefine
   const found = findServer(entries, name);
   const entry = found?.server ?? found?.remote_server;
   const problem = entry ? undefined : findProblem(entries, name);
-  if (problem) throw new OperationError('invalid_workload', problemText(problem));
+  if (problem !== undefined) throw new OperationError('invalid_workload', problem);
   return entry && { ...entry, name: entry.name ?? '' };
 }
 

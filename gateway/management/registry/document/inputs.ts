@@ -1,5 +1,5 @@
 import { filled, placeholdersIn } from '../../../workloads/definition/entry/entry-variables.ts';
-import type { Header } from '../schema/entry-parts.ts';
+import type { EnvVar, Header } from '../schema/entry-parts.ts';
 import type { Argument, KeyValueInput } from '../schema/server-json.ts';
 
 type Input = Omit<KeyValueInput, 'name'>;
@@ -50,6 +50,27 @@ export function resolved(input: Input): Resolved {
   if (!isRequired && !missing.some((name) => variables[name]?.isRequired === true)) return open(fallback);
   return { text, asked: missing.map((name) => asked(name, { ...variables[name], isRequired: true })) };
 }
+
+/** Describes an environment variable. One whose value has variables without a default has no default itself. */
+export function asVariable({ name, ...input }: KeyValueInput): EnvVar {
+  const { description = '', isRequired = false, isSecret } = input;
+  const { text, asked: values } = resolved(input);
+  const variables = Object.values(input.variables ?? {});
+  const hidden = isSecret ?? variables.some((variable) => variable.isSecret === true);
+  return {
+    name,
+    description: description === '' ? (variables[0]?.description ?? '') : description,
+    required: isRequired || values.length > 0,
+    ...(text !== undefined && values.length === 0 && { default: text }),
+    ...(hidden && { secret: true }),
+  };
+}
+
+/** Describes a header. */
+export const asHeader = ({ choices = [], ...input }: KeyValueInput): Header => ({
+  ...asVariable(input),
+  ...(choices.length > 0 && { choices }),
+});
 
 /** Returns the words of arguments: a flag without a value is one word, an optional argument without a value none. */
 export function wordsOf(given: readonly Argument[]): Words {

@@ -2,10 +2,9 @@ import type { EnvVar, Header } from '../schema/entry-parts.ts';
 import type { ServerEntry } from '../schema/entries.ts';
 import type { Argument, Package } from '../schema/server-json.ts';
 import { filled } from '../../../workloads/definition/entry/entry-variables.ts';
-import { resolved, wordsOf } from './inputs.ts';
+import { asVariable, resolved, wordsOf } from './inputs.ts';
 import { imageOf } from './package-image.ts';
 import { readOptions, RUNTIMES, type RuntimeSettings } from './runtime-options.ts';
-import { asVariable } from './variables.ts';
 
 /** Members of an entry that come from its package. */
 export type PackageRun = Pick<

@@ -17,13 +17,14 @@ type Draft = { -readonly [Name in keyof RuntimeSettings]: RuntimeSettings[Name] 
 /** Applies an option. Returns false for a value that cannot be carried over. */
 type Apply = (draft: Draft, value: string) => boolean | undefined;
 
-/** Options of a runtime: null has no effect here, and takes a value only if its name is in `TAKES`. */
+/** Options of a runtime: null is a flag without an effect here. The others take a value, except those in `FLAGS`. */
 type Options = Readonly<Record<string, Apply | null>>;
 
-/** Options without an effect that take a value. */
-const TAKES = new Set(['--name', '--pull', '--label', '--cache-dir', '--loglevel']);
-/** Options with an effect that take none. */
-const BARE = new Set(['--privileged']);
+/** Flags with an effect. */
+const FLAGS = new Set(['--privileged']);
+
+/** Skips the value of an option without an effect here. */
+const ignored: Apply = () => true;
 
 const all = (names: string, apply: Apply | null): Options =>
   Object.fromEntries(names.split(' ').map((name) => [name, apply]));
@@ -68,7 +69,8 @@ const installedFrom =
   };
 
 const docker: Options = {
-  ...all('run -i --interactive -t --tty -it -ti --rm --init -d --detach -q --quiet --pull --name -l --label', null),
+  ...all('run -i --interactive -t --tty -it -ti --rm --init -d --detach -q --quiet -l', null),
+  ...all('--pull --name --label', ignored),
   ...all('-v --volume', mounted),
   '--mount': bound,
   ...all('--network --net', (draft, value) => {
@@ -106,13 +108,15 @@ const from: Apply = (draft, value) => {
 };
 
 const npx: Options = {
-  ...all('-y --yes -q --quiet --prefer-offline --prefer-online -- --loglevel', null),
+  ...all('-y --yes -q --quiet --prefer-offline --prefer-online --', null),
+  '--loglevel': ignored,
   ...all('-p --package', from),
   '--registry': installedFrom('npm_config_registry'),
 };
 
 const uvx: Options = {
-  ...all('-q --quiet --no-progress --isolated --no-cache --refresh --cache-dir -n', null),
+  ...all('-q --quiet --no-progress --isolated --no-cache --refresh -n', null),
+  '--cache-dir': ignored,
   '--from': from,
   ...all('-w --with', withPackage),
   ...all('-p --python', (draft, value) => {
@@ -145,13 +149,13 @@ export function readOptions(
     if (own.includes(word)) continue;
     if (!Object.hasOwn(options, option)) return { reason: `the runtime argument ${word} cannot be carried over` };
     const apply = options[option];
-    if (apply ? BARE.has(option) : !TAKES.has(option)) {
+    if (!apply || FLAGS.has(option)) {
       apply?.(draft, '');
       continue;
     }
     const value = rest.length > 0 ? rest.join('=') : words[(index += 1)];
     if (value === undefined && apply !== from) return { reason: `the runtime argument ${word} has no value` };
-    if (apply?.(draft, value ?? own[0] ?? '') === false)
+    if (apply(draft, value ?? own[0] ?? '') === false)
       return { reason: `the runtime argument ${word} ${value ?? ''} cannot be carried over` };
   }
   return draft;

@@ -4,11 +4,10 @@ import type { Remote, ServerRecord } from '../schema/server-json.ts';
 import type { EntryProblem } from '../schema/registry.ts';
 import type { Catalog } from './catalog.ts';
 import { filled, placeholdersIn } from '../../../workloads/definition/entry/entry-variables.ts';
-import { asked, valueOf } from './inputs.ts';
+import { asHeader, asked, valueOf } from './inputs.ts';
 import { officialMetaOf } from './official-meta.ts';
 import { runOf } from './package-run.ts';
 import { extensionOf, type Extension } from './publisher-extension.ts';
-import { asHeader } from './variables.ts';
 
 /** Entries of a catalog by name, sorted. */
 export interface Entries {

@@ -1,5 +1,4 @@
 import type { Entries } from '../document/server-entries.ts';
-import type { EntryProblem } from '../schema/registry.ts';
 import type { ServerLists, ServerLookup } from '../schema/entries.ts';
 
 /**
@@ -20,14 +19,15 @@ function keyOf(names: ReadonlySet<string>, name: string): string | undefined {
   return matches.length === 1 ? matches[0] : undefined;
 }
 
-/** Finds the reason why a server of the registry has no entry, by the same names. */
-export function findProblem({ problems }: Entries, name: string): EntryProblem | undefined {
+/** Finds the reason why a server of the registry has no entry, by the same names. Returns it with advice for the user. */
+export function findProblem({ problems }: Entries, name: string): string | undefined {
   const key = keyOf(new Set(problems.map(({ server }) => server)), name);
-  return problems.find(({ server }) => server === key);
+  const problem = problems.find(({ server }) => server === key);
+  return (
+    problem &&
+    `registry entry ${problem.server} cannot be used: ${problem.reason}. Set the image and its settings yourself, or ask its publisher to correct it`
+  );
 }
-
-export const problemText = ({ server, reason }: EntryProblem): string =>
-  `registry entry ${server} cannot be used: ${reason}. Set the image and its settings yourself, or ask its publisher to correct it`;
 
 /** Lists all servers, sorted by name. */
 export const serverLists = ({ servers, remoteServers }: Entries): ServerLists => ({

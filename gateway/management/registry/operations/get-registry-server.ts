@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
-import { findProblem, findServer, problemText } from '../lookup/find-server.ts';
+import { findProblem, findServer } from '../lookup/find-server.ts';
 import { ServerLookup } from '../schema/entries.ts';
 import { READING_ERRORS, REGISTRY_NOT_FOUND } from '../registry-errors.ts';
 import { REGISTRY_PATH_ERRORS, RegistryPath } from './registry-path.ts';
@@ -29,8 +29,7 @@ export const getRegistryServer = defineManagementOperation({
   run: async ({ registry }, { path: { serverName } }) => {
     const entries = await registry.entries();
     const found = findServer(entries, serverName);
-    const problem = found ? undefined : findProblem(entries, serverName);
-    if (!found) throw new OperationError('server_not_found', problem && problemText(problem));
+    if (!found) throw new OperationError('server_not_found', findProblem(entries, serverName));
     return found;
   },
 });

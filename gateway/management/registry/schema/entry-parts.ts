@@ -17,11 +17,9 @@ export type EnvVar = Static<typeof EnvVar>;
 /** Header that a remote server reads, or value in braces that a user gives. */
 export const Header = Type.Object(
   {
+    ...EnvVar.properties,
     name: Type.String({ description: 'Name of the header or the variable.' }),
-    description: Type.String({ description: 'Meaning of the value.' }),
     required: Type.Boolean({ description: 'The server does not work without it.' }),
-    default: text('Value when none is given.'),
-    secret: flag('The value is a secret.'),
     choices: texts('Allowed values.'),
   },
   { title: 'RegistryHeader' },

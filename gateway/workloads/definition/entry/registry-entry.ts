@@ -3,8 +3,8 @@ import { Type, type Static, type TSchema } from 'typebox';
 import type { PermissionProfile } from '../../../contract/container/permission-profile.ts';
 import { EntryLogin, WorkloadSettings } from '../settings.ts';
 
-/** Value in braces of a registry entry. */
-export interface EntryVariable {
+/** Environment variable of a registry entry, or value in braces. */
+interface EntryVariable {
   readonly name: string;
   readonly description?: string;
   readonly required?: boolean;
@@ -26,13 +26,7 @@ export interface RegistryEntry {
   readonly args?: readonly string[];
   readonly target_port?: number;
   readonly permissions?: PermissionProfile;
-  readonly env_vars?: readonly {
-    readonly name: string;
-    readonly description?: string;
-    readonly required?: boolean;
-    readonly secret?: boolean;
-    readonly default?: string;
-  }[];
+  readonly env_vars?: readonly EntryVariable[];
   readonly headers?: WorkloadSettings['headers'];
   readonly oauth_config?: EntryLogin;
 }
