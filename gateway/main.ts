@@ -132,6 +132,9 @@ const OPEN_TO_OTHERS =
 
 const key = ({ config }: ServerSpec): string => `${config.vmcp.namespace ?? ''}/${config.name ?? ''}`;
 
+const backendState = (server: PublicServer, backend: string): WorkloadStatus =>
+  statusOf({ desired: 'running', served: servedState(server, backend) });
+
 /** Starts everything and listens. Backend trouble never stops the start. Rejects with `ListenError`. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const gateway = new Gateway(options);
@@ -187,8 +190,7 @@ export class Gateway {
   }
 
   get servers(): readonly RunningServer[] {
-    const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
-    return configured.map(({ virtual: { config }, mcpUrl, address }) => ({
+    return this.#configured().map(({ virtual: { config }, mcpUrl, address }) => ({
       name: config.name ?? '',
       namespace: config.vmcp.namespace ?? '',
       mcpUrl,
@@ -256,8 +258,7 @@ export class Gateway {
     management?.endConnections();
     this.#draining.abort(new Error('the process drains'));
     const unlinked = Promise.all(this.#links.map((link) => link.close()));
-    const configured = [...this.#running.values()].filter((server) => !this.#workloads.has(server));
-    const stopped = configured.map((one) => one.stop(graceMs, routesMs));
+    const stopped = this.#configured().map((one) => one.stop(graceMs, routesMs));
     await Promise.all([unlinked, this.#store?.close(), ...stopped, ...(graceMs > 0 ? this.#stopping : [])]);
     if (management) {
       const managementEnd = Math.min(end, performance.now() + MANAGEMENT_MS);
@@ -316,7 +317,7 @@ export class Gateway {
       const { config } = server.virtual;
       if (config.vmcp.namespace !== namespace || !config.vmcp.backends.some((one) => one.name === name)) continue;
       const { port, mcpUrl: url } = server;
-      return { ...statusOf({ desired: 'running', served: servedState(server, name) }), port, url };
+      return { ...backendState(server, name), port, url };
     }
     return { status: 'stopped', status_context: 'no virtual server uses it', port: 0, url: '' };
   }
@@ -330,15 +331,11 @@ export class Gateway {
   } {
     const states = new Map<string, string>();
     let tools = 0;
-    for (const server of this.#running.values()) {
-      if (this.#workloads.has(server)) continue;
+    for (const server of this.#configured()) {
       const { config, views } = server.virtual;
       tools += views.shared.current.tools.size;
       for (const { name } of config.vmcp.backends)
-        states.set(
-          `${config.vmcp.namespace ?? ''}/${name}`,
-          statusOf({ desired: 'running', served: servedState(server, name) }).status,
-        );
+        states.set(`${config.vmcp.namespace ?? ''}/${name}`, backendState(server, name).status);
     }
     const count = (state: string): number => [...states.values()].filter((each) => each === state).length;
     return { servers: states.size, ready: count('running'), pending: count('starting'), tools };
@@ -346,16 +343,19 @@ export class Gateway {
 
   /** Every virtual server belongs to the default group of the management API and to its own one, a workload to its own. */
   #endpoints(): GroupEndpoint[] {
-    const configured = [...this.#running.values()]
-      .filter((server) => !this.#workloads.has(server))
-      .flatMap(({ virtual: { config }, mcpUrl: url }) =>
-        [...new Set([DEFAULT_GROUP, config.group ?? DEFAULT_GROUP])].map((group) => ({
-          name: config.name ?? '',
-          url,
-          group,
-        })),
-      );
+    const configured = this.#configured().flatMap(({ virtual: { config }, mcpUrl: url }) =>
+      [...new Set([DEFAULT_GROUP, config.group ?? DEFAULT_GROUP])].map((group) => ({
+        name: config.name ?? '',
+        url,
+        group,
+      })),
+    );
     return [...configured, ...(this.#localStore?.endpoints() ?? [])];
+  }
+
+  /** Lists the servers of configurations, without those of workloads. */
+  #configured(): PublicServer[] {
+    return [...this.#running.values()].filter((server) => !this.#workloads.has(server));
   }
 
   #virtualServers(): VirtualServer[] {

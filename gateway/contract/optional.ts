@@ -37,9 +37,13 @@ export const quantity = (description: string) =>
 export const block = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>
   Type.Optional(Closed(properties, { description, ...options }));
 
-/** An optional list of objects that reject unknown members. */
-export const blocks = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>
-  Type.Optional(Type.Array(Closed(properties), { description, ...options }));
+/** An optional list of objects that reject unknown members. `items` are options of each object. */
+export const blocks = <P extends Record<string, TSchema>>(
+  description: string,
+  properties: P,
+  options: object = {},
+  items: object = {},
+) => Type.Optional(Type.Array(Closed(properties, items), { description, ...options }));
 
 /** An optional map from free names to objects that reject unknown members. */
 export const blockMap = <P extends Record<string, TSchema>>(description: string, properties: P, options: object = {}) =>

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../fields.ts';
 import { privateKeyJwtConfig } from './private-key-jwt.ts';
-import { block, flag, text, textMap, texts } from '../optional.ts';
+import { block, blocks, flag, text, textMap, texts } from '../optional.ts';
 
 /** Location of the user's identity in a provider's replies. */
 const userInfo = (description: string) =>
@@ -85,19 +85,16 @@ export const oidcProviderConfig = Closed(
   { title: 'OidcProvider', description: 'Provider with OpenID Connect discovery.' },
 );
 
-export const upstreams = Type.Optional(
-  Type.Array(
-    Closed(
-      {
-        name: text('Name that `provider_name` and `subject_provider_name` refer to; a DNS label.'),
-        type: text('Type: `oauth2` or `oidc`. The member of that name has the settings.'),
-        oauth2_config: Type.Optional(oauth2ProviderConfig),
-        oidc_config: Type.Optional(oidcProviderConfig),
-      },
-      { title: 'UpstreamProvider' },
-    ),
-    { description: 'Identity providers, in the order of the login.' },
-  ),
+export const upstreams = blocks(
+  'Identity providers, in the order of the login.',
+  {
+    name: text('Name that `provider_name` and `subject_provider_name` refer to; a DNS label.'),
+    type: text('Type: `oauth2` or `oidc`. The member of that name has the settings.'),
+    oauth2_config: Type.Optional(oauth2ProviderConfig),
+    oidc_config: Type.Optional(oidcProviderConfig),
+  },
+  {},
+  { title: 'UpstreamProvider' },
 );
 
 export type OAuth2ProviderConfig = Static<typeof oauth2ProviderConfig>;

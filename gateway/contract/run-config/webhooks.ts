@@ -1,6 +1,4 @@
-import { Type } from 'typebox';
-import { Closed } from '../fields.ts';
-import { block, flag, text, texts, whole } from '../optional.ts';
+import { block, blocks, flag, text, texts, whole } from '../optional.ts';
 
 /** Members of one webhook. Beyond the specification: `claims`, `allow_private_ips`, `insecure_allow_http`. */
 export const webhookMembers = {
@@ -24,5 +22,4 @@ export const webhookMembers = {
   insecure_allow_http: flag('Allow an http URL for the webhook.'),
 };
 
-export const webhooks = (description: string) =>
-  Type.Optional(Type.Array(Closed(webhookMembers, { title: 'Webhook' }), { description }));
+export const webhooks = (description: string) => blocks(description, webhookMembers, {}, { title: 'Webhook' });

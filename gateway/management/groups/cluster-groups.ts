@@ -5,7 +5,7 @@ import { ApiError } from '../../kube/client.ts';
 import { OWN_API_VERSION, ownType, type KubeObject } from '../../kube/resource.ts';
 import { unavailableOf } from '../../workloads/store/kubernetes/api-failure.ts';
 import type { ClusterAccess } from '../cluster-access.ts';
-import { DEFAULT_GROUP, type GroupDocuments, type GroupRecord, type GroupsDocument } from './groups.ts';
+import { DEFAULT_GROUP, EMPTY_GROUP, type GroupDocuments, type GroupRecord, type GroupsDocument } from './groups.ts';
 
 const GROUP = ownType('MCPGroup');
 const FIELD_MANAGER = 'vmcp-management';
@@ -123,7 +123,7 @@ function documentOf(objects: readonly KubeObject[]): GroupsDocument {
   );
   const fallback = objects.find(({ metadata }) => metadata.name === DEFAULT_GROUP);
   return {
-    groups: { [DEFAULT_GROUP]: { registered_clients: [], skills: [] }, ...Object.fromEntries(records) },
+    groups: { [DEFAULT_GROUP]: EMPTY_GROUP, ...Object.fromEntries(records) },
     clients: fallback ? listOf(fallback, UNGROUPED) : [],
   };
 }

@@ -25,9 +25,9 @@ const GroupsDocument = Type.Object({
 export type GroupsDocument = Static<typeof GroupsDocument>;
 export type GroupRecord = Static<typeof GroupRecord>;
 
-const EMPTY: GroupsDocument = { groups: { [DEFAULT_GROUP]: { registered_clients: [], skills: [] } }, clients: [] };
+export const EMPTY_GROUP: GroupRecord = { registered_clients: [], skills: [] };
+const EMPTY: GroupsDocument = { groups: { [DEFAULT_GROUP]: EMPTY_GROUP }, clients: [] };
 
-const NONE: GroupRecord = { registered_clients: [], skills: [] };
 const isEmpty = ({ registered_clients: clients, skills }: GroupRecord): boolean => clients.length + skills.length === 0;
 
 /** Store of the document of all groups. */
@@ -71,7 +71,8 @@ export class Groups {
   #withFileGroups(document: GroupsDocument): GroupsDocument {
     const missing = this.#fileGroups().filter((name) => !Object.hasOwn(document.groups, name));
     if (missing.length === 0) return document;
-    return { ...document, groups: { ...document.groups, ...Object.fromEntries(missing.map((name) => [name, NONE])) } };
+    const added = Object.fromEntries(missing.map((name) => [name, EMPTY_GROUP]));
+    return { ...document, groups: { ...document.groups, ...added } };
   }
 
   /** Throws `managed_by_files`. */
@@ -91,7 +92,7 @@ export class Groups {
   async create(name: string): Promise<void> {
     await this.update((document) => {
       if (Object.hasOwn(document.groups, name)) throw new OperationError('group_exists');
-      return { ...document, groups: { ...document.groups, [name]: { registered_clients: [], skills: [] } } };
+      return { ...document, groups: { ...document.groups, [name]: EMPTY_GROUP } };
     });
   }
 

@@ -34,9 +34,10 @@ export function parseFields(source: string): Fields | string {
   const value = yaml.errors.length === 0 ? valueOf(yaml) : undefined;
   if (value === undefined) return hasAnchors(yaml) ? ALIASES : fieldByField(source);
   if (!isObject(value)) return NO_MAP;
-  const twice = hasDuplicateKeys(yaml) ? fieldByField(source) : undefined;
-  if (twice !== undefined)
-    return typeof twice === 'string' ? twice : invalid(FIRST_LINE, 'a key is there twice (DUPLICATE_KEY)');
+  if (hasDuplicateKeys(yaml)) {
+    const located = fieldByField(source);
+    return typeof located === 'string' ? located : invalid(FIRST_LINE, 'a key is there twice (DUPLICATE_KEY)');
+  }
   const { description } = value;
   return description === undefined || typeof description === 'string'
     ? { fields: value, faults: [] }

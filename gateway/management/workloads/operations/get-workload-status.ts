@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { text } from '../../../contract/optional.ts';
-import { WORKLOAD_STATES } from '../../../workloads/workloads.ts';
+import { WorkloadSummary } from '../../../workloads/definition/summary.ts';
 import { API_BASE, defineManagementOperation } from '../../operation.ts';
 import { PATH_ERRORS, READ_ERRORS, WorkloadPath } from './workload-request.ts';
 
@@ -13,13 +12,7 @@ export const getWorkloadStatus = defineManagementOperation({
   input: { path: WorkloadPath },
   success: {
     status: 200,
-    body: Type.Object(
-      {
-        status: Type.Enum([...WORKLOAD_STATES], { title: 'WorkloadState', description: 'State.' }),
-        status_context: text('Reason for the state, or progress of a start.'),
-      },
-      { title: 'WorkloadStatus' },
-    ),
+    body: Type.Pick(WorkloadSummary, ['status', 'status_context'], { title: 'WorkloadStatus' }),
   },
   errors: READ_ERRORS,
   pathErrors: PATH_ERRORS,
