@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
-import { isObject, parseObject } from '../../../gateway/contract/json.ts';
+import { isObject, parseObject, textsIn } from '../../../gateway/contract/json.ts';
 import { MOUNTED_FOLDERS, isBelow, notMounted, PATH_NOT_MOUNTED } from '../../../gateway/contract/mounted-files.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
 import { inPolicyFile, POLICY_PATH, policyFileConflicts } from '../../../gateway/contract/run-config/policy-file.ts';
@@ -37,5 +37,5 @@ function foldersOf(vmcp: unknown): readonly string[] | undefined {
   const cluster = isObject(vmcp) ? vmcp['cluster'] : undefined;
   if (!isObject(cluster)) return undefined;
   const { mounted_folders: folders } = cluster;
-  return Array.isArray(folders) ? folders.filter((folder) => typeof folder === 'string') : MOUNTED_FOLDERS;
+  return textsIn(folders) ?? MOUNTED_FOLDERS;
 }
