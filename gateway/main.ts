@@ -322,7 +322,7 @@ export class Gateway {
     return { status: 'stopped', status_context: 'no virtual server uses it', port: 0, url: '' };
   }
 
-  /** Returns how many backends of the virtual servers have started or failed, and how many tools clients see now. */
+  /** Counts the backends of the virtual servers: all, those that run, and those that still start. Counts the tools that clients see now. */
   startProgress(): {
     readonly servers: number;
     readonly ready: number;
@@ -341,7 +341,7 @@ export class Gateway {
     return { servers: states.size, ready: count('running'), pending: count('starting'), tools };
   }
 
-  /** Every virtual server belongs to the default group of the management API and to its own one, a workload to its own. */
+  /** A virtual server belongs to the default group of the management API and to the group of its configuration, a workload to its group. */
   #endpoints(): GroupEndpoint[] {
     const configured = this.#configured().flatMap(({ virtual: { config }, mcpUrl: url }) =>
       [...new Set([DEFAULT_GROUP, config.group ?? DEFAULT_GROUP])].map((group) => ({

@@ -21,7 +21,7 @@ export const HOST_AND_PORT_PATTERN =
 /** A variable of a shell or of a `.env` file. */
 export const HOST_VARIABLE_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$';
 
-/** A quantity of Kubernetes that is not negative: `500m`, `2`, `1.5Gi`, `1e3`. A YAML number is one, too. */
+/** A quantity of Kubernetes that is not negative: `500m`, `2`, `1.5Gi`, `1e3`. In YAML it may be a number. */
 export const QUANTITY_PATTERN =
   '^[+]?([0-9]+([.][0-9]*)?|[.][0-9]+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?(1[0-8]|[0-9]))?$';
 

@@ -7,7 +7,7 @@ type MakeObject = <P extends Record<string, TSchema>>(
   options: { description: string },
 ) => ReturnType<typeof Type.Object<P>>;
 
-/** Returns the schema with objects of one kind: those that reject unknown members, or those that ignore them. `named` is its title. */
+/** Returns the schema with the objects of `object`, which reject or ignore unknown members. `named` has its title, if any. */
 const profile = (object: MakeObject, named: { title?: string } = {}) =>
   object(
     {

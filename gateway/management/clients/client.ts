@@ -8,7 +8,7 @@ export interface Client {
   readonly file: string;
   /** The file on Windows, when it is not at the same place. */
   readonly windowsFile?: string;
-  /** The file of the program that this one replaced. It applies while its folder exists and that of `file` does not. */
+  /** The file of the program that the client replaced. It applies while its folder exists and the folder of `file` does not. */
   readonly olderFile?: string;
   /** Members that a new file needs beside the servers. */
   readonly required?: Readonly<Record<string, string>>;

@@ -56,7 +56,7 @@ export function registered(text: string, client: Client): ReadonlyMap<string, st
   return new Map([...servers.entries].map(([name, entry]) => [name, urlOf(client, entry)]));
 }
 
-/** Renders a configuration file that has this entry only, for a new file with the other members that it needs. Pure. */
+/** Renders a configuration file with this entry only. A new file also has the members that the client requires. Pure. */
 export function snippet(client: Client, endpoint: Endpoint, isNew = false): string {
   const { format } = client;
   const text = isNew ? newFileOf(client) : '';

@@ -3,7 +3,7 @@ export type Json = Readonly<Record<string, unknown>>;
 
 const PREFIX = '#/components/schemas/';
 
-/** The members of a JSON Schema that name it or nest. */
+/** Members of a JSON Schema that name it or hold other schemas. */
 interface Schema extends Json {
   readonly title?: string;
   readonly description?: string;
@@ -24,8 +24,8 @@ export const pascalCase = (name: string): string =>
     .join('');
 
 /**
- * Schemas of an OpenAPI document by their names. Generators of clients write one type for each. A name is the `title` of the
- * schema, or the place where it occurs first.
+ * Schemas of an OpenAPI document by name. Generators of clients write a type for each schema. Its name is its `title`, or the place
+ * where it occurs first.
  */
 export class NamedSchemas {
   readonly #schemas = new Map<string, Json>();
@@ -91,7 +91,7 @@ export class NamedSchemas {
     };
   }
 
-  /** Returns one alternative for each of several types. */
+  /** Returns an alternative for each of several types. */
   #alternatives(types: readonly string[], schema: Schema, place: string): Json {
     const { type: _types, description, ...others } = schema;
     return {

@@ -113,14 +113,14 @@ it('names every body, and every object with members inside it', () => {
 it('has no name that a generator gives to something else', () => {
   const names = Object.keys(document.components.schemas);
   const lower = new Set(names.map((name) => name.toLowerCase()));
-  expect(lower.size).toBe(names.length); // one file for each, also where file names ignore case
+  expect(lower.size).toBe(names.length); // each gets a file, also where file names ignore case
   expect(names.filter((name) => !/^[A-Z][\dA-Za-z]*$/.test(name) || name === 'Client')).toEqual([]);
   expect(names.filter((name) => lower.has(`new${name.toLowerCase()}`))).toEqual([]); // the constructor in Go
   const inner = Object.entries(document.components.schemas).flatMap(([name, { properties = {} }]) =>
     Object.entries(properties).flatMap(([member, { $ref }]) => ($ref === undefined ? [name + pascalCase(member)] : [])),
   );
   expect(inner.filter((name) => lower.has(name.toLowerCase()))).toEqual([]);
-  // In Go, the values of all named lists are constants of one package.
+  // In Go, the values of all named lists are constants of the same package.
   const values = Object.values(document.components.schemas).flatMap(({ enum: some = [] }) => some as string[]);
   expect(values.length).toBeGreaterThan(0);
   expect(new Set(values).size).toBe(values.length);

@@ -55,7 +55,7 @@ export function openApiOf(operations: readonly ManagementOperation[], version: s
   const byPath = Map.groupBy(operations, ({ path }) => path);
   const used = new Set(operations.map(({ tag }) => tag));
   const schemas = new NamedSchemas();
-  // Answers come first: what a request repeats has the name of the answer.
+  // Answers come first: a schema that a request repeats is named after the answer.
   const responses = new Map(operations.map((operation) => [operation, responsesOf(operation, schemas)]));
   return {
     openapi: '3.1.0',
@@ -233,7 +233,7 @@ type ErrorSchema = typeof StructuredError | typeof Problem;
 const answerOf = ({ id }: ManagementOperation, [error]: readonly CodedError[]): string =>
   pascalCase(id) + String(error?.status ?? '');
 
-/** Returns the schema of an error, with the further members of one answer and its name if there are some. */
+/** Returns the schema of an error. An answer with further members has a schema of its own, named after the answer. */
 const withMembers = ({ title, properties, ...schema }: ErrorSchema, members: Json, answer: string): Json =>
   Object.keys(members).length === 0
     ? { title, properties, ...schema }

@@ -10,7 +10,7 @@ import { ArchiveError } from './source/archive-error.ts';
 import { PathSet, safePath } from './source/archive-path.ts';
 import { MAX_FILES } from './source/unpack-skill.ts';
 
-/** Lists those of the plain names that the registry cannot install. @throws SkillError if it cannot be read */
+/** Lists the plain names whose skills the registry cannot install. @throws SkillError if it cannot be read */
 export type MissingSkills = (names: readonly string[]) => Promise<readonly string[]>;
 
 /** Checks the skill in a folder of this machine. Does not look further into a folder without `SKILL.md`. @throws SkillError */
@@ -36,7 +36,7 @@ export async function checkFolder(path: string, missing: MissingSkills): Promise
   return checkSkill({ name, links: links ?? [], skillMd, paths: all });
 }
 
-/** Checks the skills that a skill needs from the registry; others are known only to their sources. */
+/** Checks the required skills that come from the registry. Only their sources know the other required skills. */
 async function checkNeeded(requires: readonly string[], missing: MissingSkills): Promise<PathCheck> {
   try {
     const errors = (await missing(requires.slice(0, MAX_DEPENDENCIES))).map(

@@ -22,7 +22,7 @@ export interface LauncherOptions {
   /** Environment of this process. A child gets only the variables that environment.ts lists. */
   readonly hostEnv: Environment;
   readonly log: Pick<Logger, 'warn' | 'info'>;
-  /** Shows installations; without one they are lines of the log. */
+  /** Shows installations. Without a display, they are lines of the log. */
   readonly display?: InstallDisplay | undefined;
 }
 

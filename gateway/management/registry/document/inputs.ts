@@ -37,8 +37,8 @@ export const asked = (
 };
 
 /**
- * Returns the value of an input with the defaults of its variables. A required value whose variables have none keeps their names in
- * braces; an optional one has its default.
+ * Returns the value of an input with the defaults of its variables. If variables without a default remain, a required value keeps their
+ * names in braces, and an optional value is replaced by the default of the input.
  */
 export function resolved(input: Input): Resolved {
   const { value, default: fallback, isRequired = false, variables = {} } = input;
@@ -51,7 +51,7 @@ export function resolved(input: Input): Resolved {
   return { text, asked: missing.map((name) => asked(name, { ...variables[name], isRequired: true })) };
 }
 
-/** Describes an environment variable. One whose value has variables without a default has no default itself. */
+/** Describes an environment variable. It has no default while its value has variables without a default. */
 export function asVariable({ name, ...input }: KeyValueInput): EnvVar {
   const { description = '', isRequired = false, isSecret } = input;
   const { text, asked: values } = resolved(input);
@@ -72,7 +72,7 @@ export const asHeader = ({ choices = [], ...input }: KeyValueInput): Header => (
   ...(choices.length > 0 && { choices }),
 });
 
-/** Returns the words of arguments: a flag without a value is one word, an optional argument without a value none. */
+/** Returns the words of arguments: a flag without a value is a single word, and an optional argument without a value is left out. */
 export function wordsOf(given: readonly Argument[]): Words {
   const all = given.map(wordsOfOne);
   return { words: all.flatMap(({ words }) => words), asked: all.flatMap(({ asked: values }) => values) };

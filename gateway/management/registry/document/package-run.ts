@@ -61,10 +61,10 @@ function packageRun(found: Package): PackageRun | Refused {
   };
 }
 
-/** Paths at which vmcp reaches a server that it starts; a URL without a path does not say. */
+/** Paths at which vmcp reaches a server that it starts. A URL without a path leaves the path open. */
 const PATHS = ['', '/', '/mcp', '/mcp/', '/sse', '/sse/'];
 
-/** Names what vmcp cannot carry over of the transport of a package. */
+/** Returns the reason why the transport of a package cannot be carried over. */
 function transportFault(
   { url = '', headers = [] }: NonNullable<Package['transport']> = { type: 'stdio' },
 ): string | undefined {
@@ -74,7 +74,7 @@ function transportFault(
   return needed && `the header ${needed.name} of its transport cannot be carried over`;
 }
 
-/** The publisher's own choice of a place wins over the base URL. */
+/** Options of the publisher override the base URL. */
 const installEnv = (one: Record<string, string> | undefined, two: Record<string, string> | undefined) =>
   one || two ? { install_env: { ...one, ...two } } : {};
 
@@ -94,8 +94,8 @@ interface Started {
 }
 
 /**
- * Applies `--from` of uvx and `--package` of npx. Where they name the package itself, the first argument is the command to run; where they
- * name another requirement of it, its name is the command.
+ * Applies `--from` of uvx and `--package` of npx. If they name the package itself, the first argument is the command to run. If they name
+ * another requirement, the name of the package is the command.
  */
 function withCommand(found: Package, image: string, runtime: RuntimeSettings, args: Words): Started | Refused {
   const { from, package: options } = runtime;

@@ -17,7 +17,7 @@ const isRegistrySkill = compiled(RegistrySkill);
 
 /**
  * Parses a registry document: `data.servers`, `data.skills` and `data.plugins`, or one page of the MCP registry protocol.
- * Entries that do not fit their schema are problems of the catalog. `readAt` (RFC 3339) is the time of a document that names none.
+ * Entries that do not fit their schema are problems of the catalog. `readAt` (RFC 3339) is the time of a document without a time.
  */
 export function parseDocument(text: string, readAt: string): ParsedDocument {
   const document = parseJson(text);

@@ -8,7 +8,7 @@ export interface RuntimeSettings {
   readonly permissions?: NonNullable<ServerEntry['permissions']>;
   readonly env_vars?: readonly EnvVar[];
   readonly target_port?: number;
-  /** Package to install instead of the one that the entry names, which is then the command to run. */
+  /** Package to install in place of the package of the entry, whose name is then the command to run. */
   readonly from?: string;
 }
 
@@ -127,7 +127,7 @@ const uvx: Options = {
   '--prerelease': installed('UV_PRERELEASE'),
 };
 
-/** Programs that start packages of each registry. A package without a hint is started by the first one. */
+/** Programs that start packages of each registry. The first program starts packages without a hint. */
 export const RUNTIMES = {
   oci: { hints: ['docker', 'podman'], options: docker },
   npm: { hints: ['npx'], options: npx },
@@ -135,8 +135,8 @@ export const RUNTIMES = {
 } as const;
 
 /**
- * Reads the words between a runtime and the package. `own` lists the words that stand for the package itself. Returns the reason
- * why one of them cannot be carried over. The last word is `null` for an option whose value is the package.
+ * Reads the words between a runtime and the package. `own` lists the words that stand for the package itself, which is also the value
+ * of `--from` or `--package` as the last word. Returns the reason why a word cannot be carried over.
  */
 export function readOptions(
   words: readonly string[],

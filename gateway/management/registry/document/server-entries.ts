@@ -13,7 +13,7 @@ import { extensionOf, type Extension } from './publisher-extension.ts';
 export interface Entries {
   readonly servers: ReadonlyMap<string, ServerEntry>;
   readonly remoteServers: ReadonlyMap<string, RemoteServerEntry>;
-  /** Servers without an entry, and what did not fit its schema. */
+  /** Servers without an entry, and servers and skills that do not fit their schema. */
   readonly problems: readonly EntryProblem[];
 }
 
@@ -52,13 +52,13 @@ function serverEntry(record: ServerRecord): ServerEntry | { readonly reason: str
   };
 }
 
-/** Names the transports of remotes that vmcp does not speak; else why the package cannot be run. */
+/** Names the transports of a server that has only remotes, and none that vmcp supports. Returns `reason` for a server with packages. */
 function reasonOf({ server: { packages = [], remotes = [] } }: ServerRecord, reason: string): string {
   if (packages.length > 0 || remotes.length === 0) return reason;
   return `vmcp connects over ${TRANSPORTS.join(' and ')}, not over ${remotes.map(({ type }) => type).join(', ')}`;
 }
 
-/** Transports of a remote server, the preferred one first: SSE is the deprecated predecessor of streamable HTTP. */
+/** Transports of a remote server in order of preference: SSE is the deprecated predecessor of streamable HTTP. */
 const TRANSPORTS = ['streamable-http', 'sse'];
 
 function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
@@ -85,7 +85,7 @@ function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
   };
 }
 
-/** A URL with a name in braces is none, so a variable without a default needs a value also where its publisher does not say so. */
+/** A text with a name in braces is no URL, so a variable without a default needs a value even if its publisher does not require it. */
 const urlVariables = ({ url, variables = {} }: Remote): Header[] =>
   [...new Set(placeholdersIn(url))].map((name) => {
     const variable = variables[name] ?? {};

@@ -19,7 +19,7 @@ function keyOf(names: ReadonlySet<string>, name: string): string | undefined {
   return matches.length === 1 ? matches[0] : undefined;
 }
 
-/** Finds the reason why a server of the registry has no entry, by the same names. Returns it with advice for the user. */
+/** Returns the reason why a server of the registry has no entry, with advice for the user. Matches names as `findServer` does. */
 export function findProblem({ problems }: Entries, name: string): string | undefined {
   const key = keyOf(new Set(problems.map(({ server }) => server)), name);
   const problem = problems.find(({ server }) => server === key);

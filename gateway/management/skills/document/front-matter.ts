@@ -11,7 +11,7 @@ interface Fields {
   readonly faults: readonly string[];
 }
 
-/** Lines of one field, from the line with its name. */
+/** Lines of a field, starting with the line that has its name. */
 interface Section {
   readonly key: string;
   /** Number of the first line in the file. */
@@ -22,11 +22,11 @@ interface Section {
 const OPTIONS = { schema: 'failsafe', prettyErrors: false, uniqueKeys: false } as const;
 const ALIASES = 'has front matter with YAML aliases: write the values out';
 const NO_MAP = 'has front matter that is not a map of fields';
-/** The front matter starts behind a line of its own. */
+/** Number of the first line of the front matter, which follows a `---` line. */
 const FIRST_LINE = 2;
 
 /**
- * Returns the fields, or the reason why the text has none. Clients load skills whose descriptions and hints are not valid YAML, such as
+ * Returns the fields, or the reason why they cannot be read. Clients load skills whose descriptions and hints are not valid YAML, such as
  * `description: Use when: ...`: these values are read as text.
  */
 export function parseFields(source: string): Fields | string {
@@ -44,7 +44,7 @@ export function parseFields(source: string): Fields | string {
     : fieldByField(source);
 }
 
-/** Reads each field by itself, so that one that is not valid YAML does not hide the others. */
+/** Reads each field by itself, so that a field that is not valid YAML does not hide the others. */
 function fieldByField(source: string): Fields | string {
   const sections = sectionsOf(source);
   if (typeof sections === 'string') return sections;
@@ -78,7 +78,7 @@ function adviceFor({ text }: Section): string {
   return /^ *\t/mu.test(text) ? 'indent with spaces instead of tabs' : `correct it, or ${QUOTE}`;
 }
 
-/** A field starts at a line with its name, and has all lines up to the next one. */
+/** A field starts at a line with its name, and has all lines up to the next field. */
 function sectionsOf(source: string): Section[] | string {
   const sections: { key: string; line: number; lines: string[] }[] = [];
   for (const [index, text] of source.split('\n').entries()) {
@@ -92,7 +92,7 @@ function sectionsOf(source: string): Section[] | string {
   return sections.map(({ lines, ...section }) => ({ ...section, text: lines.join('\n') }));
 }
 
-/** Returns the value of a field in valid YAML. A description is a text, whatever it looks like. */
+/** Returns the value of a field in valid YAML. A description is always a text. */
 function strictValue({ key, text }: Section): unknown {
   const yaml = parseDocument(text, OPTIONS);
   if (yaml.errors.length > 0 || hasDuplicateKeys(yaml)) return undefined;
@@ -102,7 +102,7 @@ function strictValue({ key, text }: Section): unknown {
   return key === 'description' && typeof value !== 'string' ? undefined : value;
 }
 
-/** Returns the text of a field as it stands there; undefined for a field that vmcp acts on. */
+/** Returns the text of a field as it is written; undefined for a field whose value vmcp uses. */
 function lenientValue({ key, text }: Section): string | undefined {
   const raw = text
     .slice(text.indexOf(':') + 1)
@@ -125,7 +125,7 @@ function valueOf(yaml: Document): unknown {
   }
 }
 
-/** Returns true if an alias could stand for a value. Without anchors it is a text that starts with an asterisk. */
+/** Returns true if the text has anchors. Without anchors, an alias is a text that starts with an asterisk. */
 function hasAnchors(yaml: Document): boolean {
   let found = false;
   visit(yaml, {

@@ -60,7 +60,7 @@ function depsFor(place: GitReference | OciReference, { isNamedByUser }: SourceRe
 const invalidName = (source: string): string =>
   `"${source.slice(0, 200)}" is no name of a skill, no OCI reference, and no git://HOST/OWNER/REPOSITORY[@REF][#FOLDER]`;
 
-/** Lists the plain names for which the registry has not exactly one skill with a package. @throws SkillError if it cannot be read */
+/** Lists the plain names that do not lead to a single skill with a package in the registry. @throws SkillError if it cannot be read */
 export async function missingInRegistry(
   names: readonly string[],
   deps: Pick<SkillSourcesDeps, 'registrySkills'>,
@@ -134,7 +134,7 @@ function checkRepository({ repository }: OciReference, name: string): void {
   throw new SkillError('unusable_skill', `the ${SKILL_FILE} in "${repository}" has another name, "${name}"`);
 }
 
-/** A repository may have another name than the one skill at its top. */
+/** A repository may have another name than the skill at its top. */
 function checkGitFolder({ folder = '' }: GitReference, name: string): void {
   const own = folder.split('/').at(-1) ?? '';
   if (own === '' || own === name) return;

@@ -32,8 +32,8 @@ const NAME = new RegExp(WORKLOAD_NAME, 'u');
 const GROUP = new RegExp(GROUP_NAME, 'u');
 
 /**
- * Returns the names of the selected workloads. Workloads of files in a group count only if it has no others, so that the operation is refused.
- * Throws `invalid_selection`, `invalid_name`, `invalid_group` and `group_not_found`.
+ * Returns the names of the selected workloads. Workloads of files in a group count only if it has no other workloads, so that the operation
+ * is refused. Throws `invalid_selection`, `invalid_name`, `invalid_group` and `group_not_found`.
  */
 export async function selectedNames(
   { workloads, groups }: Pick<ManagementContext, 'workloads' | 'groups'>,

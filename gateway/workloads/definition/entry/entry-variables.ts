@@ -29,7 +29,7 @@ export function canBecome(template: string, text: string): boolean {
   return text.endsWith(end) && text.length - end.length > at;
 }
 
-/** Returns an entry whose names in braces have values: those given, else the defaults. Pure. */
+/** Returns the entry with a value in place of each name in braces: the given value, else the default. Pure. */
 export function withValues(entry: RegistryEntry, values: Values): RegistryEntry {
   const { url_template: template, args, permissions } = entry;
   const defaults = new Map((entry.variables ?? []).map(({ name, default: value }) => [name, value]));
@@ -46,13 +46,13 @@ export function withValues(entry: RegistryEntry, values: Values): RegistryEntry 
   };
 }
 
-/** Returns only the values that may stand in a log. */
+/** Returns the values without those of secret variables, which must not be logged or returned. */
 export const openValues = ({ variables = [] }: RegistryEntry, values: Values): Values =>
   Object.fromEntries(
     Object.entries(values).filter(([name]) => variables.every((one) => one.name !== name || one.secret !== true)),
   );
 
-/** Returns the reason why these values do not do for an entry; undefined if they do. Settings of the request need no values. Pure. */
+/** Returns the reason why the values do not fit an entry; undefined if they fit. Settings of the request replace those of the entry. Pure. */
 export function valueFault(entry: RegistryEntry, request: WorkloadSettings, values: Values): string | undefined {
   const { variables = [], url_template: template, args = [], permissions } = entry;
   const isKnown = (name: string): boolean => variables.some((variable) => variable.name === name);

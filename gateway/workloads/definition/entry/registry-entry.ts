@@ -93,7 +93,7 @@ export function takenFrom(settings: WorkloadSettings, entry: RegistryEntry): Wor
   };
 }
 
-/** Lists the headers for which the entry has a value, and the request none. */
+/** Lists the headers that have a value in the entry, but not in the request. */
 function headerDefaults({ header_forward: forward = {} }: WorkloadSettings, { headers = [] }: RegistryEntry) {
   const { add_plaintext_headers: plain = {}, add_headers_from_secret: secret = {} } = forward;
   const given = new Set([plain, secret].flatMap((map) => Object.keys(map).map((name) => name.toLowerCase())));

@@ -3,10 +3,10 @@ import type { Logger } from '../../../contract/logger.ts';
 
 /** Interval of the log lines: the user sees progress at least every 3 s. */
 const INTERVAL_MS = 2_500;
-/** Interval of a display. */
+/** Interval at which a display changes. */
 const DISPLAY_MS = 1_000;
 
-/** Display of the installations that run, one for each workload, in place of lines of the log. */
+/** Display of the running installations by workload, in place of lines of the log. */
 export interface InstallDisplay {
   /** `files` is 0 for an installation without a folder, and before it exists. */
   show(
@@ -25,7 +25,7 @@ interface Installation {
   readonly display?: InstallDisplay | undefined;
 }
 
-/** Runs an installation. Every 2.5 s logs the seconds since its start and the number of files in its folder, or shows them. */
+/** Runs an installation. Shows the seconds since its start and the number of files in its folder every second, else logs them every 2.5 s. */
 export async function reportProgress<T>(installation: Installation, install: () => Promise<T>): Promise<T> {
   const { facts, dir, log, display } = installation;
   const { workload = '', package: name = facts['image'] ?? '' } = facts;

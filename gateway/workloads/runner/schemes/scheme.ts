@@ -24,7 +24,7 @@ export interface Tools {
   readonly projectRoot: string;
   readonly hostEnv: Environment;
   readonly log: Pick<Logger, 'warn' | 'info'>;
-  /** Shows installations; without one they are lines of the log. */
+  /** Shows installations. Without a display, they are lines of the log. */
   readonly display?: InstallDisplay | undefined;
   /** Runs a tool to its end, guarded like a workload. */
   run(command: Pick<Command, 'file' | 'args' | 'env' | 'cwd'>, name: string, timeoutMs: number): Promise<RunResult>;

@@ -125,7 +125,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   }
 }
 
-/** Reads an ignore file. Returns no rules when there is none. */
+/** Reads an ignore file. Returns no rules when there is no file. */
 async function readRules(path: string): Promise<IgnoreRule[]> {
   const found = await lstat(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
