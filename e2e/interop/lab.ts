@@ -52,6 +52,25 @@ export async function installed(
   return folder;
 }
 
+/** Program of a package of npm. */
+export interface NpmProgram {
+  readonly name: string;
+  readonly version: string;
+  /** Package of npm, and its command. */
+  readonly npm: string;
+  readonly command: string;
+}
+
+/** Installs a program from npm. Returns the path of its command. */
+export async function installProgram(lab: Lab, { name, npm, version, command }: NpmProgram): Promise<string> {
+  const wanted = `${npm}@${version}`;
+  const folder = await installed(lab, join('clients', name), wanted, async (place) => {
+    await writeFile(join(place, 'package.json'), '{"private":true}');
+    await runInstaller(place, ['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', wanted]);
+  });
+  return join(folder, 'node_modules', '.bin', command);
+}
+
 /** Writes the output of a process to a file of the cache, for whoever looks for the reason of a failure. */
 export async function keepLog(name: string, text: string): Promise<void> {
   const folder = join(CACHE, 'logs');

@@ -19,7 +19,7 @@ import { namedBy } from './servers/published.ts';
 import { SERVERS } from './servers/registry.ts';
 import { runServers } from './servers/run-servers.ts';
 import { documentOf } from './table.ts';
-import type { Listed, Unit } from './unit.ts';
+import type { Found, Listed, Unit } from './unit.ts';
 
 /** Servers that start together. More of them wait for each other on two cores. */
 const GROUP = 4;
@@ -60,32 +60,33 @@ function readOptions(): Options {
   }
 }
 
-/** Returns the runs of these entries: one for each provider, one for all clients, and one for each group of servers. */
+/** Returns the runs of these entries: a provider, a program with a login, all libraries, all connected programs, or a group of servers. */
 function unitsOf(isChosen: (entry: Listed) => boolean): Unit[] {
   const chosen = <Entry extends { name: string }>(registry: readonly Entry[], listed: readonly Listed[]): Entry[] =>
     registry.filter((_entry, index) => listed[index] !== undefined && isChosen(listed[index]));
   const groups = Map.groupBy(chosen(SERVERS, servers).entries(), ([index]) => Math.floor(index / GROUP));
   const own = (list: readonly Listed[], names: readonly { name: string }[]): Listed[] =>
     list.filter(({ name }) => names.some((entry) => entry.name === name));
+  const together = <Entry extends { name: string }>(
+    list: readonly Listed[],
+    entries: readonly Entry[],
+    run: (lab: Lab, entries: readonly Entry[]) => AsyncIterable<Found>,
+  ): Unit[] => (entries.length === 0 ? [] : [{ entries: own(list, entries), run: (lab) => run(lab, entries) }]);
   return [
     ...chosen(PROVIDERS, providers).map((entry) => ({
       entries: own(providers, [entry]),
       run: (lab: Lab) => runProvider(lab, entry),
     })),
-    ...[chosen(CLIENTS, clients)]
-      .filter(({ length }) => length > 0)
-      .map((entries) => ({ entries: own(clients, entries), run: (lab: Lab) => runClients(lab, entries) })),
-    ...chosen(LOGINS, clients.slice(CLIENTS.length)).map((entry) => ({
-      entries: own(clients, [entry]),
-      run: (lab: Lab) => runLogins(lab, [entry]),
-    })),
-    ...[chosen(CONNECTED, clients.slice(CLIENTS.length + LOGINS.length))]
-      .filter(({ length }) => length > 0)
-      .map((entries) => ({ entries: own(clients, entries), run: (lab: Lab) => runConnected(lab, entries) })),
-    ...[...groups.values()].map((group) => {
-      const entries = group.map(([, entry]) => entry);
-      return { entries: own(servers, entries), run: (lab: Lab) => runServers(lab, entries) };
-    }),
+    ...together(clients, chosen(CLIENTS, clients), runClients),
+    ...chosen(LOGINS, clients.slice(CLIENTS.length)).flatMap((entry) => together(clients, [entry], runLogins)),
+    ...together(clients, chosen(CONNECTED, clients.slice(CLIENTS.length + LOGINS.length)), runConnected),
+    ...[...groups.values()].flatMap((group) =>
+      together(
+        servers,
+        group.map(([, entry]) => entry),
+        runServers,
+      ),
+    ),
   ];
 }
 

@@ -1,25 +1,21 @@
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CLIENTS } from '../../../gateway/management/clients/clients.ts';
 import { configFileOf } from '../../../gateway/management/clients/config-file.ts';
 import { gatewayOver, server } from '../../harness/manifests.ts';
 import { runCommand, startVmcp, temporaryFolder, vmcpResult, within, type Vmcp } from '../../harness/vmcp.ts';
-import { installed, keepLog, runInstaller, type Lab } from '../lab.ts';
+import { installProgram, keepLog, type Lab, type NpmProgram } from '../lab.ts';
 import type { Check } from '../result.ts';
 import type { Found } from '../unit.ts';
 import { startModel, type Model } from './model.ts';
 
 /** A program that reads the file that `vmcp connect` writes. */
-export interface ConnectedEntry {
+export interface ConnectedEntry extends NpmProgram {
   /** Name of the row; `TYPE-connect` keeps it apart from the row of a login. */
   readonly name: string;
   readonly title: string;
-  readonly version: string;
   /** Argument of `vmcp connect`. */
   readonly client: string;
-  /** Package of npm, and its command. */
-  readonly npm: string;
-  readonly command: string;
   /** Arguments that show the servers of the program. */
   readonly list: readonly string[];
   /** Output while the program has connected, or at least read the entry. */
@@ -88,7 +84,7 @@ export async function* runConnected(lab: Lab, entries: readonly ConnectedEntry[]
 }
 
 async function checkOf(lab: Lab, one: ConnectedEntry, { state, url }: Vmcp, model: Model): Promise<Check> {
-  const binary = await install(lab, one);
+  const binary = await installProgram(lab, one);
   const [home, cwd] = [await temporaryFolder(lab.scope), await temporaryFolder(lab.scope)];
   const connected = await vmcpResult(
     lab.scope,
@@ -120,18 +116,9 @@ async function checkOf(lab: Lab, one: ConnectedEntry, { state, url }: Vmcp, mode
 }
 
 /** Returns the file, and what the program shows. */
-function detailOf({ client, command, list, sees, untrusted }: ConnectedEntry, home: string): string {
+function detailOf({ client, command, list, model, untrusted }: ConnectedEntry, home: string): string {
   const known = CLIENTS.find(({ type }) => type === client);
   const file = known ? configFileOf(known, { platform: process.platform, home }).replace(home, '~') : '';
-  const shown = sees === OFFERS ? 'its model gets the tools' : `\`${command} ${list.join(' ')}\` lists it`;
+  const shown = model ? 'its model gets the tools' : `\`${command} ${list.join(' ')}\` lists it`;
   return `${file}: ${shown}${untrusted ? ', as Disabled until the folder is trusted' : ''}`;
-}
-
-async function install(lab: Lab, { name, npm, version, command }: ConnectedEntry): Promise<string> {
-  const wanted = `${npm}@${version}`;
-  const folder = await installed(lab, join('clients', name), wanted, async (place) => {
-    await writeFile(join(place, 'package.json'), '{"private":true}');
-    await runInstaller(place, ['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', wanted]);
-  });
-  return join(folder, 'node_modules', '.bin', command);
 }

@@ -4,18 +4,13 @@ import { ScriptedBrowser } from '../../harness/browser/scripted-browser.ts';
 import { eventually } from '../../harness/poll.ts';
 import { runCommand, temporaryFolder, within } from '../../harness/vmcp.ts';
 import { restart, startAuthServer, type Gateway } from '../../scenarios/auth-server/gateway.ts';
-import { installed, keepLog, runInstaller, type Lab } from '../lab.ts';
+import { installProgram, keepLog, type Lab, type NpmProgram } from '../lab.ts';
 import type { Check } from '../result.ts';
 import type { Found } from '../unit.ts';
 
 /** A program that logs in at the gateway. Its arguments depend on the URL of the gateway. */
-export interface LoginEntry {
-  readonly name: string;
+export interface LoginEntry extends NpmProgram {
   readonly title: string;
-  readonly version: string;
-  /** Package of npm, and its command. */
-  readonly npm: string;
-  readonly command: string;
   readonly add?: (url: string) => readonly string[];
   readonly login: (url: string) => readonly string[];
   readonly list: (url: string) => readonly string[];
@@ -93,15 +88,11 @@ class Program {
   }
 
   static async start(lab: Lab, entry: LoginEntry, { url }: Gateway): Promise<Program> {
-    const wanted = `${entry.npm}@${entry.version}`;
-    const folder = await installed(lab, join('clients', entry.name), wanted, async (place) => {
-      await writeFile(join(place, 'package.json'), '{"private":true}');
-      await runInstaller(place, ['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', wanted]);
-    });
+    const binary = await installProgram(lab, entry);
     const home = await temporaryFolder(lab.scope);
     await writeFile(join(home, 'browser'), `#!/bin/sh\nprintf %s "$1" > '${join(home, 'opened')}'\n`);
     await chmod(join(home, 'browser'), 0o755);
-    const program = new Program(lab, entry, url, join(folder, 'node_modules', '.bin', entry.command), home);
+    const program = new Program(lab, entry, url, binary, home);
     if (entry.add) await program.#output(entry.add(url));
     return program;
   }

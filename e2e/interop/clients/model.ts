@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Scope } from '../../harness/scope.ts';
 
 /** Server with the API of OpenAI that answers "hello" and keeps the names of the tools that a program offers. */
@@ -18,9 +19,8 @@ interface Body {
 export async function startModel(scope: Scope): Promise<Model> {
   const offered = new Set<string>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const body = chunks.length === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString()) as Body);
+    const received = await text(request);
+    const body = received === '' ? {} : (JSON.parse(received) as Body);
     for (const tool of body.tools ?? []) offered.add(tool.function?.name ?? tool.name ?? '');
     reply(response, body.stream === true);
   };
