@@ -120,11 +120,12 @@ describe('vmcp status', () => {
   it('shows user, client, age and last use of a session', async () => {
     const session = await openSession(vmcp.url);
     const { stdout: table } = await run('status');
-    await session.end();
     expect(table).toMatch(/^USER +CLIENT +AGE +LAST USE\nanonymous +\S.* +\d+s +\d+s ago$/mu);
     const { session_list: listed } = (await (await fetch(`${vmcp.management}/status`)).json()) as {
       session_list: object[];
     };
+    await session.end();
+    expect(listed).not.toEqual([]);
     expect(JSON.stringify(listed)).not.toContain(session.id);
   });
 
