@@ -143,7 +143,7 @@ is_installed = [ -d node_modules/$(1) ] && [ -n "`find node_modules/.package-loc
 
 # Kills npm at Ctrl-C, which npm would obey only after it has installed everything.
 define npm_ci
-@! { $(call is_installed,$(2)); } || exit 0; \
+@if $(call is_installed,$(2)); then exit 0; fi; \
 command -v npm >/dev/null 2>&1 || { echo 'npm is missing: install Node.js 20 or newer (https://nodejs.org)' >&2; exit 1; }; \
 echo 'installing packages with npm ...'; npm ci --$(1)=dev --no-audit --no-fund --no-update-notifier --loglevel=error & npm=$$!; \
 trap 'kill -KILL $$npm 2>/dev/null; echo "stopped: the next make installs again" >&2; exit 130' INT TERM; wait $$npm
