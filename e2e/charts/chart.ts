@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { attempt, type Ended } from '../cluster/harness/command.ts';
 import { clusterBinary } from '../harness/control-plane/binaries.ts';
@@ -28,11 +28,12 @@ export interface Rule {
 }
 
 export const helm = clusterBinary('helm');
-export const chartFolder = (chart: string): string => join(root, 'charts', chart);
+/** Returns the folder of a chart of the repository, or the absolute path itself. */
+export const chartFolder = (chart: string): string => resolve(root, 'charts', chart);
 
-export const VERSION_OF_THE_CLUSTER = '1.36.0';
+const VERSION_OF_THE_CLUSTER = '1.36.0';
 
-/** The cluster that helm renders for. */
+/** Cluster that helm renders for. */
 interface Target {
   readonly kubeVersion?: string;
   /** Versions that the API server serves beside those of Kubernetes. */

@@ -1,20 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { root } from '../harness/vmcp.ts';
-import {
-  chartFolder,
-  helm,
-  namesOf,
-  parseObjects,
-  render,
-  template,
-  VERSION_OF_THE_CLUSTER,
-  type Rendered,
-} from './chart.ts';
-import { attempt, run } from '../cluster/harness/command.ts';
+import { root, temporaryFolder, writeFiles } from '../harness/vmcp.ts';
+import { chartFolder, helm, namesOf, parseObjects, render, template, type Rendered } from './chart.ts';
+import { run } from '../cluster/harness/command.ts';
 import { testScope } from '../harness/scope.ts';
 
 interface Container {
@@ -287,12 +277,9 @@ describe.skipIf(helm === undefined)('chart vmcp', () => {
 });
 
 describe.skipIf(helm === undefined)('an umbrella chart that depends on both charts', () => {
-  const scope = testScope();
-
   /** Renders an umbrella chart with conditions of the dependencies, and these values. */
   async function umbrella(values: object, ...sets: string[]): Promise<string[]> {
-    const folder = await mkdtemp(join(tmpdir(), 'vmcp-umbrella-'));
-    scope.defer(() => rm(folder, { recursive: true }));
+    const folder = await temporaryFolder(testScope());
     const { version } = parse(await readFile(join(chartFolder('vmcp'), 'Chart.yaml'), 'utf8')) as { version: string };
     const dependencies = ['vmcp', 'vmcp-crds'].map((name) => ({
       name,
@@ -301,17 +288,9 @@ describe.skipIf(helm === undefined)('an umbrella chart that depends on both char
       condition: `${name}.enabled`,
     }));
     const chart = { apiVersion: 'v2', name: 'platform', version: '1.0.0', dependencies };
-    await writeFile(join(folder, 'Chart.yaml'), JSON.stringify(chart));
-    await writeFile(join(folder, 'values.yaml'), JSON.stringify(values));
+    await writeFiles(folder, { 'Chart.yaml': JSON.stringify(chart), 'values.yaml': JSON.stringify(values) });
     await run(helm ?? '', ['dependency', 'update', '--skip-refresh', folder]);
-    const options = [
-      '--namespace',
-      'vmcp-system',
-      '--kube-version',
-      VERSION_OF_THE_CLUSTER,
-      ...sets.flatMap((set) => ['--set', set]),
-    ];
-    const { code, stdout, stderr } = await attempt(helm ?? '', ['template', 'platform', folder, ...options]);
+    const { code, stdout, stderr } = await template(folder, sets, {}, 'platform');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return namesOf(parseObjects(stdout));
   }

@@ -11,12 +11,28 @@ import { root, temporaryFolder, vmcpResult, writeFiles } from '../harness/vmcp.t
 const BUILT = join(root, 'dist', '.built');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
+const execute = promisify(execFile);
+
 /** Runs make in this checkout. Never builds: other tests use dist/. */
 const make = (...args: string[]) =>
-  promisify(execFile)('make', ['--silent', '-o', 'dist/.built', ...args], {
+  execute('make', ['--silent', '-o', 'dist/.built', ...args], {
     cwd: root,
     env: { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent' },
   });
+
+/** Returns a folder with this Makefile, an old lock file and fake programs, and the environment that finds these first. */
+async function fakeCheckout(programs: Readonly<Record<string, string>>, files: Readonly<Record<string, string>> = {}) {
+  const folder = await temporaryFolder(testScope());
+  const bin = join(folder, 'bin');
+  copyFileSync(join(root, 'Makefile'), join(folder, 'Makefile'));
+  await writeFiles(folder, { 'package-lock.json': '{}', ...files });
+  utimesSync(join(folder, 'package-lock.json'), 1_000_000_000, 1_000_000_000);
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFiles(bin, { [name]: `#!/bin/sh\n${script}` });
+    chmodSync(join(bin, name), 0o755);
+  }
+  return { folder, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}`, HOME: folder } };
+}
 
 describe.runIf(existsSync(BUILT))('make install', () => {
   it('installs a vmcp that needs nothing of the checkout, and removes it', async () => {
@@ -49,13 +65,8 @@ describe.runIf(existsSync(BUILT))('make install', () => {
 });
 
 it('Ctrl-C ends the installation of the packages at once', async () => {
-  const folder = await temporaryFolder(testScope());
-  copyFileSync(join(root, 'Makefile'), join(folder, 'Makefile'));
   // Like npm, which obeys only after it has installed everything.
-  const npm = "#!/bin/sh\ntrap '' INT\ntouch started\nexec sleep 30\n";
-  await writeFiles(folder, { 'package-lock.json': '{}', 'bin/npm': npm });
-  chmodSync(join(folder, 'bin', 'npm'), 0o755);
-  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+  const { folder, env } = await fakeCheckout({ npm: "trap '' INT\ntouch started\nexec sleep 30\n" });
   const running = spawn('make', ['deps'], { cwd: folder, env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';
   running.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
@@ -70,35 +81,24 @@ it('Ctrl-C ends the installation of the packages at once', async () => {
 });
 
 it('make check prints one line when everything passes, and the output of what fails', async () => {
-  const folder = await temporaryFolder(testScope());
-  copyFileSync(join(root, 'Makefile'), join(folder, 'Makefile'));
   const tests =
     "[ ! -f broken ] || { echo 'one test fails'; exit 1; }\necho ' Test Files  2 passed (2)\n      Tests  12 passed (12)'\n";
-  const packages = { 'node_modules/.installed': '', 'package-lock.json': '' };
-  await writeFiles(folder, { ...packages, 'bin/npm': '#!/bin/sh\necho noise\n', 'bin/npx': `#!/bin/sh\n${tests}` });
-  for (const name of ['npm', 'npx']) chmodSync(join(folder, 'bin', name), 0o755);
-  utimesSync(join(folder, 'package-lock.json'), 1_000_000_000, 1_000_000_000);
-  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: folder };
-  await promisify(execFile)('git', ['init', '--quiet', folder], { env });
-  const { stdout } = await promisify(execFile)('make', ['check'], { cwd: folder, env });
+  const programs = { npm: 'echo noise\n', npx: tests };
+  const { folder, env } = await fakeCheckout(programs, { 'node_modules/.installed': '' });
+  await execute('git', ['init', '--quiet', folder], { env });
+  const { stdout } = await execute('make', ['check'], { cwd: folder, env });
   expect(stdout).toBe('noise\nchecked: 12 tests passed, lint and generated files are clean\n'); // of the fake generator
   await writeFiles(folder, { broken: '' });
-  await expect(promisify(execFile)('make', ['check'], { cwd: folder, env })).rejects.toMatchObject({
+  await expect(execute('make', ['check'], { cwd: folder, env })).rejects.toMatchObject({
     stderr: expect.stringContaining('one test fails') as unknown,
   });
 });
 
-/** Runs make in a folder with this Makefile and an npm that only notes its arguments, and returns those. */
+/** Runs make with an npm that only records its arguments. Returns its installations. */
 async function npmCallsOf(target: string, files: Readonly<Record<string, string>>): Promise<string[]> {
-  const folder = await temporaryFolder(testScope());
-  copyFileSync(join(root, 'Makefile'), join(folder, 'Makefile'));
   const sources = { 'build.ts': '', 'tsconfig.json': '', 'dist/keep': '', 'node_modules/keep': '' };
-  const npm = `#!/bin/sh\necho "$*" >>${folder}/calls\n`;
-  await writeFiles(folder, { 'package-lock.json': '{}', ...sources, 'bin/npm': npm, ...files });
-  utimesSync(join(folder, 'package-lock.json'), 1_000_000_000, 1_000_000_000);
-  chmodSync(join(folder, 'bin', 'npm'), 0o755);
-  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
-  await promisify(execFile)('make', [target], { cwd: folder, env });
+  const { folder, env } = await fakeCheckout({ npm: 'echo "$*" >>calls\n' }, { ...sources, ...files });
+  await execute('make', [target], { cwd: folder, env });
   const calls = existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8') : '';
   return calls.split('\n').filter((line) => line.startsWith('ci'));
 }
@@ -126,7 +126,7 @@ it('bin/vmcp says to install the packages of a checkout where the Node.js of the
   copyFileSync(join(root, 'bin', 'vmcp'), join(folder, 'bin', 'vmcp'));
   for (const file of ['path/node', 'bin/vmcp']) chmodSync(join(folder, file), 0o755);
   const env = { PATH: `${join(folder, 'path')}:/usr/bin:/bin` };
-  await expect(promisify(execFile)(join(folder, 'bin', 'vmcp'), ['version'], { env })).rejects.toMatchObject({
+  await expect(execute(join(folder, 'bin', 'vmcp'), ['version'], { env })).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`run 'make deps' in ${folder}`) as unknown,
   });

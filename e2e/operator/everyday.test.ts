@@ -1,8 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { expect, inject, it } from 'vitest';
-import { adminKubeconfigOf } from '../harness/control-plane/control-plane.ts';
-import { clusterBinary } from '../harness/control-plane/binaries.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
@@ -10,7 +6,7 @@ import { untilRefused } from './access.ts';
 import { runPods } from './kubelet.ts';
 import { at, conditionsOf, placeOf, statusOf } from './playground.ts';
 import { everySort, REMOTE } from './resources.ts';
-import { sharedOperator } from './shared.ts';
+import { kubectl as kubectlIn, kubectlFile, sharedOperator } from './shared.ts';
 import { settled } from './steady-state.ts';
 
 const { playground, api } = sharedOperator();
@@ -80,26 +76,24 @@ it('exposes a gauge for the readiness of each resource until it is deleted', asy
   await eventually('it is gone', async () => (await gauge()) === undefined);
 });
 
-it.skipIf(clusterBinary('kubectl') === undefined)('kubectl get mcp shows every kind in its columns', async () => {
+it.skipIf(kubectlFile === undefined)('kubectl get mcp shows every kind in its columns', async () => {
   const here = await playground();
   await here.create(...everySort());
   runPods(testScope(), here);
   await here.becomes('VirtualMCPServer', 'all', { type: 'Ready', status: 'True' });
   await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'True' });
   await here.patch('VirtualMCPServer', 'all', { status: { backendCount: 3 } }, 'status');
-  const kubectl = async (...args: readonly string[]): Promise<string> => {
-    const where = ['--kubeconfig', adminKubeconfigOf(inject('controlPlane')), '--namespace', here.namespace];
-    return (await promisify(execFile)(clusterBinary('kubectl') ?? 'kubectl', [...where, ...args])).stdout;
-  };
+  const kubectl = (...args: readonly string[]): Promise<string> => kubectlIn(here, args);
   const lines = async (kind: string) =>
     (await kubectl('get', kind)).split('\n').map((line) => line.trim().split(/\s+/u));
   const shows = async (kind: string, row: readonly unknown[]) => {
     await expect.poll(() => lines(kind), PATIENCE).toEqual(expect.arrayContaining([row]));
   };
   expect((await lines('vmcp'))[0]).toEqual(['NAME', 'PHASE', 'URL', 'BACKENDS', 'AGE', 'READY']);
-  expect((await kubectl('get', 'vmcp', '-o', 'wide')).split('\n')[0]?.trim().split(/\s+/u).at(-1)).toBe('MESSAGE');
   expect(await kubectl('get', 'mcpoidc', '-o', 'wide')).toContain('the config can be used');
-  expect(await kubectl('get', 'vmcp', '-o', 'wide')).toContain('2 of 2 pods are ready');
+  const wide = await kubectl('get', 'vmcp', '-o', 'wide');
+  expect(wide.split('\n')[0]?.trim().split(/\s+/u).at(-1)).toBe('MESSAGE');
+  expect(wide).toContain('2 of 2 pods are ready');
   const age: unknown = expect.any(String);
   const urlOf = (name: string): unknown => expect.stringContaining(`http://${name}.`);
   await shows('vmcp', ['all', 'Ready', urlOf('vmcp-all'), '3', age, 'True']);

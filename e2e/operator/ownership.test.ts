@@ -1,20 +1,13 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { describe, expect, inject, it } from 'vitest';
 import type { KubeManifest } from '../harness/control-plane/api.ts';
-import { clusterBinary } from '../harness/control-plane/binaries.ts';
-import { adminKubeconfigOf } from '../harness/control-plane/control-plane.ts';
 import { entry, group, virtualServer } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
 import { runPods } from './kubelet.ts';
 import { at, conditionsOf, placeOf, type Playground } from './playground.ts';
 import { httpServer, REMOTE } from './resources.ts';
-import { sharedOperator } from './shared.ts';
+import { kubectl, kubectlFile, sharedOperator } from './shared.ts';
 
 const { playground, api } = sharedOperator();
 
@@ -363,17 +356,11 @@ describe.concurrent('podTemplateSpec', () => {
     expect(template(back)['tolerations']).toBeUndefined();
   });
 
-  it.skipIf(clusterBinary('kubectl') === undefined)('removes the fsGroup as its user says with kubectl', async () => {
+  it.skipIf(kubectlFile === undefined)('removes the fsGroup after a kubectl apply that removes it', async () => {
     const here = await playground();
-    const scope = testScope();
-    const folder = await mkdtemp(join(tmpdir(), 'vmcp-fs-group-'));
-    scope.defer(() => rm(folder, { recursive: true }));
     const apply = async (name: string, securityContext: object, ...options: readonly string[]): Promise<void> => {
-      const file = join(folder, 'vmcp.json');
-      const podTemplateSpec = { spec: { securityContext } };
-      await writeFile(file, JSON.stringify(virtualServer({}, { name, podTemplateSpec })));
-      const where = ['--kubeconfig', adminKubeconfigOf(inject('controlPlane')), '--namespace', here.namespace];
-      await promisify(execFile)(clusterBinary('kubectl') ?? 'kubectl', [...where, 'apply', ...options, '-f', file]);
+      const input = JSON.stringify(virtualServer({}, { name, podTemplateSpec: { spec: { securityContext } } }));
+      await kubectl(here, ['apply', ...options, '-f', '-'], { input });
     };
     const showsGroup = async (name: string, fsGroup: number | undefined): Promise<void> => {
       const path = 'spec.template.spec.securityContext.fsGroup';

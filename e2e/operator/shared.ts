@@ -1,6 +1,8 @@
 import { beforeAll, inject } from 'vitest';
-import { adminApi } from '../harness/control-plane/control-plane.ts';
+import { run, type CommandOptions } from '../cluster/harness/command.ts';
+import { adminApi, adminKubeconfigOf } from '../harness/control-plane/control-plane.ts';
 import type { ClusterApi } from '../harness/control-plane/api.ts';
+import { clusterBinary } from '../harness/control-plane/binaries.ts';
 import { blockScope, testScope } from '../harness/scope.ts';
 import { newPlayground, type Playground } from './playground.ts';
 
@@ -17,3 +19,18 @@ export function sharedOperator(): { playground(): Promise<Playground>; readonly 
   };
   return { api: connected, playground: () => newPlayground(testScope(), connected()) };
 }
+
+/** Absent where no kubectl of the control plane's version is installed. */
+export const kubectlFile = clusterBinary('kubectl');
+
+/** Runs kubectl as administrator in the namespace of a test, and returns its stdout. */
+export const kubectl = (
+  { namespace }: Playground,
+  args: readonly string[],
+  options?: CommandOptions,
+): Promise<string> =>
+  run(
+    kubectlFile ?? 'kubectl',
+    ['--kubeconfig', adminKubeconfigOf(inject('controlPlane')), '--namespace', namespace, ...args],
+    options,
+  );

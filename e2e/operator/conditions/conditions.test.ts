@@ -205,12 +205,12 @@ describe.concurrent('Ready of an MCPServer', () => {
 });
 
 describe.concurrent('tools that wait for an object', () => {
-  const isWaitedFor = async (here: Playground, manifest: Manifest): Promise<string> =>
+  const verdictOf = async (here: Playground, manifest: Manifest): Promise<string> =>
     kstatus((await here.get(manifest.kind, manifest.metadata.name)) as unknown as KubeObject);
   const ofOurs = (manifests: readonly Manifest[]) => manifests.filter(({ kind }) => kind !== 'Secret');
   const become = (here: Playground, manifests: readonly Manifest[], wanted: string) =>
     eventually(`every object is ${wanted}`, async () => {
-      const verdicts = await Promise.all(manifests.map((manifest) => isWaitedFor(here, manifest)));
+      const verdicts = await Promise.all(manifests.map((manifest) => verdictOf(here, manifest)));
       return verdicts.every((verdict) => verdict === wanted);
     });
 
@@ -255,7 +255,7 @@ describe.concurrent('tools that wait for an object', () => {
     await pods.stop();
     await here.patch('MCPServer', 'web', { spec: { args: ['--new'] } });
     await here.becomes('MCPServer', 'web', { type: 'Reconciling', reason: 'RolloutInProgress' });
-    expect(await isWaitedFor(here, given[1] as Manifest)).toBe('InProgress');
+    expect(await verdictOf(here, given[1] as Manifest)).toBe('InProgress');
     await here.becomes('MCPServer', 'web', { type: 'Ready', status: 'True' });
     runPods(testScope(), here);
     await become(here, given, 'Current');

@@ -54,7 +54,7 @@ describe.concurrent('the subresource scale', () => {
 
 describe.concurrent('without replicas', () => {
   const issuer = 'https://desk.example.com';
-  const withLogins = (authServerConfig: object = {}): Manifest[] => [
+  const withLogins: readonly Manifest[] = [
     group(),
     oidcConfig('login', { issuer }),
     virtualServer(
@@ -67,7 +67,6 @@ describe.concurrent('without replicas', () => {
           upstreamProviders: [
             { name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'desk' } },
           ],
-          ...authServerConfig,
         },
       },
     ),
@@ -78,7 +77,7 @@ describe.concurrent('without replicas', () => {
   it('an autoscaler gets one pod where several would reject each other, and is told what they need', async () => {
     const here = await playground();
     runPods(testScope(), here);
-    await here.create(...withLogins());
+    await here.create(...withLogins);
     await here.becomes(...tools, { type: 'Ready', status: 'True' });
     await replicasAre(here, 'vmcp-tools', 1);
     expect(await here.condition(...tools, 'ScaledBack')).toBeUndefined();
@@ -110,7 +109,7 @@ describe.concurrent('without replicas', () => {
 
   it('a scaled resource is refused where several pods cannot serve, and its pods stay', async () => {
     const here = await playground();
-    await here.create(...withLogins());
+    await here.create(...withLogins);
     await replicasAre(here, 'vmcp-tools', 1);
     await here.patch(...tools, { spec: { replicas: 3 } }, 'scale');
     await here.becomes(...tools, { type: 'AuthServerConfigValidated', status: 'False' });
