@@ -33,7 +33,7 @@ help: ## list the targets
 run: build ## start the quickstart: two MCP servers behind one endpoint (Ctrl-C stops it)
 	@exec bin/vmcp up examples/quickstart
 
-# Runs a command and lint at the same time: $(call with_lint,COMMAND,NICENESS of lint). Lint prints at the end what it found.
+# Runs a command and lint at the same time: $(call with_lint,COMMAND,NICENESS of lint). If lint fails, its output comes at the end.
 define with_lint
 @mkdir -p .cache; nice -n $(2) $(MAKE) --silent lint >.cache/lint.log 2>&1 & lint=$$!; \
 $(1); tests=$$?; wait $$lint; lint=$$?; [ $$lint -eq 0 ] || cat .cache/lint.log >&2; \
@@ -138,7 +138,7 @@ clean: ## remove the files that make wrote, except node_modules and the binaries
 	rm -rf dist
 	[ ! -d .cache ] || find .cache -mindepth 1 -maxdepth 1 ! -name test-cluster -exec rm -rf {} +
 
-# Packages that npm itself has installed since the lock file changed are kept. $(call is_installed,PACKAGE that only this choice installs)
+# True if npm has installed the packages since the lock file changed: $(call is_installed,PACKAGE that only this choice installs).
 is_installed = [ -d node_modules/$(1) ] && [ -n "`find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null`" ]
 
 # Kills npm at Ctrl-C, which npm would obey only after it has installed everything.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Kimi Code 2.1.0 reads the servers of its user in ~/.kimi-code/mcp.json, and those of a project in .kimi-code/mcp.json of the folder in which
-# it starts. In the home folder both are the same file: there it counts as that of a project, and its servers are skipped until the user
+# it starts. In the home folder both are the same file: there Kimi Code reads it as the file of a project, and skips its servers until the user
 # trusts the home folder. In every other folder they start.
 #
 # Seen: home Warning: this folder is not trusted; skipped 1 project-level MCP server: tools (http: http://127.0.0.1:9/mcp).

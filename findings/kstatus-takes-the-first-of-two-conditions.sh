@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# sigs.k8s.io/cli-utils v0.37.2 (kstatus, by which Helm 4, Flux and kpt wait): of `Reconciling` and `Stalled`, both True, the one that stands first in
-# `status.conditions` decides. The same conditions in another order turn "wait" into "has failed", although the list is a map by type. A controller
-# that sorts its conditions by type never fails while it also reports `Reconciling`: it must remove one when it sets the other.
+# sigs.k8s.io/cli-utils v0.37.2 (kstatus, the library by which Helm 4, Flux and kpt wait): if `Reconciling` and `Stalled` are both True, the first of
+# them in `status.conditions` decides. Another order of the same conditions turns `InProgress` into `Failed`, although the list is a map by type.
+# An object whose controller sorts its conditions by type never counts as failed while it has `Reconciling`: remove it when you set `Stalled`.
 #
 # Seen: Reconciling, Stalled: InProgress
 #       Stalled, Reconciling: Failed

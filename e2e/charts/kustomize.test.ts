@@ -21,7 +21,7 @@ const kubectl = clusterBinary('kubectl') ?? 'kubectl';
 const CONFIGURATION = join(root, 'charts', 'vmcp-crds', 'kustomize', 'kustomizeconfig.yaml');
 const SAMPLES = join(root, 'crds', 'kinds', 'samples', 'valid');
 
-/** Returns what kustomize makes of manifests, with the configuration of the chart and the fields of a kustomization. */
+/** Runs kustomize over manifests, with the configuration of the chart and these fields of a kustomization. */
 async function kustomize(manifests: readonly object[], fields: object): Promise<Manifest[]> {
   const folder = await temporaryFolder(testScope());
   await writeFiles(folder, {
@@ -46,7 +46,7 @@ const object = (kind: string, name: string, spec: object = {}): Manifest => ({
 const referencesOf = (manifest: Manifest) => references(manifest as unknown as Resource);
 const isData = (target: string): boolean => target === 'Secret' || target === 'ConfigMap';
 
-/** Samples under names of their own, so that one kustomization can hold all of them. */
+/** Samples under different names, so that a single kustomization can hold all of them. */
 const samples = readdirSync(SAMPLES).map((file): Manifest => {
   const sample = parse(readFileSync(join(SAMPLES, file), 'utf8')) as Manifest;
   return { ...sample, metadata: { name: `sample-${file.replace('.yaml', '')}` } };
@@ -77,7 +77,7 @@ describe.skipIf(clusterBinary('kubectl') === undefined)('the configuration for k
     expect(found.length - dangling.length).toBeGreaterThan(100);
   });
 
-  test('renames what fields without an object of their own name', async () => {
+  test('renames objects in text fields, lists of backends and podTemplateSpec', async () => {
     const container = {
       name: 'vmcp',
       env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'a' } } }],

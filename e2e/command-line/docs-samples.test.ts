@@ -10,10 +10,10 @@ interface Sample {
   readonly output: string;
 }
 
-/** Commands that print the same wherever they run: they read files of the repository, and connect to nothing. */
+/** Commands with the same output on every machine: they read files of the repository, and connect to nothing. */
 const OFFLINE = /^bin\/vmcp (?:explain|validate|render) examples\//u;
 
-/** Reads the samples of a page: a `console` block with one command, and what it prints. */
+/** Reads the samples of a page. A sample is a `console` block with a command and its output. */
 function samplesOf(page: string): Sample[] {
   const blocks = readFileSync(join(root, page), 'utf8').matchAll(/^```console\n\$ (.+)\n([^]*?)^```$/gmu);
   return [...blocks].map(([, command = '', output = '']) => ({ page, command, output }));
@@ -24,7 +24,7 @@ const samples = ['README.md', ...globSync(['docs/**/*.md', 'examples/*/README.md
   .filter(({ command }) => OFFLINE.test(command));
 
 describe('the samples of the docs', () => {
-  it('contain the one of vmcp explain', () => {
+  it('contain a sample of vmcp explain', () => {
     expect(samples.map(({ page }) => page)).toContain('docs/policies/authorization.md');
   });
 

@@ -21,7 +21,7 @@ const OTHER_WORD = new RegExp(
   'u',
 );
 
-/** Finds the reasons in the code, with their files. A reason is a quoted CamelCase word of at least two parts, and no title of a schema. */
+/** Finds the reasons in the code, with their files. A reason is a quoted CamelCase word of at least two parts that is not the title of a schema. */
 function reasonsInCode(): Map<string, string> {
   const found = new Map<string, string>();
   for (const file of globSync(SOURCES, { cwd: root }).filter((name) => !/\.test\.ts$|\/testdata\//u.test(name))) {

@@ -59,7 +59,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $config | toPrettyJson }}
 {{- end }}
 
-{{/* The pod's security context. OpenShift accepts only groups of the namespace, and sets one itself. */}}
+{{/* The pod's security context. OpenShift accepts only groups of the namespace, and sets fsGroup itself. */}}
 {{- define "vmcp.management.podSecurityContext" -}}
 {{- $context := .Values.management.podSecurityContext | default dict }}
 {{- if and (.Capabilities.APIVersions.Has "security.openshift.io/v1") (eq (toString $context.fsGroup) "65532") }}

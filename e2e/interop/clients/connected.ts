@@ -20,9 +20,9 @@ export interface ConnectedEntry extends NpmProgram {
   readonly list: readonly string[];
   /** Output while the program has connected, or at least read the entry. */
   readonly sees: RegExp;
-  /** The same with a model of the test: the program offers the tools of the server to its model. Its file, and its text. */
+  /** Configuration by which the program uses a model of the test: path of its file, and its text. Output then shows the tools that the model got. */
   readonly model?: { readonly file: string; readonly text: (url: string) => string };
-  /** State before the user trusts the folder, and the variable that trusts it. */
+  /** Output before the user trusts the folder, and the variable that trusts it. */
   readonly untrusted?: { readonly shows: RegExp; readonly trust: string };
 }
 
@@ -71,7 +71,7 @@ export const CONNECTED: readonly ConnectedEntry[] = [
 const COMMAND_MS = 120_000;
 const CHECK = 'sees the entry of vmcp connect';
 
-/** Connects each program with `vmcp connect`, and asks it for its servers. */
+/** Connects each program with `vmcp connect`, and lets it list its servers. */
 export async function* runConnected(lab: Lab, entries: readonly ConnectedEntry[]): AsyncGenerator<Found> {
   const files = gatewayOver([server('everything', 'npx://@modelcontextprotocol/server-everything')]);
   const vmcp = await startVmcp(lab.scope, { files });
@@ -115,7 +115,7 @@ async function checkOf(lab: Lab, one: ConnectedEntry, { state, url }: Vmcp, mode
   return { name: CHECK, outcome: 'passed', detail: detailOf(one, home) };
 }
 
-/** Returns the file, and what the program shows. */
+/** Describes the file and the output of the program. */
 function detailOf({ client, command, list, model, untrusted }: ConnectedEntry, home: string): string {
   const known = CLIENTS.find(({ type }) => type === client);
   const file = known ? configFileOf(known, { platform: process.platform, home }).replace(home, '~') : '';
