@@ -35,7 +35,7 @@ const isInConfigMap = ({ path, reason }: ObjectProblem): boolean =>
 const needsEdit = (problem: ObjectProblem, self: Self): boolean => {
   const { kind, name, reason } = problem;
   if (kind !== self.kind || name !== self.name) return false;
-  return !WAITING.has(reason) && !reason.endsWith('NotFound') && !isInConfigMap(problem);
+  return !WAITING.has(reason) && !/NotFound$/u.test(reason) && !isInConfigMap(problem);
 };
 
 /**
