@@ -434,6 +434,16 @@ Next:  vmcp up vmcp
     expect((await removeServer('c')).stdout).toContain('deleted  vmcp/secrets.yaml  Secret/a\n');
   });
 
+  it('keeps a Secret whose name is only a word of the server, or that an object without spec names', async () => {
+    await initFolder();
+    await addServer('a', 'npx://x', { args: ['--stage', 'production'], secrets: ['K=v'] });
+    const secret = 'apiVersion: v1\nkind: Secret\nmetadata: { name: production }\nstringData: { KEY: v }\n';
+    const account = 'apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: s }\nsecrets: [{ name: a }]\n';
+    await write('more.yaml', `${secret}---\n${account}`);
+    expect((await removeServer('a')).stdout).not.toContain('Secret');
+    expect(await read('secrets.yaml')).toContain('name: a\n');
+  });
+
   it('knows that vmcp up --watch applies the change', async () => {
     await initFolder();
     const state = join(home, 'state', 'vmcp');

@@ -1,5 +1,6 @@
 import type { FileChange } from '../../../gateway/management/state/write-files.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
+import { references } from '../../resolve/references.ts';
 import { textsOf } from '../../resolve/unused.ts';
 import { quoted } from '../../source/clients/quoted.ts';
 import { removeObject } from '../../source/edit/remove-object.ts';
@@ -43,17 +44,20 @@ export async function remove(name: string, options: RemoveOptions, io: EditHost)
 
 const fileOf = (object: ManifestObject): string => object.locate('metadata.name').file;
 
-/** Lists the Secrets that only this server names: no other object needs their values. */
+/** Lists the Secrets that this server refers to and no other object names: a Secret with the name in any other text stays. */
 function ownSecrets(member: ManifestObject, objects: readonly ManifestObject[]): ManifestObject[] {
-  const [own, others] = [
-    new Set(textsOf(member.value['spec'])),
-    new Set(objects.filter((object) => object !== member).flatMap(({ value }) => textsOf(value['spec']))),
-  ];
+  const found = references({ kind: member.kind, spec: member.value['spec'] });
+  const own = new Set(found.flatMap(({ target, name }) => (target === 'Secret' ? name : [])));
+  const others = new Set(objects.filter((object) => object !== member).flatMap(textsOutsideMetadata));
   return objects.filter(
     ({ kind, name, namespace }) =>
       kind === 'Secret' && namespace === member.namespace && own.has(name) && !others.has(name),
   );
 }
+
+/** Lists the texts of an object. Some kinds, such as ServiceAccount, name Secrets outside of a `spec`. */
+const textsOutsideMetadata = ({ value: { metadata: _metadata, ...members } }: ManifestObject): string[] =>
+  textsOf(members);
 
 /** Returns the changes of the files without these objects, or the reason why an object cannot be removed. */
 async function removalOf(objects: readonly ManifestObject[]): Promise<FileChange[] | string> {
