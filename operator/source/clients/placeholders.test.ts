@@ -103,6 +103,9 @@ describe('a default', () => {
       'argument 1 has the default of ${PORT:-...}',
       'argument 2 contains ${HOST}, which vmcp does not replace: write the value',
     ]);
+    expect(read({ command: 'npx', args: ['x', '${HOST}:${PORT:-3000}'] }).warnings[0]).toBe(
+      'argument 1 has the default of ${PORT:-...}',
+    );
     const script = ['-c', 'exec server ${PORT:-3000} ${HOST} $TOKEN'];
     expect(read({ command: 'bash', args: script })).toMatchObject({ server: { args: script }, warnings: [] });
   });

@@ -1,7 +1,7 @@
 import { quoted } from '../quoted.ts';
 import { argumentWarnings, isSecretName, isShell, looksLikeKey, STAYS_READABLE } from '../secret-text.ts';
 import type { HostVariable, PackageChoices, ProcessSpec, Reading, Setting } from '../server-spec.ts';
-import { referencesIn, withFallbacks } from '../placeholders.ts';
+import { placeholdersIn, withFallbacks } from '../placeholders.ts';
 import { settingWarnings, variableOf } from '../setting.ts';
 
 /** Command line of a client's file. */
@@ -74,7 +74,11 @@ export function stdioServer(
 ): { readonly server: ProcessSpec; readonly warnings: readonly string[] } {
   const args = isShell(image) ? written : written.map(withFallbacks);
   const defaults = written.flatMap((arg, index) =>
-    arg === args[index] ? [] : `argument ${String(index + 1)} has the default of ${referencesIn(arg).join(' and ')}`,
+    arg === args[index]
+      ? []
+      : `argument ${String(index + 1)} has the default of ${placeholdersIn(arg)
+          .flatMap(({ shown, fallback }) => (fallback ? shown : []))
+          .join(' and ')}`,
   );
   return {
     server: {

@@ -43,13 +43,9 @@ export function continueServer(server: JsonObject): JsonObject | Unusable {
   const flat: JsonObject = isObject(transport) ? { ...rest, ...transport } : server;
   if (!isObject(options)) return flat;
   const { headers, ...others } = options;
-  return {
-    ...flat,
-    ...(headers !== undefined && {
-      headers: { ...(isObject(flat['headers']) ? flat['headers'] : {}), ...(headers as object) },
-    }),
-    requestOptions: others,
-  };
+  const given = isObject(flat['headers']) ? flat['headers'] : {};
+  const all = isObject(headers) ? { ...given, ...headers } : headers; // what is no object is refused later
+  return { ...flat, ...(headers !== undefined && { headers: all }), requestOptions: others };
 }
 
 /** Returns a server of Zed with its timeout in milliseconds; the file may have a timeout for all servers. */

@@ -174,6 +174,8 @@ it('servers of Continue have their name in a list, in YAML and in JSON', () => {
     expect.stringMatching(/^its "requestOptions" is left out/u),
   ]);
   expect(importOf(yaml).leftOut[0]?.reason).toContain('a block of the hub of Continue');
+  const headers = yaml.replace('{X-Team: a}', 'X-Team');
+  expect(importOf(headers).leftOut).toContainEqual({ original: 'there', reason: expect.stringContaining('headers') });
   const transport = { type: 'stdio', command: 'npx', args: ['x'] };
   expect(json({ experimental: { modelContextProtocolServers: [{ transport }] } })).toEqual({
     server: { spec: NPX, warnings: [] },
