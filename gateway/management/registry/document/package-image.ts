@@ -68,6 +68,6 @@ function ociImage({ identifier, version }: Package, base: URL | undefined): Pack
   if (own !== undefined && host !== undefined && own !== host.split('/')[0])
     return { reason: `identifier ${identifier} and registryBaseUrl ${base?.href ?? ''} name two registries` };
   const image = own === undefined && host !== undefined ? `${host}/${identifier}` : identifier;
-  if (version === undefined || PINNED.test(image.slice(image.lastIndexOf('/')))) return { image };
+  if (version === undefined || PINNED.test(image.slice(image.lastIndexOf('/') + 1))) return { image };
   return { image: `${image}${/^sha\d+:/u.test(version) ? '@' : ':'}${version}` };
 }

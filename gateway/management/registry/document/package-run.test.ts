@@ -26,6 +26,7 @@ it.each([
   [{ identifier: 'ghcr.io/a/b', registryBaseUrl: 'https://ghcr.io', version: '3' }, 'ghcr.io/a/b:3'],
   [{ identifier: 'ghcr.io/a/b:v3', version: '3' }, 'ghcr.io/a/b:v3'],
   [{ identifier: 'echo' }, 'echo'],
+  [{ identifier: 'echo:1', version: '2' }, 'echo:1'],
 ])('runs the image of its registry at its version: %j', (change, image) => {
   expect(run({ ...OCI, ...change }).image).toBe(image);
 });
@@ -95,6 +96,7 @@ describe('options of the runtime', () => {
       ...[word('run'), word('-i'), option('--rm'), option('-e', 'LEVEL=3')],
       { ...option('--mount', 'type=bind,src={src},dst=/project'), variables },
       ...[option('-v', '/srv:/srv:ro'), option('--network', 'host'), option('-p', '8080:3000'), option('--privileged')],
+      ...[option('-l', 'team=a'), option('--name', 'echo')],
     ];
     expect(run({ ...OCI, runtimeArguments, transport: { type: 'streamable-http' } })).toMatchObject({
       permissions: { write: ['{src}:/project'], read: ['/srv:/srv'], network: { mode: 'host' }, privileged: true },

@@ -69,8 +69,8 @@ const installedFrom =
   };
 
 const docker: Options = {
-  ...all('run -i --interactive -t --tty -it -ti --rm --init -d --detach -q --quiet -l', null),
-  ...all('--pull --name --label', ignored),
+  ...all('run -i --interactive -t --tty -it -ti --rm --init -d --detach -q --quiet', null),
+  ...all('--pull --name --label -l', ignored),
   ...all('-v --volume', mounted),
   '--mount': bound,
   ...all('--network --net', (draft, value) => {
