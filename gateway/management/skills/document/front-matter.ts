@@ -48,23 +48,22 @@ export function parseFields(source: string): Fields | string {
 function fieldByField(source: string): Fields | string {
   const sections = sectionsOf(source);
   if (typeof sections === 'string') return sections;
-  const fields: Record<string, unknown> = {};
+  const fields = new Map<string, unknown>();
   const faults: string[] = [];
   for (const section of sections) {
     const { key, line } = section;
-    if (Object.hasOwn(fields, key))
-      return invalid(line, `the key ${key} is there twice (DUPLICATE_KEY): keep one of them`);
+    if (fields.has(key)) return invalid(line, `the key ${key} is there twice (DUPLICATE_KEY): keep one of them`);
     const value = strictValue(section);
     if (value !== undefined) {
-      fields[key] = value;
+      fields.set(key, value);
       continue;
     }
     const text = lenientValue(section);
     if (text === undefined) return invalid(line, `${key}: ${adviceFor(section)}`);
-    fields[key] = text;
+    fields.set(key, text);
     faults.push(`line ${String(line)}: ${key} is not valid YAML and was read as text: ${QUOTE}`);
   }
-  return { fields, faults };
+  return { fields: Object.fromEntries(fields), faults };
 }
 
 const QUOTE = 'write its value in quotes';

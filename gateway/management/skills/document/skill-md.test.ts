@@ -167,6 +167,13 @@ requires:
     expect(warnings).toEqual([expect.stringContaining('line 2: argument-hint')]);
   });
 
+  it('keeps a field named __proto__ as a field', () => {
+    const text = skillMd('__proto__: { name: other }\nargument-hint: [a] [b]\ndescription: x');
+    expect(readSkillMd(text).errors).toEqual([expect.stringContaining('name')]);
+    const twice = skillMd(`__proto__: a\n__proto__: [a] [b]\n${GOOD}`);
+    expect(readSkillMd(twice).errors).toEqual([expect.stringContaining('line 3: the key __proto__ is there twice')]);
+  });
+
   it.each([
     [`${GOOD}\nrequires: [a/b`, 'line 4: requires: correct it'],
     [`${GOOD}\nmetadata:\n\tauthor: Ann`, 'line 4: metadata: indent with spaces'],
