@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { openSession } from '../harness/clients/raw.ts';
 import { group, server, virtualServer, yaml } from '../harness/manifests.ts';
 import { eventually } from '../harness/poll.ts';
 import { testScope } from '../harness/scope.ts';
-import { runVmcp, startVmcp, temporaryFolder } from '../harness/vmcp.ts';
+import { runVmcp, startVmcp, temporaryFolder, within } from '../harness/vmcp.ts';
 
 /** Delays every script of the process by more than the time after which an answer counts as slow. */
 const SLOW_START = {
@@ -69,4 +71,18 @@ it('vmcp call waits for a server that is starting', async () => {
   const { code } = await call.exited;
   expect({ code, stderr: call.stderr() }).toEqual({ code: 0, stderr: waiting });
   expect(call.stdout()).toContain('entities');
+});
+
+it('SIGTERM answers a list that waits for a server that is starting, and ends', async () => {
+  const env = [{ name: 'NODE_OPTIONS', value: SLOW_START.value.replace('6000', '60000') }];
+  const files = {
+    'all.yaml': yaml(group(), virtualServer(), server('child', 'npx://@modelcontextprotocol/server-memory', { env })),
+  };
+  const vmcp = await startVmcp(testScope(), { files });
+  const session = await openSession(vmcp.url);
+  const call = session.tools().catch(String);
+  expect(await Promise.race([call, sleep(500, 'waits')])).toBe('waits');
+  vmcp.signal('SIGTERM');
+  await within(vmcp.exited, 5_000, () => `vmcp does not end:\n${vmcp.output()}`);
+  await call;
 });

@@ -391,9 +391,13 @@ export class VirtualServer {
     }
   }
 
-  /** Refuses new sessions and ends the streams of `subscriptions/listen`: clients open them elsewhere. */
+  /**
+   * Refuses new sessions and ends the streams of `subscriptions/listen`: clients open them elsewhere. Lists do not wait for backends
+   * that are starting any more.
+   */
   refuseSessions(): void {
     this.#draining = true;
+    this.fleet.endWaiting();
     for (const callback of this.#onDrain) callback();
     for (const { listeners } of this.sessions.all()) for (const listener of listeners ?? []) listener.end();
   }

@@ -37,6 +37,7 @@ export class Fleet implements CatalogSource {
   readonly renewal: ListRenewal;
   #monitor: Monitor | undefined;
   #settled = false;
+  #isEnding = false;
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -164,9 +165,9 @@ export class Fleet implements CatalogSource {
     void runtime.retire(RETIRE_GRACE_MS).finally(() => this.#retiring.delete(runtime));
   }
 
-  /** Resolves when every backend was probed once, or after `timeoutMs`. */
+  /** Resolves when every backend was probed once, after `timeoutMs`, or at `endWaiting`. */
   whenSettled(timeoutMs: number): Promise<void> {
-    if (this.#settled) return Promise.resolve();
+    if (this.#settled || this.#isEnding) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -178,7 +179,14 @@ export class Fleet implements CatalogSource {
     });
   }
 
+  /** Lets requests that wait for a backend go on with the backends that have answered. */
+  endWaiting(): void {
+    this.#isEnding = true;
+    for (const done of this.#waiting) done();
+  }
+
   async close(): Promise<void> {
+    this.endWaiting();
     this.#monitor?.close();
     const runtimes = [...this.#retiring, ...[...this.#entries.values()].map(({ runtime }) => runtime)];
     await Promise.all(runtimes.map((runtime) => runtime.close()));
