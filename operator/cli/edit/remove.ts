@@ -1,6 +1,7 @@
 import type { FileChange } from '../../../gateway/management/state/write-files.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 import { references } from '../../resolve/references.ts';
+import type { Resource } from '../../resolve/snapshot.ts';
 import { textsOf } from '../../resolve/unused.ts';
 import { quoted } from '../../source/clients/quoted.ts';
 import { removeObject } from '../../source/edit/remove-object.ts';
@@ -46,7 +47,7 @@ const fileOf = (object: ManifestObject): string => object.locate('metadata.name'
 
 /** Lists the Secrets that this server refers to and no other object names: a Secret with the name in any other text stays. */
 function ownSecrets(member: ManifestObject, objects: readonly ManifestObject[]): ManifestObject[] {
-  const found = references({ kind: member.kind, spec: member.value['spec'] });
+  const found = references({ kind: member.kind, spec: member.value['spec'] } as Resource);
   const own = new Set(found.flatMap(({ target, name }) => (target === 'Secret' ? name : [])));
   const others = new Set(objects.filter((object) => object !== member).flatMap(textsOutsideMetadata));
   return objects.filter(
