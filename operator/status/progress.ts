@@ -39,8 +39,8 @@ const needsEdit = (problem: ObjectProblem, self: Self): boolean => {
 };
 
 /**
- * Builds `Stalled` or `Reconciling`, from which kstatus derives the progress of an object. At most one of the two is present,
- * and neither of them once the current spec acts: tools read the first that is true.
+ * Builds `Stalled` or `Reconciling`, from which kstatus derives the progress of an object. Never builds both,
+ * and builds nothing once the current spec acts: tools read the first that is true.
  */
 export function progressConditions({ problems, ready, rollout, self }: Progress): ConditionState[] {
   const final = problems.filter((problem) => needsEdit(problem, self));

@@ -179,7 +179,7 @@ export class Fleet implements CatalogSource {
     });
   }
 
-  /** Lets requests that wait for a backend go on with the backends that have answered. */
+  /** Ends the wait of requests for backends: they continue with the backends that have answered. */
   endWaiting(): void {
     this.#isEnding = true;
     for (const done of this.#waiting) done();

@@ -2,7 +2,7 @@ import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../options.ts';
 import { ownedObject, type Owned } from '../owned.ts';
 
-/** Renders a budget for several replicas: a drain evicts one pod at a time. A pod that is not ready never blocks a drain. */
+/** Renders a budget for several replicas: a drain evicts pods one after another. A pod that is not ready never blocks a drain. */
 export const podDisruptionBudget = (
   owned: Owned,
   name: string,

@@ -52,7 +52,7 @@ function serverEntry(record: ServerRecord): ServerEntry | { readonly reason: str
   };
 }
 
-/** Names the transports of a server that has only remotes, and none that vmcp supports. Returns `reason` for a server with packages. */
+/** Names the transports of a server that has only remotes that vmcp cannot reach. Returns `reason` for a server with packages. */
 function reasonOf({ server: { packages = [], remotes = [] } }: ServerRecord, reason: string): string {
   if (packages.length > 0 || remotes.length === 0) return reason;
   return `vmcp connects over ${TRANSPORTS.join(' and ')}, not over ${remotes.map(({ type }) => type).join(', ')}`;

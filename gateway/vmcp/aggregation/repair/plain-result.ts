@@ -11,7 +11,7 @@ let isLastPlain = false;
 
 /**
  * Returns true for a short reply whose result is a single text and nothing else. Most results are, and need no other look. The envelope
- * of the reply must be known to be in order. Those who look at the same reply share the answer.
+ * of the reply must be known to be in order. Several checks of the same reply share the answer.
  */
 export function isPlainResult(reply: Buffer): boolean {
   if (reply === last) return isLastPlain;

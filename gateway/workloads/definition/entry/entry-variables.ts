@@ -14,7 +14,7 @@ export const filled = (template: string, valueOf: (name: string) => string | und
 export const placeholdersIn = (template: string): string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 
-/** Returns true for the text of a template whose names in braces have some values, none of them empty. Takes linear time. */
+/** Returns true for a text that the template becomes when each name in braces has a value that is not empty. Takes linear time. */
 export function canBecome(template: string, text: string): boolean {
   const [start = '', ...others] = template.split(PLACEHOLDER).filter((_part, index) => index % 2 === 0); // without the names
   const end = others.pop();

@@ -44,7 +44,7 @@ export function continueServer(server: JsonObject): JsonObject | Unusable {
   if (!isObject(options)) return flat;
   const { headers, ...others } = options;
   const given = isObject(flat['headers']) ? flat['headers'] : {};
-  const all = isObject(headers) ? { ...given, ...headers } : headers; // what is no object is refused later
+  const all = isObject(headers) ? { ...given, ...headers } : headers; // another value than an object is refused later
   return { ...flat, ...(headers !== undefined && { headers: all }), requestOptions: others };
 }
 
