@@ -13,7 +13,7 @@ import { hostGuard, originGuard, pageBodyGuard, type CurrentOrigins } from './ht
 import { logRefusals } from './http/log-refusals.ts';
 import { joinUnreadPieces } from './http/body/unread-pieces.ts';
 import { requestId } from './http/head/request-id.ts';
-import { landing } from './landing/landing.ts';
+import { landing, pageInsteadOfStream } from './landing/landing.ts';
 import type { RefusalLog } from './telemetry/refusal-log.ts';
 import { turnKeys } from './vmcp/edge/caller.ts';
 import { legacySse } from './vmcp/edge/legacy-sse.ts';
@@ -52,6 +52,8 @@ export interface Gate {
   readonly authServer: CurrentAuthServer;
   /** Returns the MCP URL for clients; undefined when only clients know it. */
   readonly clientUrl: () => string | undefined;
+  /** Command that starts vmcp on the machine of the users, if it is this one. */
+  readonly program?: string | undefined;
   readonly audit: CurrentAudit;
 }
 
@@ -95,7 +97,8 @@ export function createPublicApp(
   serveDirectly(app, { method: 'POST', url: MCP, serve, onError });
   routeMcp(app, server, edgeOptions, authenticate, post);
   // after the MCP paths, so that their requests are not compared with it
-  app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl() }));
+  const { program } = gate;
+  app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl(), program, version: edge.version }));
   app.use(authenticate, notFound('the MCP endpoint is /mcp'));
   app.use(onError);
   return app;
@@ -158,6 +161,7 @@ function routeMcp(
   const mcpMethods = methodNotAllowed('POST', 'GET', 'DELETE');
   app
     .route(MCP)
+    .get(pageInsteadOfStream)
     .all(authenticate)
     .head(mcpMethods) // otherwise Express passes HEAD to `get`, which opens a stream
     .post(post)
@@ -165,7 +169,13 @@ function routeMcp(
     .delete(mcpDelete(server))
     .all(mcpMethods);
   const legacy = legacySse(server, edge, '/messages');
-  app.route('/sse').all(authenticate).head(methodNotAllowed('GET')).get(legacy.get).all(methodNotAllowed('GET'));
+  app
+    .route('/sse')
+    .get(pageInsteadOfStream)
+    .all(authenticate)
+    .head(methodNotAllowed('GET'))
+    .get(legacy.get)
+    .all(methodNotAllowed('GET'));
   app.route('/messages').all(authenticate).post(legacy.post).all(methodNotAllowed('POST'));
 }
 

@@ -59,6 +59,8 @@ export interface GatewayOptions {
   readonly allowedOrigins?: readonly string[] | undefined;
   readonly log: RootLog;
   readonly version: string;
+  /** Command that starts vmcp in the current folder of the user, for the pages; `vmcp` when absent. */
+  readonly program?: string | undefined;
   /** Runs the backends that are processes; without one such a backend is unavailable. */
   readonly launcher?: Launcher | undefined;
   /** Returns the state of an HTTP backend that local mode starts. */
@@ -368,11 +370,12 @@ export class Gateway {
   }
 
   async #startServer(spec: ServerSpec, own: Partial<PublicServerDeps> = {}): Promise<PublicServer> {
-    const { log, version, upstreamTokens, heartbeatMs, launchState, leftOut } = this.#options;
+    const { log, version, program, upstreamTokens, heartbeatMs, launchState, leftOut } = this.#options;
     const namespace = spec.config.vmcp.namespace;
     const server = await PublicServer.start(spec, {
       log,
       version,
+      program,
       requestIdPrefix: this.#requestIdPrefix,
       allowedOrigins: this.#options.allowedOrigins,
       refusals: new RefusalLog(log.child({ server: spec.config.name })),

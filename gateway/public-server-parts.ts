@@ -35,6 +35,8 @@ export interface PublicServerDeps {
   readonly log: Logger;
   readonly version: string;
   readonly requestIdPrefix: string;
+  /** Command that starts vmcp in the current folder of the user. */
+  readonly program?: string | undefined;
   /** Origins of pages that may call, beside those of the configuration. */
   readonly allowedOrigins?: readonly string[] | undefined;
   readonly refusals: RefusalLog;
@@ -76,6 +78,7 @@ export interface CurrentGate {
   readonly authServer: { current: AuthServer | undefined };
   onLoginEnded: (tsid: string) => void;
   clientUrl: () => string | undefined;
+  readonly program: string | undefined;
   readonly audit: AuditSlot;
 }
 

@@ -71,6 +71,7 @@ export class PublicServer {
       authServer: { current: undefined },
       onLoginEnded: () => undefined,
       clientUrl: () => undefined,
+      program: isLoopback(spec.host) ? deps.program : undefined, // users of other machines have another one
       audit: await openAudit(spec.config, deps),
     };
     gate.authServer.current = await openAuthServer(spec, deps, gate).catch(async (error: unknown) => {

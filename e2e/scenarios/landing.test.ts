@@ -13,6 +13,8 @@ import { eventually } from '../harness/poll.ts';
 import { blockScope, testScope } from '../harness/scope.ts';
 
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+/** Policy by which users see one tool. */
+const ONE_TOOL = 'permit(principal, action == Action::"call_tool", resource == Tool::"secret-backend_echo");';
 const RESOURCE = 'https://tools.example/mcp';
 
 const scope = blockScope();
@@ -27,7 +29,7 @@ beforeAll(async () => {
   const rootOf = async (parts: object): Promise<string> =>
     new URL('/', (await startGatewayOver(scope, { backends: [backend], ...parts })).url).href;
   anonymous = await rootOf({});
-  guarded = await rootOf({ issuer, oidc: { resourceURL: RESOURCE } });
+  guarded = await rootOf({ issuer, oidc: { resourceURL: RESOURCE }, cedar: { policies: [ONE_TOOL] } });
 });
 
 const get = async (url: string, headers: Record<string, string> = HTML) => {
@@ -46,22 +48,48 @@ describe('GET /', () => {
     expect((await get(`${anonymous}other`)).status).toBe(404);
   });
 
-  it('lists the servers of an anonymous virtual server with their state', async () => {
+  it('lists the servers of an anonymous virtual server with their state and tools, and the version', async () => {
     await eventually('the backend is healthy', async () =>
-      /secret-backend<.*healthy/u.test((await get(anonymous)).body),
+      /secret-backend<.*healthy, [1-9]\d* tools</u.test((await get(anonymous)).body),
     );
+    expect((await get(anonymous)).body).toMatch(/Served by vmcp \d/u);
   });
 
   it('shows the servers of a protected virtual server to known users only', async () => {
     const { status, body } = await get(guarded);
     expect(status).toBe(200);
     expect(body).toContain(issuer.url);
-    expect(body).not.toContain('secret-backend');
-    const known = await get(guarded, { ...HTML, authorization: `Bearer ${issuer.token()}` });
-    expect(known.body).toContain('secret-backend');
+    expect(body).not.toMatch(/secret-backend|\d tools?\b|vmcp \d/u);
+    await eventually('the page counts the tools that the user sees', async () => {
+      const known = await get(guarded, { ...HTML, authorization: `Bearer ${issuer.token()}` });
+      return /secret-backend<.*healthy, 1 tool<[^]*vmcp \d/u.test(known.body);
+    });
     const forged = await get(guarded, { ...HTML, authorization: 'Bearer forged' });
     expect(forged.status).toBe(401);
     expect(forged.body).not.toContain('secret-backend');
+  });
+
+  it('sends browsers from the MCP endpoints to the page, and no other client', async () => {
+    for (const root of [anonymous, guarded]) {
+      for (const path of ['mcp', 'mcp/', 'sse', 'mcp?from=chat']) {
+        const { status, headers } = await fetch(root + path, { headers: HTML, redirect: 'manual' });
+        expect(status, path).toBe(303);
+        expect(new URL(headers.get('location') ?? '', root + path).href).toBe(root);
+        expect([headers.get('cache-control'), headers.get('vary')]).toEqual(['no-store', 'Accept']);
+      }
+      expect((await get(`${root}mcp`)).body).toContain('Give its URL to your MCP client.');
+    }
+    const statusOf = async (root: string, headers: Record<string, string>, method = 'GET'): Promise<number> => {
+      const { status, body } = await fetch(`${root}mcp`, { method, headers, redirect: 'manual' });
+      await body?.cancel();
+      return status;
+    };
+    const stream = { accept: 'text/event-stream' };
+    const both = { accept: 'text/html, text/event-stream' };
+    for (const headers of [{ accept: '*/*' }, {}, stream, both, { ...HTML, authorization: 'Bearer x' }])
+      expect(await statusOf(guarded, headers), JSON.stringify(headers)).toBe(401);
+    expect([await statusOf(anonymous, { accept: '*/*' }), await statusOf(anonymous, stream)]).toEqual([406, 400]);
+    expect([await statusOf(anonymous, HTML, 'HEAD'), await statusOf(guarded, HTML, 'POST')]).toEqual([405, 401]);
   });
 
   it('shows the configured URL, never the Host of the request', async () => {
@@ -128,6 +156,51 @@ describe.runIf(hasChromium)('the page in Chromium', () => {
     const copied = await page.evaluate<string>('navigator.clipboard.readText()');
     expect(JSON.parse(copied)).toEqual({ mcpServers: { 'under-test': { type: 'http', url: `${anonymous}mcp` } } });
     expect(complaints).toEqual([]);
+  });
+
+  it('copies a complete command, and works with the keyboard alone', async () => {
+    const { page, complaints } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const copied = (): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
+    await page.getByRole('button', { name: 'Copy: Claude Code command' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(copied).toBe(`claude mcp add --scope user --transport http under-test ${anonymous}mcp`);
+    expect(await page.getByRole('status').innerText()).toBe('Copied');
+    await page.getByText('Cursor', { exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    await expect.poll(copied).toBe(`vmcp connect cursor --url ${anonymous}mcp --name under-test`);
+    expect(complaints).toEqual([]);
+  });
+
+  it('writes the address of the browser into the page of a gateway that does not know its own', async () => {
+    const gateway = await startGateway({
+      servers: [{ config: { ...configOver({ backends: [] }), name: 'other' }, host: '0.0.0.0', port: 0 }],
+      management: { host: '127.0.0.1', port: 0 },
+      log: createLog(new PassThrough().resume(), 'error'),
+      version: '0.0.0',
+    });
+    testScope().defer(() => gateway.stop(0));
+    const { page, complaints } = await open({});
+    const root = new URL('/', gateway.servers[0]?.mcpUrl).href;
+    await page.goto(`${root}mcp`);
+    expect(page.url()).toBe(root);
+    expect(await page.locator('#url').innerText()).toBe(`${root}mcp`);
+    expect(await page.locator('#command-claude-code').innerText()).toContain(` --url ${root}mcp `);
+    expect(await page.locator('main').textContent()).not.toContain('HOST');
+    expect(complaints).toEqual([]);
+  });
+
+  it('breaks no word of a command', async () => {
+    const { page } = await open({});
+    const words = "'#own-claude-code span span, #command-claude-code span span'";
+    expect(await page.evaluate(`document.querySelectorAll(${words}).length`)).toBeGreaterThan(12);
+    for (const width of [390, 720, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      const divided = `[...document.querySelectorAll(${words})]
+        .filter((word) => word.getClientRects().length > 1 || word.offsetHeight > 30).map((word) => word.textContent)`;
+      expect(await page.evaluate(divided), String(width)).toEqual([]);
+    }
   });
 
   it.each(['light', 'dark'] as const)('fits a phone, %s', async (colorScheme) => {

@@ -1,10 +1,13 @@
+import { shellWord } from '../contract/text/shell-word.ts';
 import { displayText } from '../http/page/display-text.ts';
 import { markup, type Html } from '../http/page/markup.ts';
 import { renderPage, type Page } from '../http/page/page.ts';
 import type { Client, Endpoint } from '../management/clients/client.ts';
 import { CLIENTS } from '../management/clients/clients.ts';
 import { shownFileOf } from '../management/clients/config-file.ts';
+import { addCommand, installLink } from '../management/clients/install.ts';
 import { snippet } from '../management/clients/register.ts';
+import { LANDING_SCRIPT, UNKNOWN_URL } from './landing-script.ts';
 import { LANDING_STYLE } from './landing-style.ts';
 
 /** Content of the page at `/`. */
@@ -15,47 +18,87 @@ export interface LandingFacts {
   readonly url: string | undefined;
   /** Accepted issuer; undefined for anonymous virtual servers. */
   readonly issuer: string | undefined;
-  /** Absent when the user may not know them. */
-  readonly backends?: readonly ListedBackend[] | undefined;
+  /** Command that starts vmcp on the machine of the user; `vmcp` when absent. */
+  readonly program?: string | undefined;
+  /** Absent when the user may not know it. */
+  readonly inside?: Inside | undefined;
 }
 
-export interface ListedBackend {
+/** Facts for users who may use the virtual server. */
+export interface Inside {
+  /** Version of vmcp. */
+  readonly version: string;
+  readonly backends: readonly ListedBackend[];
+}
+
+interface ListedBackend {
   readonly name: string;
   readonly state: string;
+  /** Tools that the user sees; undefined when they are unknown or differ per user. */
+  readonly tools?: number | undefined;
 }
 
-/** URL in the entries when the real one is unknown. `HOST` stands for the address that the browser shows. */
-const UNKNOWN_URL = 'http://HOST/mcp';
+/** The most used clients, which come first. */
+const FIRST = ['claude-code', 'cursor', 'vscode'];
+
+/** Endpoint with the commands that the page shows. */
+interface Target {
+  readonly endpoint: Endpoint;
+  readonly program: string;
+  readonly isUrlKnown: boolean;
+}
 
 /** Page that explains to a user how to connect a client. @see docs/local-mode.md, Connect your client */
-export function landingPage({ name, url, issuer, backends }: LandingFacts): Page {
+export function landingPage({ name, url, issuer, program = 'vmcp', inside }: LandingFacts): Page {
   const shownName = displayText(name);
   const endpoint = { name: name === '' ? 'vmcp' : name, url: url ?? UNKNOWN_URL };
-  const clients = CLIENTS.toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1));
-  const command = `vmcp connect CLIENT --url ${endpoint.url} --name ${endpoint.name}`;
+  const target = { endpoint, program, isUrlKnown: url !== undefined };
   const main = markup`<h1><bdi>${shownName}</bdi></h1>
 <p>This is an MCP server. Give its URL to your MCP client.</p>
 <h2>MCP URL</h2>
 <div class="target copyable"><code id="url" dir="ltr">${endpoint.url}</code>${copyButton('url', 'MCP URL')}</div>
-${url === undefined ? markup`<p>Replace <code>HOST</code> with the address of this page.</p>` : undefined}
+${url === undefined ? markup`<p id="host">Replace <code>HOST</code> with the address of this page.</p>` : undefined}
 ${loginNote(issuer)}
-${backends && backendList(backends)}
+${inside && backendList(inside.backends)}
 <h2>Connect your client</h2>
-<p>Add the entry to the file of your client. On a machine with vmcp, this command does it:</p>
-<div class="copyable"><pre id="command" dir="ltr">${command}</pre>${copyButton('command', 'command')}</div>
-${clients.map((client) => clientEntry(client, endpoint))}`;
-  const footer = markup`<p>Served by vmcp: one endpoint over many MCP servers.</p>`;
-  const title = `${shownName}: MCP server`;
+${linkRow(target)}
+${sortedClients().map((client) => clientEntry(client, target))}
+<p id="copied" class="unseen" role="status"></p>`;
+  const served = inside ? `Served by vmcp ${displayText(inside.version)}` : 'Served by vmcp';
   return renderPage({
     status: 200,
-    title,
+    title: `${shownName}: MCP server`,
     server: 'vmcp',
     main,
-    footer,
+    footer: markup`<p>${served}: one endpoint over many MCP servers.</p>`,
     form: false,
     style: LANDING_STYLE,
-    script: SCRIPT,
+    script: LANDING_SCRIPT,
   });
+}
+
+/** Renders the links of the most used clients. */
+function linkRow(target: Target): Html | undefined {
+  const links = CLIENTS.filter(({ type }) => FIRST.includes(type))
+    .toSorted((one, other) => FIRST.indexOf(one.type) - FIRST.indexOf(other.type))
+    .flatMap((client) => linkOf(client, target) ?? []);
+  return links.length === 0
+    ? undefined
+    : markup`<p>Where the client is installed, one click adds this server:</p>
+<p class="links">${spaced(links)}</p>`;
+}
+
+function linkOf(client: Client, { endpoint, isUrlKnown }: Target): Html | undefined {
+  const link = isUrlKnown ? installLink(client, endpoint) : undefined;
+  return link === undefined ? undefined : markup`<a class="button" href="${link}">Add to ${client.name}</a>`;
+}
+
+/** Returns the clients in alphabetical order behind the most used ones. */
+function sortedClients(): readonly Client[] {
+  const rank = ({ type }: Client): number => (FIRST.includes(type) ? FIRST.indexOf(type) : FIRST.length);
+  return CLIENTS.toSorted(
+    (one, other) => rank(one) - rank(other) || (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1),
+  );
 }
 
 const loginNote = (issuer: string | undefined): Html =>
@@ -65,46 +108,62 @@ const loginNote = (issuer: string | undefined): Html =>
 <code dir="ltr">${displayText(issuer)}</code>.</p>`;
 
 function backendList(backends: readonly ListedBackend[]): Html {
-  const items = backends.map(
-    ({ name, state }) =>
-      markup`<li><bdi>${displayText(name)}</bdi> <span class="quiet">${displayText(state)}</span></li>\n`,
-  );
+  const items = backends.map(({ name, state, tools }) => {
+    const count = tools === undefined ? undefined : markup`, ${counted(tools, 'tool')}`;
+    return markup`<li><bdi>${displayText(name)}</bdi> <span class="quiet">${displayText(state)}${count}</span></li>\n`;
+  });
   return markup`<h2 id="servers">Servers behind it</h2>
-${items.length === 0 ? markup`<p>None.</p>` : markup`<ul aria-labelledby="servers">\n${items}</ul>`}`;
+${items.length === 0 ? markup`<p>None.</p>` : markup`<ul aria-labelledby="servers">\n${items}</ul>\n${totalOf(backends)}`}`;
 }
 
-function clientEntry(client: Client, endpoint: Endpoint): Html {
-  const id = `entry-${client.type}`;
+/** Returns the sum of the tools that the list shows, when it shows more than one number. */
+function totalOf(backends: readonly ListedBackend[]): Html | undefined {
+  const counts = backends.flatMap(({ tools }) => tools ?? []);
+  if (counts.length < 2) return undefined;
+  const sum = counts.reduce((one, other) => one + other, 0);
+  const of = counts.length === backends.length ? 'in all' : `of ${String(counts.length)} servers`;
+  return markup`<p>${counted(sum, 'tool')} ${of}.</p>`;
+}
+
+const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
+
+function clientEntry(client: Client, target: Target): Html {
+  const { type, name } = client;
+  const { endpoint, program } = target;
+  const own = addCommand(client, endpoint);
+  const link = FIRST.includes(type) ? undefined : linkOf(client, target);
+  const connect = [program, 'connect', type, ...['--url', endpoint.url, '--name', endpoint.name].map(shellWord)];
   const project =
     client.projectFile === undefined
       ? undefined
       : markup`, or <code dir="ltr">${client.projectFile}</code> in a project`;
-  return markup`<details name="client">
-<summary>${client.name}</summary>
-<p>In <code dir="ltr">${shownFileOf(client)}</code>${project}:</p>
-<div class="copyable"><pre id="${id}" dir="ltr">${snippet(client, endpoint)}</pre>${copyButton(id, client.name)}</div>
+  return markup`<details name="client"${type === FIRST[0] ? markup` open` : undefined}>
+<summary>${name}</summary>
+${link && markup`<p>${link}</p>`}
+${own && commandBox(`own-${type}`, `${name} command`, 'Run this command:', own.map(shellWord))}
+${commandBox(`command-${type}`, `vmcp command for ${name}`, 'On a machine with vmcp, this command adds it:', connect)}
+<p>Or add this to <code dir="ltr">${shownFileOf(client)}</code>${project}:</p>
+<div class="copyable"><pre id="entry-${type}" dir="ltr">${snippet(client, endpoint)}</pre>${copyButton(`entry-${type}`, name)}</div>
 </details>
 `;
 }
 
+/** Renders a command with its button. A line break never divides a word, and an option from its value only if both are too long. */
+function commandBox(id: string, what: string, label: string, words: readonly string[]): Html {
+  const parts: string[][] = [];
+  for (const word of words) {
+    if (word.startsWith('--') || parts.length === 0) parts.push([]);
+    parts.at(-1)?.push(word);
+  }
+  const spans = parts.map((part) => markup`<span>${spaced(part.map((word) => markup`<span>${word}</span>`))}</span>`);
+  return markup`<p>${label}</p>
+<div class="copyable"><pre id="${id}" dir="ltr">${spaced(spans)}</pre>${copyButton(id, what)}</div>
+`;
+}
+
+const spaced = (fragments: readonly Html[]): Html[] =>
+  fragments.map((fragment, index) => (index === 0 ? fragment : markup` ${fragment}`));
+
 /** Button that copies an element. It is hidden until the script runs. */
 const copyButton = (id: string, what: string): Html =>
   markup`<button type="button" hidden data-copies="${id}" aria-label="Copy: ${what}">Copy</button>`;
-
-/** Shows the copy buttons. Without a secure context there is no clipboard object: the browser then copies the selection. */
-const SCRIPT = `
-for (const button of document.querySelectorAll('button[data-copies]')) {
-  const source = document.getElementById(button.dataset.copies);
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(source.textContent.trim());
-    } catch {
-      getSelection().selectAllChildren(source);
-      document.execCommand('copy');
-    }
-    button.textContent = 'Copied';
-    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
-  });
-}
-`;

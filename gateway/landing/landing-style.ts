@@ -13,5 +13,10 @@ details>p{margin-top:0}
 main>.copyable,details>.copyable{margin-bottom:1rem}
 pre{margin:0;padding:.75rem;background:var(--well);border-radius:.5rem}
 pre{font:.8125rem/1.5 ui-monospace,monospace;white-space:pre-wrap}
-@media (max-width:38rem){.copyable:has(pre){flex-direction:column;align-items:stretch}}
+pre span{display:inline-block;max-width:100%}
+.button{display:inline-block;padding:.5625rem 1.25rem .625rem;border-radius:.5rem;font-weight:600}
+.button{background:var(--accent);color:var(--onAccent);text-decoration:none}
+.links{display:flex;flex-wrap:wrap;gap:.75rem;margin-bottom:1rem}
+.unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%)}
+@media (max-width:38rem){.copyable:has(pre){flex-direction:column;align-items:stretch}.target code{font-size:.875rem}}
 `;

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { Warning } from './aggregation/view.ts';
+import type { View, Warning } from './aggregation/view.ts';
 import type { CredentialProblem } from '../outgoing/credential-failures.ts';
 import type { LaunchProblem } from '../workloads/runner/runner.ts';
 import type { BackendHealth, BackendState } from './health/state.ts';
@@ -13,7 +13,7 @@ const NO_STORE = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-sto
  */
 function statusOf(server: VirtualServer, version: string): object {
   const { backends } = server.fleet.health();
-  const tools = toolCounts(server);
+  const tools = toolCounts(server, server.views.shared.current);
   return {
     name: server.name,
     namespace: server.config.vmcp.namespace,
@@ -54,11 +54,15 @@ const sessionList = ({ sessions }: VirtualServer): object[] =>
       last_used_at: new Date(lastSeenAt).toISOString(),
     }));
 
-/** Counts the tools that clients see of each backend. Leaves out backends whose list is unknown or differs per user. */
-function toolCounts({ fleet, views }: VirtualServer): ReadonlyMap<string, number> {
-  const names = new Map(fleet.catalogs().map(({ backend }) => [backend, new Set<string>()]));
-  for (const { backend, advertised } of views.shared.current.tools.values()) names.get(backend)?.add(advertised);
-  return new Map([...names].map(([backend, { size }]) => [backend, size]));
+/** Counts the tools of each backend in a list. Leaves out backends whose list is unknown or differs per user. */
+export function toolCounts({ fleet }: VirtualServer, { tools, lists }: View): ReadonlyMap<string, number> {
+  const counts = new Map(fleet.catalogs().map(({ backend }) => [backend, 0]));
+  for (const { key } of lists.tools.items) {
+    const backend = tools.get(key)?.backend ?? '';
+    const count = counts.get(backend);
+    if (count !== undefined) counts.set(backend, count + 1);
+  }
+  return counts;
 }
 
 /** A problem that only the running gateway can find, worded as in `/status` and the status of a VirtualMCPServer. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { isObject, textsIn } from '../../gateway/contract/json.ts';
+import { shellWord } from '../../gateway/contract/text/shell-word.ts';
 import { findOnPath } from '../../gateway/workloads/runner/schemes/path.ts';
 import { PROJECT_ROOT } from './version.ts';
 
@@ -32,10 +33,6 @@ export function commandName({ root, cwd, env, onPath, npxPackages, launcher }: I
 /** Renders a command line of this program that the user can type in the current folder. */
 export const ownCommandLine = (...args: readonly string[]): string =>
   [commandName(thisInstallation()), ...args.map(shellWord)].join(' ');
-
-/** Quotes a word for a POSIX shell if it needs quotes. */
-const shellWord = (text: string): string =>
-  /^[\w./:@=,+-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 function thisInstallation(): Installation {
   const launcher = join(PROJECT_ROOT, 'bin', 'vmcp');

@@ -22,6 +22,10 @@ export interface Client {
   /** True: the servers are a list, and each has its name in `name`. False: they are members of an object. */
   readonly isList?: boolean;
   readonly entry: UrlEntry | 'mcp-remote';
+  /** Link that opens the client, which then offers to add a server. */
+  readonly link?: InstallLink;
+  /** Command of the client itself that adds a server. `{transport}`, `{name}` and `{url}` are words of their own. */
+  readonly addCommand?: string;
   /** Folders of skills, when the client reads skills. */
   readonly skills?: SkillFolders;
 }
@@ -32,6 +36,14 @@ export interface SkillFolders {
   readonly user: string;
   /** Relative to the folder of a project. */
   readonly project: string;
+}
+
+/** Link with the name and the entry of a server. */
+export interface InstallLink {
+  /** URL up to the query. */
+  readonly url: string;
+  /** `base64`: parameters `name` and `config`, the entry as base64. `json`: the query is one JSON object with `name`. */
+  readonly query: 'base64' | 'json';
 }
 
 /** Entry of a client that connects to URLs. */

@@ -39,6 +39,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{app}/Code - Insiders/User/mcp.json',
     projectFile: '.vscode/mcp.json',
     entry: TYPED,
+    link: { url: 'vscode-insiders:mcp/install', query: 'json' },
     skills: COPILOT_SKILLS,
   },
   {
@@ -48,6 +49,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{app}/Code/User/mcp.json',
     projectFile: '.vscode/mcp.json',
     entry: TYPED,
+    link: { url: 'vscode:mcp/install', query: 'json' },
     skills: COPILOT_SKILLS,
   },
   {
@@ -57,6 +59,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.cursor/mcp.json',
     projectFile: '.cursor/mcp.json',
     entry: TYPED,
+    link: { url: 'cursor://anysphere.cursor-deeplink/mcp/install', query: 'base64' },
     skills: skillsIn('.cursor/skills'),
   },
   {
@@ -66,6 +69,7 @@ export const CLIENTS: readonly Client[] = [
     file: '{home}/.claude.json',
     projectFile: '.mcp.json',
     entry: TYPED,
+    addCommand: 'claude mcp add --scope user --transport {transport} {name} {url}',
     skills: skillsIn('.claude/skills'),
   },
   {
@@ -93,7 +97,14 @@ export const CLIENTS: readonly Client[] = [
     entry: TYPED,
     skills: AGENTS_SKILLS,
   },
-  { ...JSON_SERVERS, type: 'lm-studio', name: 'LM Studio', file: '{home}/.lmstudio/mcp.json', entry: TYPED },
+  {
+    ...JSON_SERVERS,
+    type: 'lm-studio',
+    name: 'LM Studio',
+    file: '{home}/.lmstudio/mcp.json',
+    entry: TYPED,
+    link: { url: 'lmstudio://add_mcp', query: 'base64' },
+  },
   {
     type: 'goose',
     name: 'Goose',

@@ -5,7 +5,7 @@ export function entryOf(client: Client, { name, url }: Endpoint): Entry {
   const { entry, isList = false } = client;
   if (entry === 'mcp-remote') return bridgeTo(url);
   const { urlKey, sseUrlKey = urlKey, transport, hasName = isList, extra } = entry;
-  const isSse = /\/sse\/?$/u.test(new URL(url).pathname);
+  const isSse = isSseUrl(url);
   return {
     ...(hasName && { name }),
     ...(transport && { [transport.key]: isSse ? transport.sse : transport.http }),
@@ -13,6 +13,9 @@ export function entryOf(client: Client, { name, url }: Endpoint): Entry {
     ...extra,
   };
 }
+
+/** Returns true for the URL of the older HTTP+SSE transport. */
+export const isSseUrl = (url: string): boolean => /\/sse\/?$/u.test(new URL(url).pathname);
 
 /** Starts mcp-remote, which refuses http URLs without `--allow-http`. */
 const bridgeTo = (url: string): Entry => ({

@@ -1,6 +1,6 @@
 import { durationMs } from '../../contract/fields.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { Policy } from '../../policy/policy.ts';
+import type { Policy, Viewer } from '../../policy/policy.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import { mayHaveTool } from '../aggregation/tool-names.ts';
 import type { View } from '../aggregation/view.ts';
@@ -91,6 +91,11 @@ export class Views {
   /** Returns the current view of a session without the items that policies hide. */
   listed(session: Session): View {
     return this.#listed.of(this.of(session).current, session, this.#options.policies());
+  }
+
+  /** Returns the view that all principals share without the items that policies hide from one of them. */
+  sharedFor(viewer: Viewer): View {
+    return this.#listed.of(this.shared.current, viewer, this.#options.policies());
   }
 
   /**

@@ -228,7 +228,7 @@ async function startSite(
         fileGroups: () => fileGroups(site.running, site.manifests),
       },
     },
-    ...{ log, version: VERSION, launcher },
+    ...{ log, version: VERSION, program: ownCommandLine(), launcher },
     launchState: (namespace, name) => workloads.launchState(namespace, name),
     leftOut: (namespace, name) => leftOutProblems(site.running, namespace, name),
   });

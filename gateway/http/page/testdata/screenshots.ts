@@ -15,16 +15,16 @@ const LANDING = {
   name: 'quickstart',
   url: 'http://127.0.0.1:4483/mcp',
   issuer: undefined,
-  backends: [
-    { name: 'everything', state: 'healthy' },
-    { name: 'memory', state: 'healthy' },
-  ],
+  program: 'bin/vmcp',
+  inside: {
+    version: '0.1.0',
+    backends: [
+      { name: 'everything', state: 'healthy', tools: 13 },
+      { name: 'memory', state: 'healthy', tools: 9 },
+    ],
+  },
 };
 const TEAM = { name: 'engineering-tools', url: 'https://tools.example.com/mcp', issuer: 'https://login.example.com' };
-/** Opens the entry of one client, as a user does. */
-const opened = (body: string, client: string): string =>
-  body.replace(`<details name="client">\n<summary>${client}`, `<details name="client" open>\n<summary>${client}`);
-
 interface Shot {
   readonly name: string;
   readonly body: string;
@@ -40,8 +40,8 @@ const SHOTS: readonly Shot[] = [
   { name: 'consent-phone-light', body: consentPage(loopback).body, ...phone, dark: false },
   { name: 'consent-phone-dark', body: consentPage(app).body, ...phone, dark: true },
   { name: 'consent-error-light', body: error, width: 720, height: 360, dark: false },
-  { name: 'page-desktop-light', body: opened(landingPage(LANDING).body, 'Claude Code'), ...desktop, dark: false },
-  { name: 'page-phone-dark', body: opened(landingPage(TEAM).body, 'Claude Code'), ...phone, height: 900, dark: true },
+  { name: 'page-desktop-light', body: landingPage(LANDING).body, ...desktop, dark: false },
+  { name: 'page-phone-dark', body: landingPage(TEAM).body, ...phone, height: 900, dark: true },
 ];
 
 const browser = await chromium.launch({ executablePath: CHROMIUM });
