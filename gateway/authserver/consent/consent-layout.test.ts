@@ -36,6 +36,7 @@ describe.runIf(hasChromium)('the consent page in Chromium', () => {
 
   const VIEWPORTS = [
     { width: 375, height: 740 },
+    { width: 390, height: 844 },
     { width: 1280, height: 900 },
   ];
   const cases = VIEWPORTS.flatMap((viewport) =>
@@ -59,6 +60,27 @@ describe.runIf(hasChromium)('the consent page in Chromium', () => {
       const [heading, target, answers] = await boxesOf(name, viewport, ['h1', '.target', 'form']);
       expect(heading?.top).toBeGreaterThan(0);
       expect(target?.bottom).toBeLessThanOrEqual(answers?.top ?? 0);
+    },
+  );
+
+  it.each(['document', 'loopback', 'app', 'long'] as const)('shows all of %s at 1280 by 900', async (name) => {
+    const selectors = ['[aria-labelledby=scopes]', '[aria-labelledby=providers]', 'form', 'footer'];
+    const [scopes, providers, answers, footer] = await boxesOf(name, { width: 1280, height: 900 }, selectors);
+    expect(Math.max(scopes?.bottom ?? 900, providers?.bottom ?? 900)).toBeLessThanOrEqual(answers?.top ?? 0);
+    expect(footer?.bottom).toBeLessThanOrEqual(900);
+  });
+
+  it.each(Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[])(
+    'covers nothing of %s with the buttons at 1280 by 900 and 200 percent',
+    async (name) => {
+      const zoomed = { width: 640, height: 450 };
+      const [providers, answers] = await boxesOf(name, zoomed, ['[aria-labelledby=providers]', 'form']);
+      expect(providers?.bottom).toBeLessThanOrEqual(answers?.top ?? 0);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(zoomed.width);
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate<Box>('document.activeElement.getBoundingClientRect().toJSON()');
+      expect(focused.bottom).toBeLessThanOrEqual(zoomed.height);
+      expect(await page.evaluate('document.activeElement.value')).toBe('approve');
     },
   );
 });

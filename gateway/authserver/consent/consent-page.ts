@@ -51,6 +51,23 @@ export const DECISIONS = { approve: 'approve', deny: 'deny' } as const;
 
 const MAX_NAME = 64;
 
+/** Style of this page: two columns on a wide screen, so that the whole question and its buttons are in view. */
+const STYLE = `
+@media (min-width:60rem){
+header,main,footer{max-width:60rem}
+.columns{display:grid;grid-template-columns:1fr 1fr;gap:0 2.5rem}
+.columns>div{min-width:0}
+.columns>div>h2:first-child{margin-top:.5rem}
+}
+@media (max-width:38rem) and (min-height:30.01rem){
+main{padding-top:1rem}
+h1{font-size:1.25rem}
+h2{margin-top:.875rem}
+p,li,.warning{line-height:1.375}
+form{margin-top:.875rem}
+}
+`;
+
 /** Page that asks the user to approve a client. @see docs/authorization-server.md, Consent */
 export function consentPage(question: ConsentQuestion): Page {
   const { server, client, redirectUri, resource, form } = question;
@@ -58,17 +75,23 @@ export function consentPage(question: ConsentQuestion): Page {
   const target = redirectTarget(redirectUri);
   const shownName = name === '' ? 'an application without a name' : markup`“<bdi>${name}</bdi>”`;
   const main = markup`<h1>Allow ${shownName} to act for you?</h1>
+<div class="columns">
+<div>
 ${clientNote(client, name)}
 <h2>Access will be handed to</h2>
 ${targetBox(target, redirectUri)}
 ${warningOf(target)}
+</div>
+<div>
 <h2>It wants to use</h2>
 ${resourceText(resource)}
 ${scopeList(question.scopes)}
 ${providerList(question.providers)}
+</div>
+</div>
 ${answerForm(form)}`;
   const title = `Allow ${name === '' ? 'an application' : name}?`;
-  return renderPage({ status: 200, title, server, main, footer: footerOf(question), form: true });
+  return renderPage({ status: 200, title, server, main, footer: footerOf(question), form: true, style: STYLE });
 }
 
 /** Shortens a long name, which would push the trustworthy parts off the screen. */
