@@ -11,6 +11,7 @@ import type { Backend, GatewayConfig, Operational } from './contract/gateway-con
 import type { ApiServer } from './kube/api-server.ts';
 import { BoundaryImpossible } from './incoming/boundary-of.ts';
 import type { Boundary } from './incoming/boundary.ts';
+import { pageUrlOf } from './landing/landing.ts';
 import { createOutbound } from './outbound/fetch.ts';
 import { createAuthenticator } from './outgoing/index.ts';
 import type { Authenticator, StrategyDeps } from './outgoing/authenticator.ts';
@@ -92,7 +93,7 @@ export const openAudit = (
 export async function openAuthServer(
   { config, stateDir }: { readonly config: GatewayConfig; readonly stateDir?: string | undefined },
   { log, strategies, env, refusals, onAuthServerEvent, observeUpstream }: PublicServerDeps,
-  gate: Pick<CurrentGate, 'onLoginEnded' | 'audit'>,
+  gate: Pick<CurrentGate, 'onLoginEnded' | 'audit' | 'clientUrl'>,
 ): Promise<AuthServer | undefined> {
   if (!config.embedded_auth_server_config) return undefined;
   const { AuthServer: Server } = await import('./authserver/auth-server.ts');
@@ -108,6 +109,7 @@ export async function openAuthServer(
       return current !== undefined && writeAuthServerEvent(current, event, facts);
     }),
     observeUpstream,
+    pageUrl: () => pageUrlOf(gate.clientUrl()),
     onLoginEnded: (tsid: string) => {
       gate.onLoginEnded(tsid);
     },

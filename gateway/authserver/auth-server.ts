@@ -45,6 +45,8 @@ export interface AuthServerDeps {
   readonly readSecret: (file: string) => string;
   readonly emit: EmitEvent;
   readonly observeUpstream: ObserveUpstream;
+  /** Returns the URL of the page of the virtual server; undefined when only clients know it. */
+  readonly pageUrl?: (() => string | undefined) | undefined;
   /** Called when a request to this process has ended a login. Its access tokens are invalid from then on. */
   readonly onLoginEnded: (tsid: string) => void;
   /** Folder in which generated keys and the records of a store in memory outlive the process; without it they end with it. */
@@ -256,8 +258,8 @@ async function waitForStore(store: Store, log: Logger): Promise<void> {
 function generationOf(config: GatewayConfig, foundation: Foundation, deps: AuthServerDeps): Generation {
   const settings = settingsOf(config);
   const context = contextOf(configOf(config), settings, foundation, deps);
-  const { emit, log } = deps;
-  const refusals = oauthErrors({ server: new URL(settings.urls.issuer).host, emit, log });
+  const { emit, log, pageUrl } = deps;
+  const refusals = oauthErrors({ server: new URL(settings.urls.issuer).host, pageUrl, emit, log });
   const routed = (endpoints: typeof ENDPOINTS): RequestHandler =>
     route(
       endpoints.flatMap((endpoint) => endpoint(context)),

@@ -5,6 +5,23 @@ import { openRedirectListener } from './redirect-listener.ts';
 /** More than the listener keeps. */
 const CONNECTIONS = 100;
 
+it('explains a login that failed, and repeats no other text of the redirect', async () => {
+  const listener = await openRedirectListener([0], 'Close this page.');
+  onTestFinished(() => {
+    listener.close();
+  });
+  const pageFor = async (state: string, query: string): Promise<string> => {
+    void listener.receive(state, 10_000);
+    return (await fetch(`${listener.redirectUri}?state=${state}&${query}`)).text();
+  };
+  expect(await pageFor('one', 'error=access_denied')).toContain(
+    'The login failed (access_denied). Start it again where you began it. Close this page.',
+  );
+  expect(await pageFor('two', 'error=%3Cb%3Ex&error_description=y')).toContain('<p>The login failed. Start');
+  const foreign = await fetch(`${listener.redirectUri}?state=other&code=1`);
+  expect([foreign.status, await foreign.text()]).toEqual([400, expect.stringContaining('start the login again')]);
+});
+
 it('row 92: receives the redirect of a login while another program holds silent connections', async () => {
   const listener = await openRedirectListener([0], 'Close this page.');
   onTestFinished(() => {

@@ -88,16 +88,25 @@ const receive = (
     waiting.set(state, resolve);
   });
 
+const FOREIGN =
+  'This is not the login that vmcp waits for: it has ended, or it belongs to another program. Close this page and start the login again.';
+
+/** Returns the outcome of a login, with the error code of the provider if it is one. @see RFC 6749 §4.1.2.1 */
+function outcomeOf(parameters: URLSearchParams): string {
+  if (parameters.has('code')) return 'You are logged in.';
+  const error = parameters.get('error') ?? '';
+  return `The login failed${/^[a-z_]{1,40}$/u.test(error) ? ` (${error})` : ''}. Start it again where you began it.`;
+}
+
 const answer =
   (waiting: Waiting, next: string) =>
   (req: IncomingMessage, res: ServerResponse): void => {
     const url = URL.parse(req.url ?? '', 'http://127.0.0.1');
     const redirected = waiting.get(url?.searchParams.get('state') ?? '');
     if (req.method !== 'GET' || url?.pathname !== PATH || !redirected) {
-      res.writeHead(400, HEADERS).end(page('This is not the login that vmcp waits for.'));
+      res.writeHead(400, HEADERS).end(page(FOREIGN));
       return;
     }
-    const text = url.searchParams.has('code') ? 'You are logged in.' : 'The login failed.';
-    res.writeHead(200, HEADERS).end(page(`${text} ${next}`));
+    res.writeHead(200, HEADERS).end(page(`${outcomeOf(url.searchParams)} ${next}`));
     redirected(url.searchParams);
   };

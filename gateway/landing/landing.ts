@@ -50,6 +50,10 @@ export function landing({ server, authenticate, clientUrl, program, version }: L
   };
 }
 
+/** Returns the URL of the page of the virtual server with this MCP URL. */
+export const pageUrlOf = (mcpUrl: string | undefined): string | undefined =>
+  mcpUrl === undefined ? undefined : URL.parse('.', mcpUrl.replace(/\/$/u, ''))?.href;
+
 /**
  * Sends a browser that opens the URL of an MCP endpoint to the page about the virtual server, and passes on other requests. The
  * target is relative, because a proxy may serve the endpoint below another path.

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
-import { OutboundError } from './outbound-error.ts';
+import { refusedBy } from './outbound-error.ts';
 import { isForbiddenListener } from './own-listeners.ts';
 import { checkAddress, checkHost, type OutboundPolicy } from './policy.ts';
 import { connectThrough, ownFault } from './proxy/connect-through.ts';
@@ -37,7 +37,7 @@ export function guardedConnector(policy: OutboundPolicy, options: ConnectorOptio
   return (target, callback) => {
     try {
       const refused = checkHost(target, policy); // a literal address is never looked up
-      if (refused) throw new OutboundError('refused', refused.message);
+      if (refused) throw refusedBy(refused);
       const { servername: _, ...place } = target; // undici derives it from a `Host` header: the certificate is that of the URL
       const connect = connectorFor(target.protocol);
       const isConfigured = authorityOf(target) === configured;
@@ -98,7 +98,7 @@ export const guardedLookup =
       const addresses = typeof found === 'string' ? [{ address: found, family: isIP(found) }] : found;
       const refused = addresses.map(({ address }) => checkAddress(address, hostname, policy)).find(Boolean);
       const [first] = addresses;
-      if (refused) callback(new OutboundError('refused', refused.message), []);
+      if (refused) callback(refusedBy(refused), []);
       else if (!first) callback(Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), []);
       else if (options.all === true) callback(null, addresses);
       else callback(null, first.address, first.family);

@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 import { ACCEPT_ENCODING } from '../bytes/content-coding.ts';
 import { guardedConnector } from './connector.ts';
-import { OutboundError } from './outbound-error.ts';
+import { OutboundError, refusedBy } from './outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
 import { inAbsoluteForm } from './proxy/absolute-form.ts';
 import { Reception, type RawReply } from './reception.ts';
@@ -152,7 +152,7 @@ class Exchange {
 
   #admit(url: string | URL): URL {
     const refused = checkOutboundUrl(url, this.#policy);
-    if (refused) throw new OutboundError('refused', refused.message);
+    if (refused) throw refusedBy(refused);
     this.#url = new URL(url);
     return this.#url;
   }

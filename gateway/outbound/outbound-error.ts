@@ -1,3 +1,5 @@
+import type { OutboundRefused } from './policy.ts';
+
 export type OutboundFault =
   | 'refused' // the guard rejects the request
   | 'timeout'
@@ -9,12 +11,19 @@ export type OutboundFault =
 /** No usable reply. `message` is for the log: it names hosts, addresses and system codes, and quotes no reply. */
 export class OutboundError extends Error {
   readonly kind: OutboundFault;
-  constructor(kind: OutboundFault, message: string) {
+  /** Rule that the URL or the address breaks. */
+  readonly refusal: OutboundRefused['reason'] | undefined;
+  constructor(kind: OutboundFault, message: string, refusal?: OutboundRefused['reason']) {
     super(message);
     this.name = 'OutboundError';
     this.kind = kind;
+    this.refusal = refusal;
   }
 }
+
+/** Returns the error of a request that the policy refuses. */
+export const refusedBy = ({ reason, message }: OutboundRefused): OutboundError =>
+  new OutboundError('refused', message, reason);
 
 export const tooLarge = (maxBytes: number): OutboundError =>
   new OutboundError('too_large', `the reply is longer than ${String(maxBytes)} bytes`);

@@ -165,6 +165,9 @@ describe.runIf(hasChromium)('in Chromium', () => {
     await signIn(victim.page, callback, 'victim', heading);
     expect(await heading.count()).toBe(1);
     expect(callback.calls.length).toBe(calls);
+    await victim.page.getByRole('link', { name: 'How to connect' }).click();
+    await expect.poll(() => victim.page.url()).toBe(`${gateway.issuer}/`);
+    expect(await victim.page.locator('#url').innerText()).toBe(gateway.url);
     await signIn(attacker.page, callback, 'attacker');
     expect((await client.redeem(lastCall(), flow, callback.url)).access_token).toBeDefined();
   });

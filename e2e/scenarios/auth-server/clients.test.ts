@@ -146,7 +146,7 @@ describe('without a way to the hosts of clients', () => {
     const cutOff = await startAuthServer(
       own,
       {
-        authServer: { cimd: { allowLoopbackHTTP: true, documents: [described] } },
+        authServer: { cimd: { allowLoopbackHTTP: true, documents: [described], deniedHosts: ['denied.example'] } },
       },
       { env },
     );
@@ -166,6 +166,18 @@ describe('without a way to the hosts of clients', () => {
     expect(await isAdvertised()).toBe(true);
     const page = await authorize(clientMetadataUrl, 'https://client.example/cb');
     expect([page.status, await page.text()]).toEqual([400, expect.stringContaining('cimd.documents')]);
+    for (const [id, ...parts] of [
+      [clientMetadataUrl, new URL(clientMetadataUrl).host, 'no connection', 'register here instead'],
+      ['https://denied.example/client.json', 'denied.example', 'cimd.deniedHosts'],
+      ['https://10.1.2.3/client.json', '10.1.2.3', 'private address', 'cimd.documents'],
+    ] as const) {
+      const text = await (await authorize(id, 'https://client.example/cb')).text();
+      for (const part of parts) expect(text, id).toContain(part);
+      expect(text).not.toContain('maker');
+      const [, pageUrl = ''] = /<a href="([^"]*)"/u.exec(text) ?? [];
+      expect(pageUrl).toBe(`${cutOff.issuer}/`);
+      expect(await (await fetch(pageUrl, { headers: { accept: 'text/html' } })).text()).toContain(cutOff.url);
+    }
     expect(await isAdvertised()).toBe(false);
     expect(await problems()).toMatchObject([
       { reason: 'ClientDocumentsUnreachable', message: expect.stringContaining('cimd.documents') },

@@ -7,6 +7,7 @@ import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import { ClientDocuments, MAX_BYTES } from './documents/cimd.ts';
 import { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
+import type { DocumentFault } from './documents/document-fault.ts';
 import { DocumentReach } from './documents/document-reach.ts';
 import { preloadedClient } from './documents/preloaded-documents.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
@@ -17,8 +18,15 @@ import type { Logger } from '../../contract/logger.ts';
 
 export type ClientLookup =
   | { readonly ok: true; readonly client: Client }
-  /** `document`: the document at the client id is unusable; `unreachable`: its host is; `busy`: retry after some seconds. */
-  | { readonly ok: false; readonly reason: 'unknown' | 'document' | 'unreachable' | 'busy'; readonly detail: string };
+  /** `busy`: retry after some seconds. */
+  | { readonly ok: false; readonly reason: 'unknown' | 'busy'; readonly detail: string }
+  /** `document`: the document at the client id is unusable; `unreachable`: its host is. */
+  | {
+      readonly ok: false;
+      readonly reason: 'document' | 'unreachable';
+      readonly detail: string;
+      readonly fault: DocumentFault;
+    };
 
 export type Admission =
   | { readonly ok: true; readonly client: Client }
@@ -199,10 +207,12 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
       const given = described(clientId);
       const result = given ? { ok: true as const, client: given } : await documents.resolve(clientId, spendOf(address));
       if (!result.ok) {
-        const { error, reason: detail, unreachable } = result;
+        const { reason: detail } = result;
         log.debug('client metadata document is unusable', { client_id: clientId, reason: detail });
-        if (error === 'busy') return { ok: false, reason: 'busy', detail };
-        return { ok: false, reason: unreachable ? 'unreachable' : 'document', detail };
+        if (result.error === 'busy') return { ok: false, reason: 'busy', detail };
+        const { fault } = result;
+        const isUnreachable = fault === 'unreachable' || fault === 'proxy';
+        return { ok: false, reason: isUnreachable ? 'unreachable' : 'document', detail, fault };
       }
       await copy(result.client);
       return { ok: true, client: result.client };

@@ -2,17 +2,20 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { contrast } from '../../../e2e/harness/browser/contrast.ts';
 import { consentPage, type ConsentQuestion } from './consent-page.ts';
+import type { UnusableDocument } from './document-error.ts';
 import { ERROR_PAGES, errorPage, type ErrorPageName } from './error-page.ts';
 import { PALETTE } from '../../http/page/style.ts';
 import type { Page } from '../../http/page/page.ts';
 import { describeScopes } from './scope-text.ts';
 import { QUESTIONS } from './testdata/questions.ts';
 
-const FACTS = { server: 'auth.tools.example', requestId: 'req-1' };
+const FACTS = { server: 'auth.tools.example', requestId: 'req-1', pageUrl: 'https://tools.example/' };
 const pages: readonly (readonly [string, Page])[] = [
   ...Object.entries(QUESTIONS).map(([name, question]) => [name, consentPage(question)] as const),
   ...(Object.keys(ERROR_PAGES) as ErrorPageName[]).map((name) => [name, errorPage(name, FACTS)] as const),
 ];
+
+const hasForm = (body: string): boolean => body.includes('<form');
 
 const text = (page: Page): string =>
   page.body
@@ -21,7 +24,7 @@ const text = (page: Page): string =>
     .replace(/\s+/gu, ' ');
 
 describe.each(pages)('the page %s', (_, { headers, body }) => {
-  it('allows no script, subresource, framing or caching (rows 5, 6, 64)', () => {
+  it('allows no script, subresource, framing or caching, and links to nothing else (rows 5, 6, 64)', () => {
     const policy = headers['Content-Security-Policy'] ?? '';
     const style = /<style>(.*)<\/style>/su.exec(body)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
@@ -35,7 +38,8 @@ describe.each(pages)('the page %s', (_, { headers, body }) => {
       'Cross-Origin-Opener-Policy': 'same-origin',
       'Cache-Control': 'no-store',
     });
-    expect(body).not.toMatch(/<(?:script|img|link|iframe|object|svg|a)\b|\son\w+=|\sstyle=|@import|url\(/iu);
+    expect(body).not.toMatch(/<(?:script|img|link|iframe|object|svg)\b|\son\w+=|\sstyle=|@import|url\(/iu);
+    expect([...body.matchAll(/<a\b[^>]*/gu)].map(String)).toEqual(hasForm(body) ? [] : [`<a href="${FACTS.pageUrl}"`]);
   });
 
   it('has a language, a title, a header, one main and one h1', () => {
@@ -186,6 +190,10 @@ describe('texts of clients (row 6)', () => {
   it('are escaped on error pages too', () => {
     const { body } = errorPage('server_error', { server: '<s>', requestId: '"><script>' });
     expect(body).toContain('&quot;&gt;&lt;script&gt;');
+    const document = { host: '<b>\u202E', fault: 'document', detail: '<i>\u200B', advertised: true } as const;
+    const { body: named } = errorPage('client_document', { ...FACTS, document });
+    expect(named).toContain('<code dir="ltr">&lt;b&gt;</code>');
+    expect(named).toContain('description: &lt;i&gt;.');
     expect(body).toContain('<header><p>&lt;s&gt;</p></header>');
   });
 });
@@ -199,6 +207,33 @@ describe('error pages', () => {
       expect(said).toContain(part);
     expect(page.headers['Content-Security-Policy']).toContain("form-action 'none'");
     expect(page.headers).not.toHaveProperty('Retry-After');
+  });
+
+  it('lead to the page of the server if its URL is known', () => {
+    expect(text(errorPage('sign_in_over', FACTS))).toContain('How to connect an application to this server');
+    expect(errorPage('sign_in_over', { ...FACTS, pageUrl: undefined }).body).not.toContain('<a ');
+  });
+
+  const HOST = 'apps.client.example';
+  const faults: readonly (readonly [UnusableDocument['fault'], readonly string[]])[] = [
+    ['client_id', ['the reason']],
+    ['denied_host', [HOST, 'remove apps.client.example from cimd.deniedHosts']],
+    ['other_host', [HOST, 'add apps.client.example to cimd.allowedHosts']],
+    ['loopback_address', [HOST, 'loopback address', 'cimd.allowLoopbackHTTP', 'cimd.documents']],
+    ['private_address', [HOST, 'private address', 'cimd.documents']],
+    ['forbidden_address', [HOST, 'internal address', 'cimd.documents']],
+    ['proxy', [HOST, 'HTTPS_PROXY', 'NO_PROXY', 'it can now register', 'cimd.documents']],
+    ['unreachable', [HOST, 'it can now register', 'cimd.documents']],
+    ['document', [HOST, 'the reason', 'publish the description at apps.client.example']],
+  ];
+  it.each(faults)('name the host and the setting for a document with the fault %s', (fault, parts) => {
+    const document = { host: HOST, fault, detail: 'the reason', advertised: false };
+    const said = text(errorPage('client_document', { ...FACTS, document })).replaceAll(' , ', ', ');
+    for (const part of parts) expect(said).toContain(part);
+    expect(said).not.toContain('maker of the application');
+    expect(text(errorPage('client_document', { ...FACTS, document: { ...document, advertised: true } }))).not.toContain(
+      'register',
+    );
   });
 
   it('show when to try again', () => {
@@ -217,6 +252,7 @@ describe('the colours', () => {
       [colours.quiet, colours.card],
       [colours.quiet, colours.well],
       [colours.onAccent, colours.accent],
+      [colours.accent, colours.card],
       [colours.onWarning, colours.warning],
     ] as const;
     for (const [text, ground] of texts) expect(contrast(text, ground), `${text} on ${ground}`).toBeGreaterThan(4.5);

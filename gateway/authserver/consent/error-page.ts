@@ -1,5 +1,6 @@
 import { markup } from '../../http/page/markup.ts';
 import { renderPage, type Page } from '../../http/page/page.ts';
+import { explainDocument, type UnusableDocument } from './document-error.ts';
 
 interface Explanation {
   readonly status: number;
@@ -13,7 +14,7 @@ interface Explanation {
 
 const START_AGAIN = 'Go back to your application and start the sign-in there again.';
 
-/** Pages for requests that cannot safely redirect to the client. They repeat nothing of the request. */
+/** Pages for requests that cannot safely redirect to the client. Of the request they repeat at most the host of a client document. */
 export const ERROR_PAGES = {
   unknown_client: {
     status: 400,
@@ -27,22 +28,22 @@ export const ERROR_PAGES = {
     code: 'invalid_client',
     title: 'The application could not be checked',
     what: 'It points to a description of itself that cannot be read or is not acceptable here.',
-    advice: 'Try again in a minute. If the problem persists, tell the maker of the application.',
+    advice: 'Try again in a minute. If the problem persists, tell the operator of this server.',
   },
   client_document_unreachable: {
     status: 400,
     code: 'invalid_client',
     title: 'The application could not be checked',
     what: 'This server has no connection to the site that describes the application.',
-    advice:
-      'Start the sign-in in your application again: it can now register here instead. If it does not, log out of this server in it, or remove the server and add it again. The operator of this server can list the application in cimd.documents.',
+    advice: 'Try again in a minute. If the problem persists, tell the operator of this server.',
   },
   redirect_uri: {
     status: 400,
     code: 'invalid_request',
     title: 'The application uses a wrong return address',
     what: 'The address for your return is not one that the application has registered. You were not sent there.',
-    advice: 'If you followed a link to get here, do not trust it. Otherwise tell the maker of the application.',
+    advice:
+      'If you followed a link to get here, do not trust it. Otherwise remove the server in your application and add it again. If the problem persists, tell the maker of the application.',
   },
   bad_request: {
     status: 400,
@@ -98,7 +99,7 @@ export const ERROR_PAGES = {
     code: 'server_error',
     title: 'Something went wrong here',
     what: 'The fault is on this side, not with you or your application.',
-    advice: `${START_AGAIN} If the problem persists, tell the operator of this server the number below.`,
+    advice: `${START_AGAIN} If the problem persists, tell the operator of this server.`,
   },
 } as const satisfies Record<string, Explanation>;
 
@@ -110,18 +111,27 @@ export interface ErrorPageFacts {
   /** Identifies the log line of the refusal. */
   readonly requestId: string;
   readonly retryAfterSeconds?: number | undefined;
+  /** Page of the virtual server, where a user can start again; undefined when only clients know its URL. */
+  readonly pageUrl?: string | undefined;
+  /** Replaces the explanation of a document by the cause. */
+  readonly document?: UnusableDocument | undefined;
   /** Replaces the OAuth error of the page, for the developer of the application. */
   readonly cause?: { readonly error: string; readonly description: string } | undefined;
 }
 
 export function errorPage(name: ErrorPageName, facts: ErrorPageFacts): Page {
-  const { server, requestId, retryAfterSeconds, cause } = facts;
-  const { status, code, title, what, advice } = ERROR_PAGES[name];
+  const { server, requestId, retryAfterSeconds, cause, pageUrl, document } = facts;
+  const { status, code, title, ...texts } = ERROR_PAGES[name];
+  const { what, advice, operator } = document ? explainDocument(document) : { ...texts, operator: undefined };
   const main = markup`<h1>${title}</h1>
 <p>${what}</p>
-<p><strong>${advice}</strong></p>`;
-  const reason = cause && markup`<p>${cause.description}.</p>`;
-  const footer = markup`${reason}<p>Error <code>${cause?.error ?? code}</code>, number <code>${requestId}</code></p>`;
+${cause && markup`<p>${cause.description}.</p>`}
+<h2>What you can do</h2>
+<p><strong>${advice}</strong></p>
+${operator && markup`<p>${operator}</p>`}
+${pageUrl === undefined ? undefined : markup`<p><a href="${pageUrl}">How to connect an application to this server</a></p>`}`;
+  const footer = markup`<p>Error <code>${cause?.error ?? code}</code>, number <code>${requestId}</code>.
+The operator of this server finds the reason in the log by this number.</p>`;
   const page = renderPage({ status, title, server, main, footer, form: false });
   if (retryAfterSeconds === undefined) return page;
   return { ...page, headers: { ...page.headers, 'Retry-After': String(retryAfterSeconds) } };

@@ -13,15 +13,18 @@ import type { EmitEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
 import { sendPage } from '../../http/page/send-page.ts';
 import { sendError } from './answers.ts';
-import { PageRefused, Refused } from './refused.ts';
+import { PageRefused, Refused, type RefusedFacts } from './refused.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 const STORE_RETRY_SECONDS = 5;
+const NO_DETAILS: RefusedFacts = {};
 const HTML = 'text/html; charset=utf-8';
 
 export interface RefusalDeps {
   /** Host of the issuer, which pages show. */
   readonly server: string;
+  /** Returns the URL of the page of the virtual server; undefined when only clients know it. */
+  readonly pageUrl?: (() => string | undefined) | undefined;
   readonly emit: EmitEvent;
   readonly log: Logger;
 }
@@ -99,11 +102,19 @@ function answerJson(req: Request, res: Response, { reason, details }: Refused): 
   sendError(res, { ...error, description: details.description ?? error.description }, details);
 }
 
-function answerPage({ server }: RefusalDeps, req: Request, res: Response, refused: Refused | PageRefused): void {
+function answerPage(
+  { server, pageUrl }: RefusalDeps,
+  req: Request,
+  res: Response,
+  refused: Refused | PageRefused,
+): void {
   const name = refused instanceof PageRefused ? refused.page : pageFor(refused.reason);
-  const retryAfterSeconds = refused instanceof Refused ? refused.details.retryAfterSeconds : undefined;
+  const { retryAfterSeconds, document } = refused instanceof Refused ? refused.details : NO_DETAILS;
   const cause = refused instanceof Refused && name === 'bad_request' ? wireError(refused.reason) : undefined;
-  const page = errorPage(name, { server, requestId: requestIdOf(res), retryAfterSeconds, cause });
+  const page = errorPage(name, {
+    ...{ server, requestId: requestIdOf(res), retryAfterSeconds, cause, document },
+    pageUrl: pageUrl?.(),
+  });
   if (!(refused instanceof Refused)) sendPage(res, page);
   else if (refused.reason === 'body_too_large') refuseTooLarge(req, res.set(page.headers), page.body, HTML);
   else sendPage(res, refused.reason === 'not_a_form' ? { ...page, status: wireError(refused.reason).status } : page);

@@ -1,3 +1,4 @@
+import type { UnusableDocument } from '../consent/document-error.ts';
 import type { ErrorPageName } from '../consent/error-page.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 
@@ -7,6 +8,8 @@ export interface RefusedFacts {
   readonly challenge?: string | undefined;
   /** Replaces the description of the reason. The client reads it. */
   readonly description?: string | undefined;
+  /** Client document that cannot be used, for the page. */
+  readonly document?: UnusableDocument | undefined;
   /** Facts for the log, without tokens, codes and secrets. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined;
 }

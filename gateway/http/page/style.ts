@@ -52,6 +52,7 @@ p{margin:.5rem 0}
 h2+p{margin-top:.25rem}
 ul,ol{margin:.25rem 0;padding-left:1.5rem}
 li{margin:.25rem 0}
+a{color:var(--accent)}
 code{font:.875em/1.4 ui-monospace,monospace;color:var(--quiet)}
 .target{margin:.25rem 0 .75rem;padding:.75rem 1rem;background:var(--well);border-radius:.5rem}
 .target strong{display:block;font:600 clamp(1.375rem,6vw,2rem)/1.25 ui-monospace,monospace}

@@ -38,7 +38,9 @@ export async function readClientDocument(
   const { metadata } = reading;
   if (metadata.client_name === undefined) return unusable('client_name is required');
   if (!rules.allowCrossOriginRedirects && metadata.redirect_uris.some((uri) => isForeign(uri, clientId)))
-    return unusable('redirect_uris lead to another host than that of the document');
+    return unusable(
+      'redirect_uris lead to another host than that of the document, which cimd.allowCrossOriginRedirects: false forbids',
+    );
   const keys = await readKeys(members, clientId, rules, metadata);
   if (!keys.ok) return keys;
   const client: Client = { client_id: clientId, source: 'document', metadata: keys.value, issuedAt: now };

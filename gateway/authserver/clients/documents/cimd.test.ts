@@ -9,6 +9,8 @@ import { ClientHosts, FetchSlots } from './client-hosts.ts';
 import type { HostPolicy } from './client-id-url.ts';
 import { readClientDocument, type DocumentRules } from './cimd-document.ts';
 import { maxAgeSeconds } from './document-cache.ts';
+import { faultOfRequest } from './document-fault.ts';
+import { ProxyError } from '../../../outbound/proxy/proxy-error.ts';
 import { METADATA_RULES } from '../testdata/rules.ts';
 
 const DEVELOPMENT: HostPolicy = { allowedHosts: [], deniedHosts: [], allowLoopbackHttp: true };
@@ -119,9 +121,36 @@ describe('a metadata document', () => {
   });
 });
 
+describe('the fault of a document', () => {
+  const noAddress: LookupFunction = (hostname, _options, callback) => {
+    callback(Object.assign(new Error(hostname), { code: 'ENOTFOUND' }), []);
+  };
+  it.each<[string, string, Partial<HostPolicy>?]>([
+    ['client_id', 'http://client.example/a'],
+    ['client_id', 'https://client.example'],
+    ['denied_host', 'https://a.client.example/a', { deniedHosts: ['*.client.example'] }],
+    ['other_host', 'https://b.example/a', { allowedHosts: ['client.example'] }],
+    ['loopback_address', 'https://127.0.0.1/a'],
+    ['loopback_address', 'http://localhost:3000/a'],
+    ['private_address', 'https://10.0.0.1/a'],
+    ['forbidden_address', 'https://169.254.169.254/a'],
+    ['unreachable', 'https://client.example/a'],
+  ])('is %s for %s', async (fault, url, rules) => {
+    const options = { hosts: { ...HOSTS, ...rules }, lookup: noAddress };
+    expect(await documents(options).resolve(url, free)).toMatchObject({ ok: false, error: 'invalid', fault });
+  });
+
+  it('is the proxy that gives no connection, and the document of a host that answers', async () => {
+    expect(faultOfRequest(new ProxyError('unreachable', 'the proxy answers HTTP 403'))).toBe('proxy');
+    const { result } = await answered((_req, res) => res.writeHead(404).end());
+    expect(result).toMatchObject({ fault: 'document' });
+  });
+});
+
 describe('internal addresses are not reachable by', () => {
   const refused = (result: object, reason: RegExp) => {
-    expect(result).toEqual({ ok: false, error: 'invalid', reason: expect.stringMatching(reason) });
+    const fault = expect.stringMatching(/^(?:client_id|document|(?:loopback|private|forbidden)_address)$/u) as string;
+    expect(result).toEqual({ ok: false, error: 'invalid', reason: expect.stringMatching(reason), fault });
   };
   const LITERAL = /normal form|"\S+" is a (?:loopback|private|link-local)/u;
   const RESOLVED = /"client.example" resolves to \S+, a (?:loopback|private|link-local)/u;

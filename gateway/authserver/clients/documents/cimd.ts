@@ -2,6 +2,7 @@ import type { Client } from '../../storage/client.ts';
 import { readClientDocument, type DocumentRules } from './cimd-document.ts';
 import type { ClientHosts } from './client-hosts.ts';
 import { checkClientIdUrl } from './client-id-url.ts';
+import { faultOfClientId } from './document-fault.ts';
 import { FetchedDocuments, type Failed, type SpendFetch } from './fetched-documents.ts';
 
 export interface ClientDocumentsOptions {
@@ -41,7 +42,10 @@ export class ClientDocuments {
   /** Fetches the client of a client id that `isClientIdUrl` accepts. Failures of the host never cause a rejection. */
   async resolve(clientId: string, spend: SpendFetch): Promise<DocumentResult> {
     const problem = checkClientIdUrl(clientId, this.#rules.hosts);
-    if (problem !== undefined) return { ok: false, error: 'invalid', reason: `the client id ${problem}` };
+    if (problem !== undefined) {
+      const fault = faultOfClientId(clientId, problem);
+      return { ok: false, error: 'invalid', reason: `the client id ${problem}`, fault };
+    }
     const fetched = await this.#documents.resolve(clientId, spend);
     return fetched.ok ? { ok: true, client: fetched.value } : fetched;
   }

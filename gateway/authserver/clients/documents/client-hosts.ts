@@ -1,6 +1,7 @@
 import type { Outbound, OutboundOptions, OutboundReply } from '../../../outbound/fetch.ts';
-import { OutboundError, type OutboundFault } from '../../../outbound/outbound-error.ts';
+import { OutboundError } from '../../../outbound/outbound-error.ts';
 import { isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
+import { faultOfRequest, isOfNetwork, type DocumentFault } from './document-fault.ts';
 import type { DocumentReach } from './document-reach.ts';
 
 export interface ClientHostsOptions {
@@ -14,14 +15,14 @@ export interface ClientHostsOptions {
 /** Text of a JSON document. `reason` is for the log and contains nothing from a reply. */
 export type JsonText =
   | { readonly ok: true; readonly text: string; readonly cacheControl: string | undefined }
-  | { readonly ok: false; readonly reason: string; readonly unreachable?: true };
+  | { readonly ok: false; readonly reason: string; readonly fault: DocumentFault };
 
 const TIMEOUT_MS = 5_000;
 /** So many that slow hosts of a few addresses, each with its own budget of fetches, cannot take them all. */
 const SLOTS = { overall: 100, perHost: 2 };
-/** Faults of the network. A host that the guard refuses says nothing about the network. */
-const UNREACHABLE: ReadonlySet<OutboundFault> = new Set(['unreachable', 'timeout']);
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/u;
+
+const unusable = (reason: string): JsonText => ({ ok: false, reason, fault: 'document' });
 
 /** Requests to URLs that clients name. Documents and keys share the limit of running requests. */
 export class ClientHosts {
@@ -49,15 +50,14 @@ export class ClientHosts {
     try {
       const { status, contentType, body, headers } = await this.#get(url, maxBytes);
       this.#reach?.noteReply(url);
-      if (status !== 200) return { ok: false, reason: `the document was answered with ${String(status)}` };
-      if (!JSON_TYPE.test(contentType)) return { ok: false, reason: 'the document is not JSON by its content type' };
+      if (status !== 200) return unusable(`the document was answered with ${String(status)}`);
+      if (!JSON_TYPE.test(contentType)) return unusable('the document is not JSON by its content type');
       return { ok: true, text: body, cacheControl: headers['cache-control'] };
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
-      const unreachable = UNREACHABLE.has(error.kind);
-      if (unreachable) this.#reach?.noteFailure(url);
+      if (isOfNetwork(error)) this.#reach?.noteFailure(url);
       else if (error.kind !== 'refused') this.#reach?.noteReply(url);
-      return { ok: false, reason: error.message, ...(unreachable && { unreachable }) };
+      return { ok: false, reason: error.message, fault: faultOfRequest(error) };
     }
   }
 

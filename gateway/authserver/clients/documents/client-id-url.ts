@@ -12,6 +12,10 @@ const MAX_LENGTH = 2048;
 const URL_TEXT = /^(?:[\w\-.~:/?[\]@!$&'()*+,;=]|%[\da-f]{2})+$/iu;
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/u;
 
+export const INSECURE = 'is not https';
+/** Reasons of the lists of hosts. */
+export const HOST_PROBLEMS = { denied: 'is of a denied host', other: 'is of a host that is not allowed' } as const;
+
 /** Returns true for a client id that is the URL of a document. `checkClientIdUrl` decides if it may be fetched. */
 export const isClientIdUrl = (clientId: string): boolean => /^https?:\/\//iu.test(clientId);
 
@@ -29,15 +33,15 @@ export function checkClientIdUrl(clientId: string, policy: HostPolicy): string |
   if (url.href !== clientId) return 'is not written in its normal form';
   if (url.pathname === '/') return 'has no path';
   const development = policy.allowLoopbackHttp && LOOPBACK_HOST.test(url.hostname);
-  if (url.protocol !== 'https:' && !development) return 'is not https';
+  if (url.protocol !== 'https:' && !development) return INSECURE;
   return checkHostPolicy(url.hostname, policy);
 }
 
 function checkHostPolicy(hostname: string, { allowedHosts, deniedHosts }: HostPolicy): string | undefined {
   if (hostname.endsWith('.')) return 'has a host with a dot at its end';
-  if (deniedHosts.some((entry) => namesHost(entry, hostname))) return 'is of a denied host';
+  if (deniedHosts.some((entry) => namesHost(entry, hostname))) return HOST_PROBLEMS.denied;
   const allowed = allowedHosts.length === 0 || allowedHosts.some((entry) => namesHost(entry, hostname));
-  return allowed ? undefined : 'is of a host that is not allowed';
+  return allowed ? undefined : HOST_PROBLEMS.other;
 }
 
 /** Returns true for a host name that the entry is, or that is below its domain. */

@@ -1,5 +1,6 @@
 import type { ClientHosts } from './client-hosts.ts';
 import { DocumentCache, maxAgeSeconds } from './document-cache.ts';
+import type { DocumentFault } from './document-fault.ts';
 
 /** Parsed document. `reason` is for the log and contains nothing from a reply. */
 export type Reading<Value> =
@@ -7,13 +8,9 @@ export type Reading<Value> =
   | { readonly ok: false; readonly reason: string };
 
 /** `invalid`: the document cannot be fetched or is unusable. `busy`: too many requests are running, retry later. */
-export interface Failed {
-  readonly ok: false;
-  readonly error: 'invalid' | 'busy';
-  readonly reason: string;
-  /** There was no connection to the host. */
-  readonly unreachable?: true;
-}
+export type Failed =
+  | { readonly ok: false; readonly error: 'invalid'; readonly reason: string; readonly fault: DocumentFault }
+  | { readonly ok: false; readonly error: 'busy'; readonly reason: string };
 
 export type Fetched<Value> = { readonly ok: true; readonly value: Value } | Failed;
 
@@ -109,15 +106,15 @@ export class FetchedDocuments<Value> {
   async #fetch(url: string): Promise<Fetched<Value>> {
     const { from, maxBytes, read, now, fallbackTtlMs } = this.#options;
     const reply = await from.json(url, maxBytes);
-    if (!reply.ok) return this.#failed(url, reply.reason, reply.unreachable);
+    if (!reply.ok) return this.#failed(url, reply.reason, reply.fault);
     const reading = await read(url, reply.text);
-    if (!reading.ok) return this.#failed(url, reading.reason);
+    if (!reading.ok) return this.#failed(url, reading.reason, 'document');
     this.#cache.keep(url, reading.value, maxAgeSeconds(reply.cacheControl, fallbackTtlMs / 1_000), now());
     return reading;
   }
 
-  #failed(url: string, reason: string, unreachable?: true): Failed {
-    const failed: Failed = { ok: false, error: 'invalid', reason, ...(unreachable && { unreachable }) };
+  #failed(url: string, reason: string, fault: DocumentFault): Failed {
+    const failed: Failed = { ok: false, error: 'invalid', reason, fault };
     this.#cache.keepFailure(url, failed, this.#options.now());
     return failed;
   }

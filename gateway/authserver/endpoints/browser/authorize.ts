@@ -79,9 +79,14 @@ async function clientOf(
     case 'unknown':
       throw new Refused('client_unknown', { facts });
     case 'document':
-      throw new Refused('client_document', { facts });
-    case 'unreachable':
-      throw new Refused('client_document_unreachable', { facts });
+    case 'unreachable': {
+      const host = URL.parse(clientId.value)?.host ?? '';
+      const document = { host, fault: found.fault, detail: found.detail, advertised: clients.documents().advertised };
+      throw new Refused(found.reason === 'document' ? 'client_document' : 'client_document_unreachable', {
+        facts,
+        document,
+      });
+    }
     case 'busy':
       throw new Refused('rate_limited', { facts, retryAfterSeconds: BUSY_SECONDS });
   }
