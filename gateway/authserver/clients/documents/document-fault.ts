@@ -1,4 +1,4 @@
-import { OutboundError, type OutboundFault } from '../../../outbound/outbound-error.ts';
+import type { OutboundError, OutboundFault } from '../../../outbound/outbound-error.ts';
 import { ProxyError } from '../../../outbound/proxy/proxy-error.ts';
 import { HOST_PROBLEMS, INSECURE, isLoopbackUrl } from './client-id-url.ts';
 
