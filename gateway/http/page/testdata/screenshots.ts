@@ -8,7 +8,7 @@ import { landingPage } from '../../../landing/landing-page.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 const out = resolve(process.argv[2] ?? '.');
-const facts = { server: 'auth.tools.example', requestId: '7f9c2ba4' };
+const facts = { server: 'auth.tools.example', requestId: '7f9c2ba4', pageUrl: 'https://tools.example/' };
 const error = errorPage('redirect_uri', facts).body;
 const { document, loopback, app } = QUESTIONS;
 const LANDING = {
@@ -39,7 +39,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'consent-desktop-dark', body: consentPage(loopback).body, ...desktop, dark: true },
   { name: 'consent-phone-light', body: consentPage(loopback).body, ...phone, dark: false },
   { name: 'consent-phone-dark', body: consentPage(app).body, ...phone, dark: true },
-  { name: 'consent-error-light', body: error, width: 720, height: 360, dark: false },
+  { name: 'consent-error-light', body: error, width: 720, height: 460, dark: false },
   { name: 'page-desktop-light', body: landingPage(LANDING).body, ...desktop, dark: false },
   { name: 'page-phone-dark', body: landingPage(TEAM).body, ...phone, height: 900, dark: true },
 ];
@@ -48,6 +48,8 @@ const browser = await chromium.launch({ executablePath: CHROMIUM });
 for (const { name, body, width, height, dark } of SHOTS) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
   await page.setContent(body);
+  const isConsent = name.startsWith('consent-desktop'); // shown whole
+  if (isConsent) await page.setViewportSize({ width, height: await page.evaluate<number>('document.documentElement.scrollHeight') });
   await page.screenshot({ path: join(out, `${name}.png`) });
   await page.close();
 }
