@@ -1,6 +1,7 @@
 import type { Problem } from '../../gateway/contract/problem.ts';
 import type { Rule } from '../../gateway/contract/rule.ts';
-import { defaulted, mapValues, type Shape } from './schema/defaults.ts';
+import { defaulted, mapValues, withoutNulls, type Shape } from './schema/defaults.ts';
+import { metadataFaults } from './schema/metadata-syntax.ts';
 import { schemaValidator } from './schema-validator.ts';
 import { KINDS } from './index.ts';
 import type { Kind } from './schema/kind.ts';
@@ -85,34 +86,46 @@ function withoutAbsent(object: unknown): unknown {
   const { metadata, status, ...rest } = object;
   return {
     ...rest,
-    ...('metadata' in object && { metadata: isObject(metadata) ? withoutNulls(metadata) : metadata }),
+    ...('metadata' in object && { metadata: isObject(metadata) ? present(metadata) : metadata }),
     ...(status !== null && 'status' in object && { status }),
   };
 }
 
-const withoutNulls = (object: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+const present = (object: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).filter(([, member]) => member !== null));
 
 /**
- * Returns all problems that the API server would report about an object, with the same rule messages, and unknown
- * fields; accepts what only a cluster rejects. Does not change the object. Throws on an unknown kind.
+ * Where objects are used. A cluster rejects what only local mode can run and wrong labels, and ignores members without a
+ * value, which are mistakes in a file.
  */
-export function validateObject(kind: string, object: unknown): Problem[] {
+export type Target = 'local' | 'cluster';
+
+const stored = (schema: Shape, object: unknown, target: Target): unknown =>
+  defaulted(schema, target === 'cluster' ? withoutNulls(schema, withoutAbsent(object)) : withoutAbsent(object));
+
+/**
+ * Returns all problems that the API server would report about an object, with the same rule messages, and unknown
+ * fields. Does not change the object. Throws on an unknown kind.
+ */
+export function validateObject(kind: string, object: unknown, target: Target = 'local'): Problem[] {
   const declared = kindOf(kind);
   const { schema, rules } = declared;
-  const complete = defaulted(schema, withoutAbsent(object));
+  const complete = stored(schema, object, target);
   const validate = schemaValidator(declared);
   validate(complete);
   const problems = [
     ...withoutRepetitions((validate.errors ?? []).map((error) => toProblem(error, complete))),
     ...duplicates(schema, complete, []),
+    ...(target === 'cluster' && isObject(complete) ? metadataFaults(complete['metadata'], ['metadata']) : []),
   ];
   return [
     ...problems.map(({ path, reason, message }) => ({ path, reason, message })),
-    ...rules.filter(({ only }) => only === undefined).flatMap((rule) => violations(rule, complete, problems)),
+    ...rules
+      .filter(({ only }) => only === undefined || only === target)
+      .flatMap((rule) => violations(rule, complete, problems)),
   ];
 }
 
 /** Returns a copy of an object as the API server would store it: with defaults and without nulls that count as absent. Throws on an unknown kind. */
-export const withDefaults = <Object>(kind: string, object: Object): Object =>
-  defaulted(kindOf(kind).schema, withoutAbsent(object)) as Object;
+export const withDefaults = <Object>(kind: string, object: Object, target: Target = 'local'): Object =>
+  stored(kindOf(kind).schema, object, target) as Object;

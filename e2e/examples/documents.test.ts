@@ -15,7 +15,7 @@ const OTHER_WORD = new RegExp(
   `^(${[
     'MCP\\w+|VirtualMCPServer|\\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable',
     'ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer|ConfigMap|StatefulSet',
-    'ServiceAccount|PodTemplateSpec|EnvVar|LifecycleHandler|ScheduleAnyway|RuntimeDefault|RollingUpdate|IfNotPresent',
+    'ServiceAccount|PersistentVolumeClaim|PodTemplateSpec|EnvVar|LifecycleHandler|ScheduleAnyway|RuntimeDefault|RollingUpdate|IfNotPresent',
     'AlwaysAllow|PodScheduled|RoleBinding|HostVariable|BadRequest|AlreadyExists|RefusedDestination|OpenAI',
   ].join('|')})$`,
   'u',

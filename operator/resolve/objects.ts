@@ -8,10 +8,10 @@ import { resolveOwnGateway } from './own-gateway/own-gateway.ts';
 import { distinct, type ObjectProblem } from './problems.ts';
 import { checkReferences } from './references.ts';
 import { resolveEntry } from './backends/remote-backend.ts';
-import { newObjectScope, type ObjectScope, type Platform } from './scope.ts';
+import { newObjectScope, reportInto, type ObjectScope, type Platform } from './scope.ts';
 import { resolveServer } from './backends/server-backend.ts';
-import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, Snapshot } from './snapshot.ts';
-import { concise, type Resolution } from './vmcp.ts';
+import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, Resource, Snapshot } from './snapshot.ts';
+import { concise, resolve, type Resolution } from './vmcp.ts';
 import { checkToolConfig } from './tool-rules.ts';
 import { checkWebhooks } from './webhooks.ts';
 
@@ -98,6 +98,44 @@ export const canRun = (server: MCPServer, { problems, gateway }: ServerCheck): b
   problems.every(
     ({ kind, name, path }) => kind === server.kind && name === server.metadata.name && CLIENT_FIELDS.test(path),
   );
+
+/** Checks one object of any kind as the operator does for its status. */
+export function checkObject(object: Resource, snapshot: Snapshot, platform: Platform): CheckResult {
+  const own = checkOwn(object, snapshot, platform);
+  const problems = [...own.problems];
+  const warnings = [...own.warnings];
+  const { kind, metadata } = object;
+  const report = reportInto({ kind, namespace: snapshot.namespace, name: metadata.name }, problems, warnings);
+  checkReferences(object, { snapshot, platform }, report);
+  return { problems, warnings };
+}
+
+function checkOwn(object: Resource, snapshot: Snapshot, platform: Platform): CheckResult {
+  switch (object.kind) {
+    case 'VirtualMCPServer': {
+      const { problems, warnings, excluded } = resolve(object, snapshot, platform);
+      return { problems: [...problems, ...excluded.flatMap((member) => member.problems)], warnings };
+    }
+    case 'MCPServer':
+      return checkMCPServer(object, snapshot, platform);
+    case 'MCPServerEntry':
+      return checkMCPServerEntry(object, snapshot, platform);
+    case 'MCPOIDCConfig':
+      return checkMCPOIDCConfig(object, snapshot, platform);
+    case 'MCPExternalAuthConfig':
+      return checkMCPExternalAuthConfig(object, snapshot, platform);
+    case 'MCPAuthzConfig':
+      return checkMCPAuthzConfig(object, snapshot, platform);
+    case 'MCPTelemetryConfig':
+      return checkMCPTelemetryConfig(object, snapshot, platform);
+    case 'MCPWebhookConfig':
+      return checkMCPWebhookConfig(object, snapshot, platform);
+    case 'MCPToolConfig':
+      return checkMCPToolConfig(object, snapshot, platform);
+    case 'MCPGroup':
+      return { problems: [], warnings: [] };
+  }
+}
 
 const resultOf = ({ problems, warnings }: ObjectScope): CheckResult => ({
   problems: concise(problems),

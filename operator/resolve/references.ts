@@ -18,6 +18,9 @@ export interface Reference {
   readonly only?: Platform['mode'];
 }
 
+/** Reason of a warning about an object that is not in the files of a cluster. */
+export const EXPECTED_IN_CLUSTER = 'ExpectedInCluster';
+
 /** Free-form fields, in which nothing is a reference. */
 const FREE_FORM: ReadonlySet<string> = new Set([
   'podTemplateSpec',
@@ -103,7 +106,10 @@ function checkReference(reference: Reference, world: World, report: Report): voi
   if (optional) return;
   const keys = keysOf(target, name, snapshot);
   const beside = supply(reference, world);
-  if (!keys) {
+  if (!keys && platform.hasMoreData === true && (target === 'Secret' || target === 'ConfigMap')) {
+    const message = `expects ${target} "${name}"${key === undefined ? '' : ` with key "${key}"`} in namespace ${snapshot.namespace}: it is not in these files`;
+    report.warning(EXPECTED_IN_CLUSTER, `${path}.name`, message);
+  } else if (!keys) {
     const message = `${target} "${name}" does not exist (${alternatives(target, world)}): create it or correct the name${beside}`;
     report.problem(notFoundReason(target), `${path}.name`, message);
   } else if (key !== undefined && !keys.includes(key)) {

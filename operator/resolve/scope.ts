@@ -14,6 +14,8 @@ export interface Platform {
   readonly secretsOption?: string;
   /** Local mode: true when docker or podman responds; absent when that was not checked. */
   readonly containerEngine?: boolean;
+  /** True for files of a cluster: it has Secrets and ConfigMaps that are not in the files. */
+  readonly hasMoreData?: boolean;
 }
 
 /** File that must exist at `path` before the gateway starts. */

@@ -39,3 +39,20 @@ export function defaulted(shape: Shape, value: unknown): unknown {
   }
   return copy;
 }
+
+/** Returns a copy without members that are null, as the API server stores an object. Content that it does not check keeps them. */
+export function withoutNulls(shape: Shape, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const { items } = shape;
+    return items ? value.map((item: unknown) => withoutNulls(items, item)) : value;
+  }
+  if (!isObject(value)) return value;
+  const free = mapValues(shape);
+  const members = shape.properties ?? {};
+  const kept = Object.entries(value).flatMap(([name, member]) => {
+    const declared = Object.hasOwn(members, name) ? members[name] : free;
+    if (declared === undefined) return [[name, member]];
+    return member === null ? [] : [[name, withoutNulls(declared, member)]];
+  });
+  return Object.fromEntries(kept);
+}

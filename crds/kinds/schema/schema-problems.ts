@@ -61,7 +61,8 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-function closest(name: string, known: readonly string[]): string | undefined {
+/** Returns the most similar name, if any is similar enough to be meant. */
+export function closest(name: string, known: readonly string[]): string | undefined {
   const [best] = known.map((each) => ({ each, edits: distance(name, each) })).toSorted((a, b) => a.edits - b.edits);
   return best && best.edits <= Math.max(2, Math.floor(name.length / 3)) ? best.each : undefined;
 }

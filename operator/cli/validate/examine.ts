@@ -76,7 +76,7 @@ function unusedIn(manifests: Manifests): ObjectProblem[] {
 }
 
 /** Adds problems for Secrets with unusable keys. */
-async function checkSecrets(server: ResolvedServer, manifests: Manifests): Promise<ResolvedServer> {
+export async function checkSecrets(server: ResolvedServer, manifests: Manifests): Promise<ResolvedServer> {
   const { config: _, namespace, name, ...rest } = server;
   const snapshot = manifests.snapshots.get(namespace);
   const vmcp = snapshot?.vmcps.get(name);
@@ -121,6 +121,6 @@ export function locateProblems(
 }
 
 /** Removes repeated problems, as from servers that share a backend. */
-function distinctLines(problems: readonly LocatedProblem[]): LocatedProblem[] {
+export function distinctLines(problems: readonly LocatedProblem[]): LocatedProblem[] {
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }

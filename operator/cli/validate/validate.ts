@@ -1,4 +1,6 @@
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
+import { API_GROUP } from '../../../gateway/contract/api-group.ts';
+import { objectsOf } from '../../resolve/snapshot.ts';
 import { examineOnline } from '../online/examine-online.ts';
 import { namedSubjects } from '../online/subjects.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
@@ -11,6 +13,8 @@ export interface ValidateOptions extends LoadOptions {
   readonly output?: 'json';
   /** Checks that packages, images, URLs and issuers exist. */
   readonly online?: boolean;
+  /** Checks the files like a cluster. */
+  readonly cluster?: boolean;
 }
 
 /** Any folder: rendered paths are not printed. */
@@ -19,14 +23,20 @@ const NO_STATE = '/';
 /** `vmcp validate PATH...`: prints problems on stdout and warnings on stderr; exits with 0 without problems, else 2. */
 export async function validate(
   paths: readonly string[],
-  { output, online, ...options }: ValidateOptions,
+  { output, online, cluster = false, ...options }: ValidateOptions,
   io: Io,
 ): Promise<number> {
-  const offline = await examine(paths, options, NO_STATE);
+  const offline = cluster ? await inCluster(paths) : await examine(paths, options, NO_STATE);
   const examination = online === true ? await withOnlineProblems(offline) : offline;
   if (output === 'json') io.stdout.write(toJson(examination));
-  else printLines(examination, io);
+  else printLines(examination, cluster, io);
   return examination.problems.length > 0 ? 2 : 0;
+}
+
+/** Loads the operator's code only when it is needed. */
+async function inCluster(paths: readonly string[]): Promise<Examination> {
+  const { examineForCluster } = await import('./examine-cluster.ts');
+  return examineForCluster(paths);
 }
 
 async function withOnlineProblems(examination: Examination): Promise<Examination> {
@@ -43,7 +53,7 @@ async function withOnlineProblems(examination: Examination): Promise<Examination
 const backendCount = ({ servers }: Examination): number =>
   servers.reduce((sum, { config }) => sum + (config?.vmcp.backends.length ?? 0), 0);
 
-function printLines(examination: Examination, io: Io): void {
+function printLines(examination: Examination, cluster: boolean, io: Io): void {
   const { servers, problems, warnings } = examination;
   io.stdout.write(formatProblems(problems, []));
   io.stderr.write(formatProblems([], warnings));
@@ -53,7 +63,8 @@ function printLines(examination: Examination, io: Io): void {
   }
   const backends = count(backendCount(examination), 'backend');
   io.stdout.write(`ok: ${count(servers.length, 'VirtualMCPServer')}, ${backends}\n`);
-  if (servers.length === 0) io.stderr.write('there is no VirtualMCPServer: vmcp up would start nothing\n');
+  if (cluster) io.stderr.write(reachOf(examination));
+  else if (servers.length === 0) io.stderr.write('there is no VirtualMCPServer: vmcp up would start nothing\n');
   if (warnings.length > 0) io.stderr.write(`${count(warnings.length, 'warning')}\n`);
 }
 
@@ -67,4 +78,11 @@ function toJson(examination: Examination): string {
     warnings: inFileOrder(warnings),
   };
   return `${jsonText(document, 2)}\n`;
+}
+
+/** Says how many objects were checked, so that a run without any does not look like a success. */
+function reachOf({ manifests }: Examination): string {
+  const { objects, snapshots } = manifests;
+  const checked = [...snapshots.values()].flatMap((snapshot) => objectsOf(snapshot)).length;
+  return `checked ${count(checked, 'resource')} of ${API_GROUP} in ${count(objects.length, 'object')}\n`;
 }

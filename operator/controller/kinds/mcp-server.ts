@@ -15,7 +15,7 @@ export const MCP_SERVER: KindController = {
     const server = snapshot.servers.get(object.metadata.name);
     const platform = { ...CLUSTER_PLATFORM, trustedProxies: input.render.trustedProxies ?? [] };
     const check = server && checkMCPServer(server, snapshot, platform);
-    const rendered = server && check && render(server, check, input);
+    const rendered = server && check && renderServer(server, check, input);
     const renderProblems = rendered && 'problems' in rendered ? rendered.problems : [];
     const name = `mcp-${object.metadata.name}`;
     return {
@@ -37,10 +37,11 @@ export const MCP_SERVER: KindController = {
   },
 };
 
-function render(
+/** Renders the objects of a server; undefined while a problem prevents its pods from running. */
+export function renderServer(
   server: MCPServer,
   check: ServerCheck,
-  { object, render: options }: ReconcileInput,
+  { object, render: options }: Pick<ReconcileInput, 'object' | 'render'>,
 ): Rendered | undefined {
   if (!canRun(server, check)) return undefined;
   const { config, mounts = [], onePod } = check.gateway ?? {};

@@ -13,7 +13,7 @@ export const VIRTUAL_MCP_SERVER: KindController = {
     const { trustedProxies = [] } = input.render;
     const vmcp = snapshot.vmcps.get(object.metadata.name);
     const resolution = vmcp && resolve(vmcp, snapshot, { ...CLUSTER_PLATFORM, trustedProxies });
-    const rendered = resolution && render(input, resolution);
+    const rendered = resolution && renderGateway(input, resolution);
     const renderProblems = rendered && 'problems' in rendered ? rendered.problems : [];
     return {
       ...(rendered && 'objects' in rendered && { objects: rendered.objects }),
@@ -31,8 +31,9 @@ export const VIRTUAL_MCP_SERVER: KindController = {
   },
 };
 
-function render(
-  { object, snapshot, render: options }: ReconcileInput,
+/** Renders the objects of a virtual server; undefined while its configuration has problems. */
+export function renderGateway(
+  { object, snapshot, render: options }: Pick<ReconcileInput, 'object' | 'snapshot' | 'render'>,
   { config, mounts, onePod }: Resolution,
 ): Rendered | undefined {
   const vmcp = snapshot.vmcps.get(object.metadata.name);

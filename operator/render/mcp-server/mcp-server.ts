@@ -4,6 +4,7 @@ import { hasOwnGateway } from '../../resolve/fields/controls.ts';
 import type { MCPServer } from '../../resolve/snapshot.ts';
 import { documentConfigMap } from '../objects/config-map.ts';
 import { httpWorkload } from './http-server.ts';
+import { podFieldProblems } from './pod-fields.ts';
 import { serverAccount, serverPullSecrets } from './pod.ts';
 import { servicePort, transportOf } from '../mcp-server-ports.ts';
 import { serverNetworkPolicy } from '../objects/network-policy.ts';
@@ -27,6 +28,8 @@ export function renderMCPServer(
   const { metadata, spec } = server;
   if (hasOwnGateway(server) && !gateway) throw new Error(`the gateway of MCPServer "${metadata.name}" is missing`);
   const owned = ownedBy('MCPServer', metadata, owner);
+  const problems = podFieldProblems(server, owned.object);
+  if (problems.length > 0) return { problems };
   const name = `mcp-${metadata.name}`;
   const render = transportOf(spec) === 'stdio' ? stdioWorkload : httpWorkload;
   const workload = render(server, owned, options, { name, gateway });

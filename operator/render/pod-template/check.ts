@@ -1,4 +1,6 @@
 import type { Steps } from '../../../crds/kinds/schema/object-path.ts';
+import { closest } from '../../../crds/kinds/schema/schema-problems.ts';
+import { POD_TEMPLATE_CHOICES } from './choices.ts';
 import { canonicalQuantity } from './quantity.ts';
 import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
@@ -37,10 +39,24 @@ function objectFaults(value: unknown, name: string, fields: ObjectType, steps: S
     const here = [...steps, member];
     if (member.startsWith('$')) return directiveFaults(member, content, fields, here);
     const type = fields.get(member);
-    if (!type) return [{ steps: here, message: `${name} has no such field: correct the name or remove it` }];
+    if (!type) return [{ steps: here, message: `${name} has no such field: ${nameAdvice(member, fields)}` }];
     // Null removes the field.
-    return content === null ? [] : valueFaults(content, type, here);
+    if (content === null) return [];
+    const faults = valueFaults(content, type, here);
+    return faults.length > 0 ? faults : choiceFaults(content, `${name}.${member}`, here);
   });
+}
+
+function nameAdvice(member: string, fields: ObjectType): string {
+  const near = closest(member, [...fields.keys()]);
+  return near === undefined ? 'correct the name or remove it' : `did you mean ${near}?`;
+}
+
+/** Rejects a value that Kubernetes does not know for a field. An empty value means its default. */
+function choiceFaults(value: unknown, field: string, steps: Steps): Fault[] {
+  const choices = POD_TEMPLATE_CHOICES.get(field);
+  if (!choices || typeof value !== 'string' || value === '' || choices.includes(value)) return [];
+  return [{ steps, message: `must be one of ${choices.join(', ')}` }];
 }
 
 function directiveFaults(member: string, content: unknown, fields: ObjectType, steps: Steps): Fault[] {

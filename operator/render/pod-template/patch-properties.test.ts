@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalTemplate } from './canonical.ts';
+import { POD_TEMPLATE_CHOICES } from './choices.ts';
 import { patchFaults } from './check.ts';
 import { POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
 import { strategicMerge } from './strategic-merge.ts';
@@ -39,7 +40,12 @@ function valid(roll: Dice, type: FieldType, depth: number): unknown {
   const fields = POD_TEMPLATE_TYPES.get(type.name);
   if (!fields) return pick(roll, SCALARS[type.name] ?? []);
   const chosen = [...fields].filter(() => roll(depth > 4 ? 12 : 3) === 0);
-  return Object.fromEntries(chosen.map(([name, field]) => [name, valid(roll, field, depth + 1)]));
+  return Object.fromEntries(
+    chosen.map(([name, field]) => {
+      const choices = POD_TEMPLATE_CHOICES.get(`${type.name}.${name}`);
+      return [name, choices ? pick(roll, choices) : valid(roll, field, depth + 1)];
+    }),
+  );
 }
 
 function validItems(roll: Dice, type: FieldType, depth: number): unknown[] {

@@ -207,3 +207,29 @@ describe('a patch of a pod template', () => {
     expect(JSON.stringify([template, patch])).toBe(before);
   });
 });
+
+describe('a patch that Kubernetes would reject', () => {
+  it.each([
+    ['spec: { dnsPolicy: clusterFirst }', /^spec\.podTemplateSpec\.spec\.dnsPolicy: must be one of ClusterFirst, /u],
+    ['spec: { nodeSelektor: { a: b } }', /nodeSelektor: PodSpec has no such field: did you mean nodeSelector\?$/u],
+    ['spec: { containers: [{ name: mpc }] }', /container "mpc" has no image/u],
+    ['spec: { containers: [{ name: Side_Car, image: a }] }', /"Side_Car" cannot name a container/u],
+    ['spec: { volumes: [{ name: My Data, emptyDir: {} }] }', /"My Data" cannot name a volume/u],
+    ['spec: { initContainers: [{ name: x, image: a, volumeMounts: [{ name: b, mountPath: /b }] }] }', /volume "b"/u],
+    ['spec: { volumes: [{ name: a, $patch: delete }] }', /container "mcp" mounts the volume "a"/u],
+    [
+      'spec: { containers: [{ name: mcp, resources: { limits: { cpu: 500m }, requests: { cpu: 1 } } }] }',
+      /container "mcp": the request for cpu is above its limit, 500m/u,
+    ],
+    ['spec: { containers: [{ name: mcp, securityContext: { runAsUser: -1 } }] }', /runAsUser must not be negative/u],
+    ['metadata: { labels: { team: "a b" } }', /metadata\.labels\.team: must be empty, or at most 63/u],
+    ['metadata: { annotations: { "a b": c } }', /metadata\.annotations\.a b: must be a name/u],
+  ])('names the place: %s', (patch, expected) => {
+    expect(problems(patch)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it('reports no contradiction that the template has without it', () => {
+    const template = parse(TEMPLATE.replace('image: a', 'image: ""')) as JsonObject;
+    expect(patchTemplate(template, { spec: { hostname: 'a' } }, KEPT, OBJECT)).toHaveProperty('template');
+  });
+});

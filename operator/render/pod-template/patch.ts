@@ -3,6 +3,7 @@ import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 import { canonicalTemplate } from './canonical.ts';
 import { patchFaults, type Fault } from './check.ts';
+import { templateFaults } from './consistency.ts';
 import { strategicMerge } from './strategic-merge.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
@@ -27,7 +28,7 @@ export function patchTemplate(
   if (patch === undefined) return { template: canonicalTemplate(template) };
   const faults = patchFaults(patch);
   const merged = faults.length === 0 ? strategicMerge(template, { ...patch }) : {};
-  const all = faults.length === 0 ? lossFaults(merged, kept) : faults;
+  const all = faults.length === 0 ? [...lossFaults(merged, kept), ...addedFaults(template, merged)] : faults;
   return all.length === 0 ? { template: canonicalTemplate(merged) } : { problems: problemsOf(all, object) };
 }
 
@@ -43,6 +44,12 @@ function problemsOf(faults: readonly Fault[], object: ObjectRef): ObjectProblem[
     message,
   }));
   return problems.toSorted((a, b) => compareText(a.path, b.path));
+}
+
+/** Lists contradictions that the template does not have without the patch. */
+function addedFaults(template: JsonObject, merged: JsonObject): Fault[] {
+  const own = new Set(templateFaults(template).map(({ message }) => message));
+  return templateFaults(merged).filter(({ message }) => !own.has(message));
 }
 
 function lossFaults({ metadata, spec }: JsonObject, kept: Protected): Fault[] {

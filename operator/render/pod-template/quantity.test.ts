@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalQuantity } from './quantity.ts';
+import { canonicalQuantity, isLarger } from './quantity.ts';
 
 /** Quantities and the values that kube-apiserver 1.36 returned for them. */
 const RETURNED: readonly (readonly [string, string])[] = [
@@ -65,4 +65,17 @@ describe('canonicalQuantity', () => {
       expect(canonicalQuantity(text)).toBeUndefined();
     },
   );
+});
+
+describe('isLarger', () => {
+  it.each([
+    ['2', '1', true],
+    ['1', '1000m', false],
+    ['1Gi', '1000Mi', true],
+    ['1G', '1Gi', false],
+    ['0', '-1', true],
+    ['much', '1', false],
+  ])('%s than %s: %s', (text, than, larger) => {
+    expect(isLarger(text, than)).toBe(larger);
+  });
 });

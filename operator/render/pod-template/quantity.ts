@@ -10,17 +10,38 @@ const MAX_DIGITS = 40;
  * quantity. Parts below a billionth are rounded up.
  */
 export function canonicalQuantity(text: string): string | undefined {
-  const [, sign = '', digits = '', suffix = ''] = QUANTITY.exec(text) ?? [];
-  if (digits === '' || text.length > MAX_DIGITS) return undefined;
-  const exponent = /^[eE]([+-]?\d+)$/u.exec(suffix)?.[1];
-  if (exponent !== undefined && Math.abs(Number(exponent)) > 18) return undefined;
-  const nanos = inNanos(digits, suffix, exponent);
+  const read = readQuantity(text);
+  if (!read) return undefined;
+  const { isNegative, nanos, suffix, exponent } = read;
   if (nanos === 0n) return '0';
-  const minus = sign === '-' ? '-' : '';
+  const minus = isNegative ? '-' : '';
   if (exponent !== undefined) return minus + decimalExponent(nanos);
   // Binary suffixes are for whole numbers only.
   const isBinary = suffix.endsWith('i') && nanos >= 1024n * NANO && nanos % NANO === 0n;
   return minus + (isBinary ? binary(nanos / NANO) : decimal(nanos));
+}
+
+/** Returns true when one quantity is larger than another; false when one of the two is no quantity. */
+export function isLarger(text: string, than: string): boolean {
+  const [a, b] = [readQuantity(text), readQuantity(than)];
+  return a !== undefined && b !== undefined && signed(a) > signed(b);
+}
+
+const signed = ({ isNegative, nanos }: Quantity): bigint => (isNegative ? -nanos : nanos);
+
+interface Quantity {
+  readonly isNegative: boolean;
+  readonly nanos: bigint;
+  readonly suffix: string;
+  readonly exponent: string | undefined;
+}
+
+function readQuantity(text: string): Quantity | undefined {
+  const [, sign = '', digits = '', suffix = ''] = QUANTITY.exec(text) ?? [];
+  if (digits === '' || text.length > MAX_DIGITS) return undefined;
+  const exponent = /^[eE]([+-]?\d+)$/u.exec(suffix)?.[1];
+  if (exponent !== undefined && Math.abs(Number(exponent)) > 18) return undefined;
+  return { isNegative: sign === '-', nanos: inNanos(digits, suffix, exponent), suffix, exponent };
 }
 
 function inNanos(digits: string, suffix: string, exponent: string | undefined): bigint {

@@ -1,5 +1,6 @@
 import * as client from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
+import { POD_TEMPLATE_CHOICES } from './choices.ts';
 import { ALTERNATIVES, POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
 
 interface Attribute {
@@ -52,6 +53,14 @@ describe('the types of a pod template', () => {
       for (const [field, { name, keys }] of fields) {
         for (const key of keys) expect(POD_TEMPLATE_TYPES.get(name)?.has(key), `${field}: ${key}`).toBe(true);
       }
+    }
+  });
+
+  it('lists choices of fields that are text', () => {
+    expect(POD_TEMPLATE_CHOICES.size).toBeGreaterThan(15);
+    for (const place of POD_TEMPLATE_CHOICES.keys()) {
+      const [type = '', field = ''] = place.split('.');
+      expect(POD_TEMPLATE_TYPES.get(type)?.get(field)?.name, place).toMatch(/^(string|text)$/u);
     }
   });
 

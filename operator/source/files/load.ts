@@ -1,4 +1,5 @@
 import { isMemberKind } from '../../../crds/kinds/roles.ts';
+import type { Target } from '../../../crds/kinds/validate.ts';
 import {
   newSnapshot,
   compareText,
@@ -43,7 +44,9 @@ export interface Manifests {
 export interface LoadOptions {
   /** Folder with additional Secrets for every namespace, as `<secret>/<key>`. */
   readonly secretsDir?: string;
-  /** Environment of this process, for host variables; empty when absent. */
+  /** `cluster` for files of a cluster, among which objects of other kinds are passed over; `local` when absent. */
+  readonly target?: Target;
+  /** Environment of this process, for host variables; empty when absent. No cluster has them. */
   readonly hostEnv?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -56,17 +59,21 @@ interface Validated {
 export async function loadManifests(paths: readonly string[], options: LoadOptions = {}): Promise<Manifests> {
   const dir = options.secretsDir === undefined ? undefined : await openSecretsDir(options.secretsDir);
   const { files, objects, problems } = await readAll(paths);
-  const validated = objects.map((object) => ({ object, verdict: validate(object) }));
+  const { target = 'local' } = options;
+  const all = objects.map((object) => ({ object, verdict: validate(object, target) }));
+  const validated = all.filter(({ verdict }) => verdict.is !== 'other');
+  const passedOver = all.flatMap(({ verdict }) => (verdict.is === 'other' && verdict.warning ? verdict.warning : []));
   const { unique, duplicates } = splitDuplicates(validated);
   const refused = validated.flatMap(({ verdict }) => (verdict.is === 'refused' ? verdict.problems : []));
-  const host = await findHostVariables(unique.flatMap(variableReader), paths, options.hostEnv ?? {});
+  const readers = target === 'local' ? unique.flatMap(variableReader) : [];
+  const host = await findHostVariables(readers, paths, options.hostEnv ?? {});
   return {
     files,
     objects,
     snapshots: snapshotsOf(unique, dir, host.servers),
     secretValues: valuesOf(unique, dir, host.servers),
     problems: [...problems, ...(dir?.problems ?? []), ...host.problems, ...duplicates, ...refused],
-    warnings: host.warnings,
+    warnings: [...passedOver, ...host.warnings],
     locate: locator(unique),
   };
 }

@@ -1,3 +1,4 @@
+import type { Target } from '../../../crds/kinds/validate.ts';
 import { childPath } from '../../resolve/fields/field-path.ts';
 import type { ManifestObject } from './manifest-object.ts';
 import type { LocatedProblem } from './located.ts';
@@ -34,10 +35,14 @@ const OTHER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 export const isPlainKind = (kind: string): boolean => Object.hasOwn(PLAIN_KINDS, kind);
 export const PLAIN_KIND_NAMES: readonly string[] = Object.keys(PLAIN_KINDS);
 
-/** Reads the data of a Secret or ConfigMap like the API server. */
-export function readKeyedData(object: ManifestObject): KeyedData {
+/** Member that SOPS adds to a file whose values it has encrypted. A cluster gets the file without it. */
+const ENCRYPTED = 'sops';
+
+/** Reads the data of a Secret or ConfigMap like the API server. Files of a cluster may be encrypted by SOPS. */
+export function readKeyedData(object: ManifestObject, target: Target = 'local'): KeyedData {
+  const isEncrypted = target === 'cluster' && isObject(object.value[ENCRYPTED]);
   const members = PLAIN_KINDS[object.kind] ?? {};
-  const known = [...(OTHER_MEMBERS[object.kind] ?? []), ...Object.keys(members)];
+  const known = [...(OTHER_MEMBERS[object.kind] ?? []), ...Object.keys(members), ...(isEncrypted ? [ENCRYPTED] : [])];
   const problems = Object.keys(object.value)
     .filter((member) => !known.includes(member))
     .map((member) =>
@@ -49,7 +54,8 @@ export function readKeyedData(object: ManifestObject): KeyedData {
     );
   }
   const values = new Map<string, Uint8Array>();
-  for (const [member, decode] of Object.entries(members)) readMember(object, member, decode, values, problems);
+  for (const [member, decode] of Object.entries(members))
+    readMember(object, member, isEncrypted ? decodeText : decode, values, problems);
   return { values, problems };
 }
 
