@@ -22,6 +22,7 @@ import { mcpDelete, mcpGet } from './vmcp/edge/stream.ts';
 import { backendsHealth, status } from './vmcp/status.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Logger } from './contract/logger.ts';
+import { MCP_PATH, pageIsNextToMcp, targetAtGateway, type PublicPaths } from './contract/public-paths.ts';
 
 export interface AppOptions {
   readonly log: Logger;
@@ -54,11 +55,10 @@ export interface Gate {
   readonly clientUrl: () => string | undefined;
   /** Command that starts vmcp on the machine of the users, if it is this one. */
   readonly program?: string | undefined;
+  /** Paths in the URLs of clients. */
+  readonly paths: { readonly current: PublicPaths };
   readonly audit: CurrentAudit;
 }
-
-/** Path of the MCP endpoint. */
-const MCP = '/mcp';
 
 /** Handler of all requests, or of all except calls. */
 type Layer = RequestHandler | { readonly besideCalls: RequestHandler };
@@ -94,12 +94,15 @@ export function createPublicApp(
   const post = mcpPost(server, edgeOptions);
   const onError = fail(options.log);
   const serve = inOrder(...layers.filter(isOfCalls), authenticate, post);
-  serveDirectly(app, { method: 'POST', url: MCP, serve, onError });
-  routeMcp(app, server, edgeOptions, authenticate, post);
+  const targetOf = (url: string): string => targetAtGateway(url, gate.paths.current);
+  serveDirectly(app, { method: 'POST', url: MCP_PATH, serve, onError, targetOf });
+  routeMcp(app, server, edgeOptions, authenticate, post, gate.paths);
   // after the MCP paths, so that their requests are not compared with it
   const { program } = gate;
   app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl(), program, version: edge.version }));
-  app.use(authenticate, notFound('the MCP endpoint is /mcp'));
+  app.use(authenticate, (req, res, next) => {
+    notFound(`the MCP endpoint is ${gate.paths.current.mcp}`)(req, res, next);
+  });
   app.use(onError);
   return app;
 }
@@ -113,22 +116,22 @@ function probes(server: VirtualServer): RequestHandler {
 }
 
 /** Serves the metadata of both boundaries. */
-function metadata({ boundary, authServer }: Gate): RequestHandler {
+function metadata({ boundary, authServer, paths }: Gate): RequestHandler {
   const router = express.Router();
   router.use((req, res, next) => {
     boundary.current.metadata(req, res, next);
   });
-  router.use((req, res, next) => {
+  const ofAuthServer = underPublicPath(paths, (req, res, next) => {
     if (authServer.current) authServer.current.metadata(req, res, next);
     else next();
   });
+  router.use(ofAuthServer);
   router.use('/.well-known', notFound('clients probe here what there may be')); // without authentication, so that probes get 404
   return router;
 }
 
-const authServerEndpoints =
-  ({ authServer, audit }: Gate): RequestHandler =>
-  (req, res, next) => {
+const authServerEndpoints = ({ authServer, audit, paths }: Gate): RequestHandler =>
+  underPublicPath(paths, (req, res, next) => {
     const { current } = authServer;
     if (!current) next();
     else if (!audit.current) current.endpoints(req, res, next);
@@ -138,6 +141,27 @@ const authServerEndpoints =
         current.endpoints(req, res, next);
       });
     }
+  });
+
+/**
+ * Passes a request to a handler under its public path and, if that does not answer, under its own. Paths of an authorization
+ * server start with the path of its issuer, which may start with the prefix.
+ */
+const underPublicPath =
+  (paths: { readonly current: PublicPaths }, handler: RequestHandler): RequestHandler =>
+  (req, res, next) => {
+    const { url } = req;
+    const { prefix } = paths.current;
+    if (prefix === '') {
+      void handler(req, res, next);
+      return;
+    }
+    req.url = prefix + url;
+    void handler(req, res, (error?: unknown) => {
+      req.url = url;
+      if (error) next(error);
+      else void handler(req, res, next);
+    });
   };
 
 /** Starts the record of a request. Returns false after a refusal, because no further event can be written. */
@@ -157,11 +181,16 @@ function routeMcp(
   edge: EdgeOptions,
   authenticate: RequestHandler,
   post: RequestHandler,
+  paths: Gate['paths'],
 ): void {
+  const page: RequestHandler = (req, res, next) => {
+    if (pageIsNextToMcp(paths.current)) pageInsteadOfStream(req, res, next);
+    else next();
+  };
   const mcpMethods = methodNotAllowed('POST', 'GET', 'DELETE');
   app
-    .route(MCP)
-    .get(pageInsteadOfStream)
+    .route(MCP_PATH)
+    .get(page)
     .all(authenticate)
     .head(mcpMethods) // otherwise Express passes HEAD to `get`, which opens a stream
     .post(post)
@@ -171,7 +200,7 @@ function routeMcp(
   const legacy = legacySse(server, edge, '/messages');
   app
     .route('/sse')
-    .get(pageInsteadOfStream)
+    .get(page)
     .all(authenticate)
     .head(methodNotAllowed('GET'))
     .get(legacy.get)

@@ -80,6 +80,7 @@ export interface CurrentGate {
   onLoginEnded: (tsid: string) => void;
   clientUrl: () => string | undefined;
   readonly program: string | undefined;
+  readonly paths: { current: PublicPaths };
   readonly audit: AuditSlot;
 }
 

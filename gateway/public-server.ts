@@ -17,6 +17,7 @@ import { CurrentExport } from './telemetry/current-export.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import { withFields } from './contract/logger.ts';
+import { publicPathsOf } from './contract/public-paths.ts';
 
 import {
   auditFault,
@@ -72,6 +73,7 @@ export class PublicServer {
       onLoginEnded: () => undefined,
       clientUrl: () => undefined,
       program: isLoopback(spec.host) ? deps.program : undefined, // users of other machines have another one
+      paths: { current: publicPathsOf(spec.config) },
       audit: await openAudit(spec.config, deps),
     };
     gate.authServer.current = await openAuthServer(spec, deps, gate).catch(async (error: unknown) => {
@@ -208,6 +210,7 @@ export class PublicServer {
       });
     buckets.apply();
     storage.apply();
+    this.#gate.paths.current = publicPathsOf(config);
     this.#origins.current = originsOf({ ...spec, host: this.spec.host, allowedOrigins: this.#deps.allowedOrigins });
     // the new rules may reject clients that the old rules accepted
     if (clientRulesOf(before) !== clientRulesOf(config)) this.virtual.endSessions();

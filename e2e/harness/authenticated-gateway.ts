@@ -24,6 +24,8 @@ export interface GatewayParts {
   readonly rateLimits?: GatewayConfig['rate_limit_config'];
   readonly scaling?: GatewayConfig['scaling_config'];
   readonly sessionTtl?: string;
+  /** Path that a proxy in front removes or keeps. */
+  readonly endpointPrefix?: string;
 }
 
 /** Returns a configuration that accepts tokens of `issuer` for the audience `vmcp`. */
@@ -41,9 +43,11 @@ export const configOver = ({
   rateLimits,
   scaling,
   sessionTtl,
+  endpointPrefix,
 }: GatewayParts): GatewayConfig => ({
   schema_version: 'v0.1.0',
   name: 'under-test',
+  ...(endpointPrefix !== undefined && { endpoint_prefix: endpointPrefix }),
   ...(audit && { audit_config: audit }),
   ...(rateLimits && { rate_limit_config: rateLimits }),
   ...(scaling && { scaling_config: scaling }),

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { startConformanceServer } from '../conformance/fixture/host.ts';
 import { startModernConformanceServer } from '../conformance/fixture/modern/host.ts';
 import { findings, runConformance, scenariosOf } from '../conformance/runner.ts';
+import { hasHaproxy } from '../harness/haproxy.ts';
 import { startIssuer, type Issuer } from '../harness/issuer.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
-import { hasHaproxy, startReplicas, sharedParts } from './replicas.ts';
+import { startReplicas, sharedParts } from './replicas.ts';
 import { testScope, type Scope } from '../harness/scope.ts';
 
 async function startBefore(scope: Scope, backend: string, issuer: Issuer | undefined): Promise<string> {

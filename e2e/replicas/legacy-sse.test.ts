@@ -5,13 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { startSessionServer } from '../harness/backends/session-server.ts';
 import { initializeRequest, MCP_HEADERS, raw, rpc, type RawResponse } from '../harness/clients/raw.ts';
 import { readStream, type ReadStream } from '../harness/clients/event-stream.ts';
+import { hasHaproxy } from '../harness/haproxy.ts';
 import { startIssuer } from '../harness/issuer.ts';
 import { eventually } from '../harness/poll.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { beside, testScope, type Scope } from '../harness/scope.ts';
 import { capturedEvents } from '../scenarios/audit/lines.ts';
 import { startPair as startSharingPair, type Pair } from './pair.ts';
-import { hasHaproxy, sharedParts, startReplicas } from './replicas.ts';
+import { sharedParts, startReplicas } from './replicas.ts';
 
 type Headers = Readonly<Record<string, string>>;
 /** Starts two gateways that share sessions, with a session of their own at the backend each. */

@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { startGatewayOver } from '../harness/authenticated-gateway.ts';
 import { startSessionServer } from '../harness/backends/session-server.ts';
 import { MCP_HEADERS, raw, rpc, rpcReply, type RpcReply } from '../harness/clients/raw.ts';
+import { hasHaproxy } from '../harness/haproxy.ts';
 import { startIssuer, type Issuer } from '../harness/issuer.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
-import { startReplicas, hasHaproxy, sharedParts } from './replicas.ts';
+import { startReplicas, sharedParts } from './replicas.ts';
 import { blockScope, testScope } from '../harness/scope.ts';
 import { eventually } from '../harness/poll.ts';
 

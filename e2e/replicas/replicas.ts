@@ -1,16 +1,11 @@
-import { spawnSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { configOver, type GatewayParts } from '../harness/authenticated-gateway.ts';
 import { freePort } from '../harness/free-port.ts';
+import { startHaproxy } from '../harness/haproxy.ts';
 import { raw } from '../harness/clients/raw.ts';
 import { eventually } from '../harness/poll.ts';
 import type { RedisServer } from '../harness/redis.ts';
 import type { Scope } from '../harness/scope.ts';
-import { runCommand, startGateway, temporaryFolder, type Vmcp } from '../harness/vmcp.ts';
-
-/** False on a machine without the Debian package haproxy. */
-export const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
+import { startGateway, type Vmcp } from '../harness/vmcp.ts';
 
 /** Returns the configuration of gateways over one backend that share sessions in Redis. */
 export const sharedParts = (redis: RedisServer, url: string): GatewayParts => ({
@@ -70,21 +65,9 @@ async function startReplica(scope: Scope, config: string): Promise<ReplicaProces
  * `authorization` is a header that it adds to every request.
  */
 async function balance(scope: Scope, ports: readonly number[], authorization?: string): Promise<string> {
-  const folder = await temporaryFolder(scope);
   const port = await freePort();
-  const file = join(folder, 'haproxy.cfg');
   const servers = ports.map((each) => `  server r${String(each)} 127.0.0.1:${String(each)}`);
-  const lines = [
-    'defaults',
-    '  mode http',
-    '  option http-no-delay', // else the events of a stream wait up to 200 ms
-    '  timeout connect 1s',
-    '  timeout check 5s',
-    '  timeout client 120s',
-    '  timeout server 120s',
-    '  retries 3',
-    '  option redispatch 1',
-    '  retry-on conn-failure',
+  await startHaproxy(scope, [
     'frontend clients',
     `  bind 127.0.0.1:${String(port)}`,
     ...(authorization === undefined ? [] : [`  http-request set-header Authorization "${authorization}"`]),
@@ -94,10 +77,7 @@ async function balance(scope: Scope, ports: readonly number[], authorization?: s
     '  option httpchk GET /readyz',
     '  default-server check inter 100ms fall 1 rise 1',
     ...servers,
-    '',
-  ];
-  await writeFile(file, lines.join('\n'));
-  await runCommand(scope, ['haproxy', '-db', '-f', file], {});
+  ]);
   const origin = `http://127.0.0.1:${String(port)}`;
   await eventually('the load balancer answers', async () => (await raw(`${origin}/readyz`)).status === 200);
   return `${origin}/mcp`;

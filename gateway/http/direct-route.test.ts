@@ -24,7 +24,8 @@ async function start(handler: RequestHandler): Promise<(path: string, method?: s
     else res.status(500).json({ error: error.message });
   };
   app.use(onError);
-  serveDirectly(app, { method: 'POST', url: '/call', serve: inOrder(check, handler), onError });
+  const targetOf = (url: string): string => url.replace(/^\/public/u, '');
+  serveDirectly(app, { method: 'POST', url: '/call', serve: inOrder(check, handler), onError, targetOf });
   listener = await listen(app, '127.0.0.1', 0);
   const { address } = listener;
   return async (path, method = 'POST') => {
@@ -39,6 +40,8 @@ it('serves the exact method and target directly, and other spellings by the same
   });
   expect(await send('/call')).toBe('200 direct ["ann","/call","","/call",true]');
   expect(await send('/CALL?x=1')).toBe('200 express ["ann","/CALL?x=1","","/CALL",true]');
+  expect(await send('/public/call')).toBe('200 direct ["ann","/call","","/call",true]');
+  expect(await send('/public/call?x=1')).toBe('200 express ["ann","/call?x=1","","/call",true]');
   expect(await send('/call', 'GET')).toMatch(/^404 express/u);
 });
 

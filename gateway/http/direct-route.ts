@@ -7,6 +7,8 @@ export interface DirectRoute {
   /** Handlers of the route. They answer, or call `next` with an error. */
   readonly serve: RequestHandler;
   readonly onError: ErrorRequestHandler;
+  /** Returns the target to serve in place of another one. */
+  readonly targetOf: (url: string) => string;
 }
 
 type Handle = (this: Express, req: Request, res: Response, next?: NextFunction) => void;
@@ -21,10 +23,11 @@ Object.setPrototypeOf(Locals.prototype, null);
  * Serves a route before Express looks for it, which takes a thirtieth of the time of a call. Express still serves other spellings of
  * the path, so `app` must have the same handlers in the same order.
  */
-export function serveDirectly(app: Express, { method, url, serve, onError }: DirectRoute): void {
+export function serveDirectly(app: Express, { method, url, serve, onError, targetOf }: DirectRoute): void {
   const { handle } = app as unknown as { readonly handle: Handle };
   const directly: Handle = function (req, res, next) {
     res.locals = new Locals();
+    if (req.url !== url) req.url = targetOf(req.url);
     if (req.url !== url || req.method !== method || Object.getPrototypeOf(req) !== app.request) {
       handle.call(this, req, res, next);
       return;

@@ -26,7 +26,7 @@ export async function startAuthServer(
   const { issuer: behindProxy, path = '' } = typeof given === 'function' ? {} : given;
   const issuer = behindProxy ?? `http://127.0.0.1:${String(port)}${path}`;
   const around = await startSurroundings(scope, issuer);
-  const url = mcpUrlOf(issuer);
+  const url = mcpUrlOf(issuer, typeof given === 'function' ? {} : given);
   const variant = typeof given === 'function' ? given({ issuer, url, around }) : given;
   const files = { 'gateway.yaml': manifestsOf(issuer, around, variant) };
   const vmcp = await startVmcp(scope, { files, port, ...more });

@@ -10,6 +10,8 @@ export interface Variant {
   readonly issuer?: string;
   /** Path of the issuer, such as `/tenant`; none by default. */
   readonly path?: string;
+  /** Path of the MCP endpoint; `/mcp` by default. */
+  readonly mcpPath?: string;
   /** Host of the authorization endpoint; that of the issuer by default. */
   readonly browserHost?: string;
   /** Member `kvstore` of the storage; memory by default. */
@@ -104,7 +106,7 @@ const keySecrets = (keys: readonly Keys[]): Record<string, string> =>
     ]),
   );
 
-export const mcpUrlOf = (issuer: string): string => new URL('/mcp', issuer).href;
+export const mcpUrlOf = (issuer: string, { mcpPath = '/mcp' }: Variant = {}): string => new URL(mcpPath, issuer).href;
 
 function browserAddress(issuer: string, browserHost: string | undefined): Fields {
   if (browserHost === undefined) return {};
@@ -126,7 +128,7 @@ export function manifestsOf(issuer: string, around: Surroundings, variant: Varia
       { operational, ...(audit && { audit }) },
       {
         incomingAuth: {
-          ...{ type: 'oidc', oidcConfigRef: { name: 'own' }, audience: mcpUrlOf(issuer), clockSkewSeconds: 0 },
+          ...{ type: 'oidc', oidcConfigRef: { name: 'own' }, audience: mcpUrlOf(issuer, variant), clockSkewSeconds: 0 },
           ...(policies && { authzConfig: { type: 'inline', inline: { policies } } }),
         },
         authServerConfig: {

@@ -1,21 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import { trustedProxies } from '../../http/trusted-proxies.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-
-/** Path of visible characters, as a proxy removes it from requests. */
-const PREFIX = /^(?:\/[\w.~-]+)+$/u;
+import { prefixOf, publicPathsOf } from '../../contract/public-paths.ts';
 
 /**
- * Returns the path that a reverse proxy removes from requests and clients must therefore add: that of the configuration,
- * else `X-Forwarded-Prefix` of a trusted proxy.
+ * Returns the path that clients must put in front of the paths of the gateway: that of the configuration, else
+ * `X-Forwarded-Prefix` of a trusted proxy.
  */
-export function endpointPrefix(
-  { endpoint_prefix: configured, trust_proxy_headers: isTrusting, vmcp }: GatewayConfig,
-  { headers, socket }: IncomingMessage,
-): string {
-  const isTrusted =
-    isTrusting === true && trustedProxies(vmcp.incoming.trusted_proxies ?? [])(socket.remoteAddress ?? '');
-  const forwarded = isTrusted ? headers['x-forwarded-prefix'] : undefined;
-  const prefix = (configured ?? (typeof forwarded === 'string' ? forwarded : '')).replace(/\/$/u, '');
-  return PREFIX.test(prefix) ? prefix : '';
+export function endpointPrefix(config: GatewayConfig, req: IncomingMessage): string {
+  const { prefix } = publicPathsOf(config);
+  return prefix === '' && isFromTrustedProxy(config, req) ? forwardedPrefix(req) : prefix;
+}
+
+const isFromTrustedProxy = (
+  { trust_proxy_headers: isTrusting, vmcp }: GatewayConfig,
+  { socket }: IncomingMessage,
+): boolean => isTrusting !== false && trustedProxies(vmcp.incoming.trusted_proxies ?? [])(socket.remoteAddress ?? '');
+
+/** Returns the prefixes of all proxies, the outermost first. Each proxy adds a line or an item. */
+function forwardedPrefix({ headersDistinct }: IncomingMessage): string {
+  const items = (headersDistinct['x-forwarded-prefix'] ?? []).flatMap((line) => line.split(','));
+  return prefixOf(items.map((item) => item.trim().replace(/\/$/u, '')).join(''));
 }

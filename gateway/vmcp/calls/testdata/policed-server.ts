@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { createPublicApp } from '../../../app.ts';
 import type { GatewayConfig } from '../../../contract/gateway-config.ts';
+import { publicPathsOf } from '../../../contract/public-paths.ts';
 import { VMCP } from '../../../contract/testdata/vmcp-config.ts';
 import { createBoundary } from '../../../incoming/boundary.ts';
 import { listen } from '../../../listener.ts';
@@ -133,7 +134,8 @@ export async function serverWith(replies: Replies, policies: readonly Policy[] =
   });
   const origins = { current: { allowedHosts: undefined, allowedOrigins: new Set<string>() } };
   const options = { log, origins, requestIdPrefix: '', refusals };
-  const gate = { boundary, authServer: {}, clientUrl: () => undefined, audit: { current: undefined } };
+  const paths = { current: publicPathsOf(config) };
+  const gate = { boundary, authServer: {}, clientUrl: () => undefined, paths, audit: { current: undefined } };
   const app = createPublicApp(virtual, { maxBodyBytes: 2_000_000, version: '0' }, gate, options);
   const listener = await listen(app, '127.0.0.1', 0);
   onTestFinished(async () => {
