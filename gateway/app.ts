@@ -22,7 +22,7 @@ import { mcpDelete, mcpGet } from './vmcp/edge/stream.ts';
 import { backendsHealth, status } from './vmcp/status.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import type { Logger } from './contract/logger.ts';
-import { MCP_PATH, pageIsNextToMcp, targetAtGateway, type PublicPaths } from './contract/public-paths.ts';
+import { MCP_PATH, pageIsNextToMcp, targetAtGateway, type PublicPaths } from './contract/paths/public-paths.ts';
 
 export interface AppOptions {
   readonly log: Logger;
@@ -96,7 +96,11 @@ export function createPublicApp(
   const serve = inOrder(...layers.filter(isOfCalls), authenticate, post);
   const targetOf = (url: string): string => targetAtGateway(url, gate.paths.current);
   serveDirectly(app, { method: 'POST', url: MCP_PATH, serve, onError, targetOf });
-  routeMcp(app, server, edgeOptions, authenticate, post, gate.paths);
+  const page: RequestHandler = (req, res, next) => {
+    if (pageIsNextToMcp(gate.paths.current)) pageInsteadOfStream(req, res, next);
+    else next();
+  };
+  routeMcp(app, server, edgeOptions, { page, authenticate, post });
   // after the MCP paths, so that their requests are not compared with it
   const { program } = gate;
   app.get('/', landing({ server, authenticate, clientUrl: () => gate.clientUrl(), program, version: edge.version }));
@@ -179,14 +183,8 @@ function routeMcp(
   app: Express,
   server: VirtualServer,
   edge: EdgeOptions,
-  authenticate: RequestHandler,
-  post: RequestHandler,
-  paths: Gate['paths'],
+  { page, authenticate, post }: Record<'page' | 'authenticate' | 'post', RequestHandler>,
 ): void {
-  const page: RequestHandler = (req, res, next) => {
-    if (pageIsNextToMcp(paths.current)) pageInsteadOfStream(req, res, next);
-    else next();
-  };
   const mcpMethods = methodNotAllowed('POST', 'GET', 'DELETE');
   app
     .route(MCP_PATH)

@@ -31,6 +31,7 @@ import type { Transport } from './vmcp/transport/channel.ts';
 import { VirtualServer } from './vmcp/virtual-server.ts';
 import type { VirtualServerDeps } from './vmcp/virtual-server-deps.ts';
 import { withFields, type Logger } from './contract/logger.ts';
+import type { PublicPaths } from './contract/paths/public-paths.ts';
 
 export interface PublicServerDeps {
   readonly log: Logger;

@@ -17,7 +17,7 @@ import { CurrentExport } from './telemetry/current-export.ts';
 import { endStreamsOf, startHeartbeat } from './vmcp/edge/heartbeat.ts';
 import type { VirtualServer } from './vmcp/virtual-server.ts';
 import { withFields } from './contract/logger.ts';
-import { publicPathsOf } from './contract/public-paths.ts';
+import { publicPathsOf } from './contract/paths/public-paths.ts';
 
 import {
   auditFault,

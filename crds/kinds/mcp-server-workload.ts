@@ -146,9 +146,10 @@ export const workloadFields = {
       description: 'Transport through which a stdio server is exposed.',
     }),
   ),
-  endpointPrefix: text('No effect. The endpoint event of SSE always contains a path without a prefix.', {
-    maxLength: 2048,
-  }),
+  endpointPrefix: text(
+    'Path in front of `/mcp` in the URL of clients, which a proxy may keep or remove. It has an effect where a gateway is in front of the server: for stdio, and with controls.',
+    { pattern: '^(/[A-Za-z0-9._~-]+)*/?$', maxLength: 2048 },
+  ),
   trustProxyHeaders: flag('No effect. X-Forwarded-* headers are ignored.', { default: false }),
   maxRequestBodySize: whole('No effect. The limit for request bodies is 8 MiB.', {
     minimum: 0,

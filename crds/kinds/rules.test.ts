@@ -43,6 +43,14 @@ const BREACHES: readonly (readonly [string, string, unknown, string?])[] = [
   ['vmcp-smallest', 'incomingAuth.clockSkewSeconds', 5],
   ['vmcp-smallest', 'incomingAuth.requireClientId', true],
   ['vmcp-incoming-kubernetes', 'incomingAuth.requireClientId', true],
+  ...['loadBalancerClass', 'externalTrafficPolicy', 'loadBalancerSourceRanges'].map(
+    (member): [string, string, unknown, string] => [
+      'vmcp-smallest',
+      'resourceOverrides',
+      { service: { [member]: { loadBalancerClass: 'a', externalTrafficPolicy: 'Local' }[member] ?? ['10.0.0.0/8'] } },
+      `resourceOverrides.service.${member}`,
+    ],
+  ),
   ['webhooks', 'validating', undefined],
   ...['mutating', 'validating'].flatMap((list): [string, string, unknown, string?][] => [
     ['webhooks-every-field', `${list}.0.timeout`, '31s'],

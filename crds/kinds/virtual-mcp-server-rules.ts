@@ -3,6 +3,7 @@ import { atMostOne, at, rule, safeHeaders, union, type Rule } from '../../gatewa
 import { INCOMING } from '../../gateway/incoming/index.ts';
 import { authServerRules } from './fields/auth-server-config.ts';
 import { authzRules } from './fields/authz.ts';
+import { exposureRules } from './fields/exposure.ts';
 import { audienceRules, oidcConfigRules } from './fields/oidc.ts';
 import { limitsUsers, limitsUsersCel } from '../../gateway/policy/rate-limit/spec.ts';
 import { variantRules } from './fields/variants.ts';
@@ -168,6 +169,7 @@ const REFERENCE = [{ type: 'externalAuthConfigRef', member: 'externalAuthConfigR
 export const virtualMCPServerRules: Rule[] = [
   ...authServerPlaceRules,
   ...configRules,
+  ...exposureRules,
   ...at('incomingAuth', incomingRules),
   ...union('outgoingAuth.backends{}', 'type', REFERENCE),
   atMostOne('outgoingAuth', 'backends', 'backendList'),

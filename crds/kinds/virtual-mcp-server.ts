@@ -15,6 +15,7 @@ import { NameRef, nameRef } from '../../gateway/contract/references.ts';
 import { INCOMING } from '../../gateway/incoming/index.ts';
 import { authServerConfig } from './fields/auth-server-config.ts';
 import { authzFields, telemetryConfigRef } from './fields/authz.ts';
+import { exposureFields } from './fields/exposure.ts';
 import { headerNames } from './fields/header-fields.ts';
 import { variantMembers } from './fields/variants.ts';
 import {
@@ -162,12 +163,7 @@ const deployment = {
     minLength: 1,
     maxLength: 253,
   }),
-  serviceType: Type.Optional(
-    Type.Enum(['ClusterIP', 'NodePort', 'LoadBalancer'], { default: 'ClusterIP', description: 'Type of the Service.' }),
-  ),
-  sessionAffinity: Type.Optional(
-    Type.Enum(['ClientIP', 'None'], { default: 'ClientIP', description: 'Session affinity of the Service.' }),
-  ),
+  ...exposureFields,
 };
 
 const count = (description: string) => whole(description, { format: 'int32' });

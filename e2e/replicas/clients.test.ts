@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startSessionServer } from '../harness/backends/session-server.ts';
-import { hasHaproxy } from '../harness/haproxy.ts';
+import { hasHaproxy } from '../harness/proxies/haproxy.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { startReplicas, sharedParts } from './replicas.ts';
 import { blockScope, testScope } from '../harness/scope.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startConformanceServer } from '../conformance/fixture/host.ts';
 import { startModernConformanceServer } from '../conformance/fixture/modern/host.ts';
 import { findings, runConformance, scenariosOf } from '../conformance/runner.ts';
-import { hasHaproxy } from '../harness/haproxy.ts';
+import { hasHaproxy } from '../harness/proxies/haproxy.ts';
 import { startIssuer, type Issuer } from '../harness/issuer.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { startReplicas, sharedParts } from './replicas.ts';

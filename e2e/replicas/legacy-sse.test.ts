@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { startSessionServer } from '../harness/backends/session-server.ts';
 import { initializeRequest, MCP_HEADERS, raw, rpc, type RawResponse } from '../harness/clients/raw.ts';
 import { readStream, type ReadStream } from '../harness/clients/event-stream.ts';
-import { hasHaproxy } from '../harness/haproxy.ts';
+import { hasHaproxy } from '../harness/proxies/haproxy.ts';
 import { startIssuer } from '../harness/issuer.ts';
 import { eventually } from '../harness/poll.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';

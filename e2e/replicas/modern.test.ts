@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { startGatewayOver } from '../harness/authenticated-gateway.ts';
 import { startSessionServer } from '../harness/backends/session-server.ts';
 import { MCP_HEADERS, raw, rpc, rpcReply, type RpcReply } from '../harness/clients/raw.ts';
-import { hasHaproxy } from '../harness/haproxy.ts';
+import { hasHaproxy } from '../harness/proxies/haproxy.ts';
 import { startIssuer, type Issuer } from '../harness/issuer.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { startReplicas, sharedParts } from './replicas.ts';

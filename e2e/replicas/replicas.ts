@@ -1,6 +1,6 @@
 import { configOver, type GatewayParts } from '../harness/authenticated-gateway.ts';
 import { freePort } from '../harness/free-port.ts';
-import { startHaproxy } from '../harness/haproxy.ts';
+import { startHaproxy } from '../harness/proxies/haproxy.ts';
 import { raw } from '../harness/clients/raw.ts';
 import { eventually } from '../harness/poll.ts';
 import type { RedisServer } from '../harness/redis.ts';

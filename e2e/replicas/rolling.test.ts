@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startSessionServer, type SessionServer } from '../harness/backends/session-server.ts';
 import { openSession, rpc, type RawSession } from '../harness/clients/raw.ts';
 import { readStream } from '../harness/clients/event-stream.ts';
-import { hasHaproxy } from '../harness/haproxy.ts';
+import { hasHaproxy } from '../harness/proxies/haproxy.ts';
 import { eventually } from '../harness/poll.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { startReplicas, type Balanced, sharedParts } from './replicas.ts';

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { durationMs } from '../contract/fields.ts';
 import { ownCallback, sharedCallback } from '../contract/auth-server-addresses.ts';
+import { redirectUris } from '../contract/paths/auth-server-paths.ts';
 import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
 import type { PreloadedDocument } from './clients/documents/preloaded-documents.ts';
 import { lifespansOf } from './core/lifespans.ts';
@@ -111,10 +112,6 @@ function addresses(
     consentUrl: endpointUrl('consent', { issuer: atBase ? base : issuer }),
   };
 }
-
-/** Returns the redirect URI of each provider, or undefined if it is the server's own callback. */
-export const redirectUris = ({ upstreams = [] }: EmbeddedAuthServerConfig): (string | undefined)[] =>
-  upstreams.map(({ oauth2_config, oidc_config }) => (oauth2_config ?? oidc_config)?.redirect_uri);
 
 /** Returns the callback paths of the providers that need their own, because they do not return `iss`. */
 function ownCallbacks(config: EmbeddedAuthServerConfig): string[] {

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { RESOURCE_METADATA, resourceMetadataPath } from '../contract/paths/public-paths.ts';
 
 /** Protected resource metadata of this server. @see RFC 9728 §2 */
 export interface ProtectedResource {
@@ -10,18 +11,10 @@ export interface ProtectedResource {
   readonly name: string | undefined;
 }
 
-const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 const MAX_AGE_S = 86_400;
 
-/** Returns the suffix of the well-known path: empty for a bare origin. @see RFC 9728 §3.1 */
-function resourcePath(resource: string): string {
-  const { pathname, search } = new URL(resource);
-  return (pathname === '/' ? '' : pathname) + search;
-}
-
 /** Returns the URL of the metadata of a resource. */
-export const metadataUrlOf = (resource: string): string =>
-  new URL(resource).origin + WELL_KNOWN + resourcePath(resource);
+export const metadataUrlOf = (resource: string): string => new URL(resource).origin + resourceMetadataPath(resource);
 
 /**
  * Returns the resource with a slash more or less at the end of its path. Both reach the same server, and a client compares the
@@ -60,17 +53,17 @@ export function protectedResourceMetadata(
   described: ProtectedResource | undefined,
   { rootAlias }: MetadataOptions = { rootAlias: () => true },
 ): RequestHandler {
-  const own = described && WELL_KNOWN + resourcePath(described.resource).split('?', 1).join('');
+  const own = described && resourceMetadataPath(described.resource).split('?', 1).join('');
   const other = described && otherSpelling(described.resource);
   const otherPath = other === undefined ? undefined : new URL(metadataUrlOf(other)).pathname;
   return (req, res, next) => {
-    if (!req.path.startsWith(WELL_KNOWN)) {
+    if (!req.path.startsWith(RESOURCE_METADATA)) {
       next();
       return;
     }
     res.setHeader('access-control-allow-origin', '*');
     const isOther = req.path === otherPath;
-    if (!described || (req.path !== own && !isOther && !(req.path === WELL_KNOWN && rootAlias()))) {
+    if (!described || (req.path !== own && !isOther && !(req.path === RESOURCE_METADATA && rootAlias()))) {
       res.status(404).json({ error: 'not_found' });
       return;
     }

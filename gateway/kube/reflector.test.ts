@@ -69,6 +69,41 @@ describe('Reflector', () => {
     expect([...reflector.inNamespace('other')]).toEqual([]);
   });
 
+  it.each([404, 403])(
+    'serves as empty an optional kind whose list gets %s, and follows it once it is served',
+    async (status) => {
+      const told: boolean[] = [];
+      const { server, reflector, changes, log } = await follow(
+        (it) => {
+          it.nextLists.push(refuse(status, ''), refuse(status, ''));
+          it.put('a');
+        },
+        { type: { ...RESOURCES.ConfigMap, optional: true }, onServed: () => told.push(reflector.isServed) },
+      );
+      await reflector.synced;
+      expect(reflector.isServed).toBe(false);
+      expect(changes).toEqual([]);
+      await eventually('the list', () => reflector.isServed);
+      expect([changes, told]).toEqual([['+a'], [false, true]]);
+      expect(log.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(['info', 'info']);
+      await open(server);
+      server.remove('a');
+      await eventually('the change', () => changes.length === 2);
+    },
+  );
+
+  it('forgets the objects of an optional kind that is removed', async () => {
+    const { server, reflector, changes } = await follow((it) => it.put('a'), {
+      type: { ...RESOURCES.ConfigMap, optional: true },
+    });
+    await reflector.synced;
+    const watch = await open(server);
+    server.nextLists.push(refuse(404, ''));
+    watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' });
+    await eventually('the change', () => changes.includes('-a'));
+    expect(reflector.isServed).toBe(false);
+  });
+
   it('reports the version of a list before the changes in it', async () => {
     const told: string[] = [];
     const { server, reflector, changes } = await follow((it) => it.put('a'), {

@@ -20,6 +20,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly onChange: (previous: T | undefined, current: T | undefined) => void;
   /** Called when a list of this version has arrived, before its changes. */
   readonly onListed?: ((resourceVersion: string) => void) | undefined;
+  /** Called when the API server has begun or ceased to serve an optional kind, after the store has changed. */
+  readonly onServed?: (() => void) | undefined;
   readonly log: Logger;
   /** ms on a monotonic clock. */
   readonly now: () => number;
@@ -52,6 +54,8 @@ export class Reflector<T extends KubeObject> {
   /** True: the next list is read without pages, because pages expired while they were read. */
   #wholeList = false;
   #complained: string | undefined;
+  /** True after a list of an optional kind that the API server lacks. */
+  #isAbsent = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -59,6 +63,11 @@ export class Reflector<T extends KubeObject> {
     this.synced = new Promise((resolve) => {
       this.#markSynced = resolve;
     });
+  }
+
+  /** False while the API server lacks an optional kind, or gives no right to list it. */
+  get isServed(): boolean {
+    return !this.#isAbsent;
   }
 
   start(): void {
@@ -90,6 +99,11 @@ export class Reflector<T extends KubeObject> {
         await this.#watch(from);
       } catch (thrown) {
         const error = errorOfFailure(thrown);
+        if (this.#resourceVersion === undefined && this.#options.type.optional === true && isLacking(error)) {
+          this.#setAbsent(error);
+          await this.#rest(this.#pause.next());
+          continue;
+        }
         if (error.reason === 'Expired' || this.#pause.failures >= FAILURES_BEFORE_LIST)
           this.#resourceVersion = undefined;
         this.#complain(error);
@@ -118,7 +132,25 @@ export class Reflector<T extends KubeObject> {
     for (const [previous, current] of this.#store.replace(found)) this.#tell(previous, current);
     this.#resourceVersion = page.resourceVersion;
     this.#markSynced();
+    this.#setServed();
     return page.resourceVersion;
+  }
+
+  #setServed(): void {
+    if (!this.#isAbsent) return;
+    this.#isAbsent = false;
+    this.#options.log.info('an optional kind is served now', { kind: this.#options.type.kind });
+    this.#options.onServed?.();
+  }
+
+  #setAbsent({ status }: ApiError): void {
+    if (this.#isAbsent) return;
+    this.#isAbsent = true;
+    for (const [previous, current] of this.#store.replace([])) this.#tell(previous, current);
+    const { log, type, onServed } = this.#options;
+    log.info('an optional kind is not served, or may not be listed', { kind: type.kind, status });
+    this.#markSynced();
+    onServed?.();
   }
 
   async #watch(resourceVersion: string): Promise<void> {
@@ -190,3 +222,6 @@ export class Reflector<T extends KubeObject> {
     this.#complained = undefined;
   }
 }
+
+/** Returns true when the API server has no such kind, or no right for it: an extension may be absent. */
+const isLacking = ({ status }: ApiError): boolean => status === 404 || status === 403;

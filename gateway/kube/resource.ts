@@ -6,6 +6,8 @@ export interface ResourceType {
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
+  /** True for a kind of an extension, which a cluster may lack. */
+  readonly optional?: true;
 }
 
 export interface OwnerReference {
@@ -41,7 +43,7 @@ export interface KubeObject {
 const core = (kind: string, plural: string): ResourceType => ({ group: '', version: 'v1', kind, plural });
 const of = (group: string, kind: string, plural: string): ResourceType => ({ group, version: 'v1', kind, plural });
 
-/** Kubernetes' own kinds that the operator or a gateway reads or writes. */
+/** Kinds, except our own, that the operator or a gateway reads or writes. */
 export const RESOURCES = {
   Deployment: of('apps', 'Deployment', 'deployments'),
   StatefulSet: of('apps', 'StatefulSet', 'statefulsets'),
@@ -53,6 +55,7 @@ export const RESOURCES = {
   RoleBinding: of('rbac.authorization.k8s.io', 'RoleBinding', 'rolebindings'),
   PodDisruptionBudget: of('policy', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   NetworkPolicy: of('networking.k8s.io', 'NetworkPolicy', 'networkpolicies'),
+  HTTPRoute: { ...of('gateway.networking.k8s.io', 'HTTPRoute', 'httproutes'), optional: true },
   Lease: of('coordination.k8s.io', 'Lease', 'leases'),
   Event: core('Event', 'events'),
   Pod: core('Pod', 'pods'),

@@ -1,6 +1,6 @@
 import { RESOURCES, type KubeObject, type OwnerReference, type ResourceType } from '../../gateway/kube/resource.ts';
 
-/** Kinds that the operator creates, in the order of applying: workloads last, after the objects that they use. */
+/** Kinds that the operator creates, in the order of applying: workloads after the objects that they use, routes to them last. */
 export const OWNED_TYPES: readonly ResourceType[] = [
   RESOURCES.ServiceAccount,
   RESOURCES.Role,
@@ -11,6 +11,7 @@ export const OWNED_TYPES: readonly ResourceType[] = [
   RESOURCES.PodDisruptionBudget,
   RESOURCES.Deployment,
   RESOURCES.StatefulSet,
+  RESOURCES.HTTPRoute,
 ];
 
 const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
@@ -33,12 +34,20 @@ export const inOrder = (objects: readonly KubeObject[]): KubeObject[] =>
 
 /** Kinds that the API server rejects until the objects that they refer to exist. */
 const FOLLOWERS: ReadonlySet<string> = new Set(['RoleBinding']);
-const stageOf = (object: KubeObject): number => (isWorkload(object) ? 2 : FOLLOWERS.has(object.kind) ? 1 : 0);
+
+/** Returns the stage of an object. A route that the API server rejects must not hold up the workloads, so it comes last. */
+function stageOf(object: KubeObject): number {
+  if (object.kind === RESOURCES.HTTPRoute.kind) return 3;
+  if (isWorkload(object)) return 2;
+  return FOLLOWERS.has(object.kind) ? 1 : 0;
+}
 
 /** Groups objects into stages that are applied in sequence. Objects of one stage do not depend on each other. */
 export function inStages(objects: readonly KubeObject[]): KubeObject[][] {
   const sorted = inOrder(objects);
-  return [0, 1, 2].map((stage) => sorted.filter((each) => stageOf(each) === stage)).filter(({ length }) => length > 0);
+  return [0, 1, 2, 3]
+    .map((stage) => sorted.filter((each) => stageOf(each) === stage))
+    .filter(({ length }) => length > 0);
 }
 
 /** Returns the reference that makes `owner` the controller of an object, which is deleted with its owner. */

@@ -40,6 +40,7 @@ async function setUp() {
       refsIn: () => [],
       referencesReady: () => Promise.resolve(),
       namespaceIsTerminating: () => false,
+      serves: () => true,
     },
     client,
     render: {} as never,

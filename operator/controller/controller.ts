@@ -1,4 +1,4 @@
-import { isOwnKind } from '../../crds/kinds/roles.ts';
+import { hasWorkload, isOwnKind } from '../../crds/kinds/roles.ts';
 import { ApiError, type KubeClient } from '../../gateway/kube/client.ts';
 import { objectKey, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
@@ -98,6 +98,14 @@ export class Controller {
   /** Handles a completed list. The changes that it contains are reported next, and are not echoes of own writes. */
   onListed(type: ResourceType, namespace: string | undefined, resourceVersion: string): void {
     this.#written.listed(type, namespace, resourceVersion);
+  }
+
+  /** Handles an optional kind that has appeared or disappeared in a namespace, or in all: objects of it may be desired. */
+  onServed(namespace: string | undefined): void {
+    for (const { kind, metadata } of this.#resources.values()) {
+      if (!hasWorkload(kind) || (namespace !== undefined && metadata.namespace !== namespace)) continue;
+      this.#term?.queue.add({ kind, namespace: metadata.namespace ?? '', name: metadata.name }, BATCH_DELAY_MS);
+    }
   }
 
   #enqueue(change: Change): void {

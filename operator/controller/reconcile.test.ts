@@ -69,6 +69,7 @@ function setUp(
     referrersOf: () => world.referrers,
     referencesReady: () => world.ready(),
     namespaceIsTerminating: () => world.terminating,
+    serves: () => true,
   };
   const controller: KindController = { kind, decide, reportsDeletion };
   const run = createReconciler({

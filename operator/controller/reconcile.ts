@@ -1,5 +1,5 @@
 import { ApiError } from '../../gateway/kube/client.ts';
-import { ownType, type KubeObject } from '../../gateway/kube/resource.ts';
+import { ownType, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
 import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
@@ -12,7 +12,7 @@ import type { EventNote } from './events.ts';
 import { applyFailedStatus } from '../status/applied.ts';
 import { sameStatus, type ObjectStatus } from '../status/index.ts';
 import { failureMessage } from './failure-message.ts';
-import type { Decision, KindController, ReconcileInput } from './kinds/kind-controller.ts';
+import type { Decision, KindController, Observed, ReconcileInput } from './kinds/kind-controller.ts';
 import type { OperatorMetrics, ReconcileResult } from './metrics.ts';
 import { protectionOf } from './protection.ts';
 import type { Outcome } from './queue.ts';
@@ -28,6 +28,8 @@ export interface ClusterView extends Seen {
   /** Resolves when the snapshot contains the Secrets and ConfigMaps that custom resources refer to. */
   referencesReady(namespace: string): Promise<void>;
   namespaceIsTerminating(namespace: string): boolean;
+  /** Returns false while the API server lacks an optional kind. */
+  serves(type: ResourceType, namespace: string): boolean;
 }
 
 export interface ReconcilerOptions {
@@ -118,6 +120,7 @@ async function reconcile(
     referrers,
     blockedBy,
     render: options.render,
+    servesRoutes: view.serves(RESOURCES.HTTPRoute, namespace),
     now: timeOf(options.clock),
   };
   const decision = controller.decide(input);
@@ -126,7 +129,11 @@ async function reconcile(
   if (other) return leaveToOther(options, current, other, applied);
   const workload = workloadOf(options, decision, applied, namespace);
   const pods = workload && !isGoing ? await options.pods.of(workload) : {};
-  await writeStatus(options, current, decision.statusOf(observed(applied, workload, pods)));
+  await writeStatus(
+    options,
+    current,
+    decision.statusOf({ ...observed(applied, workload, pods), ...routeOf(options, decision, applied, namespace) }),
+  );
   return outcomeOf(options, key, applied, pods);
 }
 
@@ -172,6 +179,18 @@ function workloadOf(
     applied.objects.find(isWorkload) ??
     workloads.flatMap(({ type, name }) => target.live(type, namespace, name) ?? [])[0]
   );
+}
+
+function routeOf(
+  { target }: ReconcilerOptions,
+  { route: name }: Decision,
+  { objects }: Applied,
+  namespace: string,
+): Pick<Observed, 'route'> {
+  const { HTTPRoute } = RESOURCES;
+  const applied = objects.find(({ kind }) => kind === HTTPRoute.kind);
+  const route = applied ?? (name === undefined ? undefined : target.live(HTTPRoute, namespace, name));
+  return route ? { route } : {};
 }
 
 function outcomeOf(

@@ -16,6 +16,8 @@ export interface RenderOptions {
   readonly openshift: boolean;
   readonly podDisruptionBudgets: boolean;
   readonly networkPolicies: boolean;
+  /** True where the API server has HTTPRoutes of the Gateway API. */
+  readonly httpRoutes?: boolean;
   /** Way of the gateways to addresses outside of the cluster; direct, with the usual CAs, when absent. */
   readonly egress?: Egress;
   /** The operator's own account. No other pod may run as it. */

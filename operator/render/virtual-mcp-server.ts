@@ -24,6 +24,7 @@ import { accountProblems } from './reserved-account.ts';
 import { gatewayRules, roleFor, serviceAccount } from './objects/rbac.ts';
 import { inOrder } from './rendered.ts';
 import { podsOf, type ResolvedConfig } from './resolved-config.ts';
+import { httpRoute } from './objects/http-route.ts';
 import { service } from './objects/service.ts';
 import type { JsonObject } from '../../gateway/contract/json.ts';
 
@@ -38,7 +39,8 @@ export function renderVirtualMCPServer(
 ): Rendered {
   const { config, mounts } = resolved;
   const { name } = vmcp.metadata;
-  const { serviceType, sessionAffinity } = vmcp.spec;
+  const { serviceType, sessionAffinity, resourceOverrides, route } = vmcp.spec;
+  const { labels = {}, annotations = {}, ...balancer } = resourceOverrides?.service ?? {};
   const replicas = podsOf(vmcp.spec.replicas, resolved);
   const owned = ownedBy('VirtualMCPServer', vmcp.metadata, owner);
   const names = { workload: `vmcp-${name}`, config: `${name}-vmcp-config`, backends: `${name}-vmcp-backends` };
@@ -63,7 +65,15 @@ export function renderVirtualMCPServer(
         template: patched.template,
       },
     }),
-    service(owned, names.workload, { type: serviceType, sessionAffinity, port: PUBLIC_PORT }),
+    service(
+      owned,
+      names.workload,
+      { type: serviceType, sessionAffinity, port: PUBLIC_PORT, balancer },
+      { labels, annotations },
+    ),
+    ...(route && options.httpRoutes === true
+      ? [httpRoute(owned, { name: names.workload, port: PUBLIC_PORT }, route, config)]
+      : []),
     ...podDisruptionBudget(owned, names.workload, replicas, options),
     ...gatewayNetworkPolicy(owned, names.workload, options),
   ]);

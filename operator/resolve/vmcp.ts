@@ -11,6 +11,7 @@ import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.
 import { isProtocolHeader } from '../../gateway/contract/header-names.ts';
 import { resolveAuthorization } from './incoming/authorization.ts';
 import { resolveIncoming } from './incoming/incoming.ts';
+import { resolvePrefix } from './incoming/public-url.ts';
 import { checkUnbuilt } from './fields/not-supported.ts';
 import { resolveOperational } from './operational.ts';
 import { checkOutgoing } from './backends/outgoing.ts';
@@ -104,6 +105,7 @@ function resolveFrame(scope: Scope, names: readonly string[], tools: ReadonlyMap
     schema_version: SCHEMA_VERSION,
     name: vmcp.metadata.name,
     group: vmcp.spec.groupRef.name,
+    ...resolvePrefix(scope, oidc),
     ...(oidc && { oidc_config: oidc }),
     ...(authz && { authz_config: authz }),
     ...(audit && { audit_config: audit }),

@@ -23,6 +23,8 @@ import { SCALED_TO_ZERO, scaledBackConditions, scaleMembers } from './pods/workl
 export interface VirtualMCPServerInput extends WorkloadInput {
   /** Absent for an object that was rejected. */
   readonly resolution?: Resolution;
+  /** True where the API server has HTTPRoutes of the Gateway API. */
+  readonly servesRoutes?: boolean;
 }
 
 /** Builds the status. Pods keep running beside problems: `Ready` describes the pods, the phase the whole object. */

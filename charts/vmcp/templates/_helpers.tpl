@@ -129,6 +129,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, watch, create, patch, delete]
+# Only where the cluster has the Gateway API: routes of virtual servers that ask for them.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [get, list, watch, create, patch, delete]
 # Keys and versions of referenced Secrets. The operator never uses or stores their values.
 - apiGroups: ['']
   resources: [secrets]

@@ -5,7 +5,7 @@ import { readStream } from '../../harness/clients/event-stream.ts';
 import { raw } from '../../harness/clients/raw.ts';
 import { connectV1 } from '../../harness/clients/sdk-v1.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { hasHaproxy, startHaproxy } from '../../harness/haproxy.ts';
+import { hasHaproxy, startHaproxy } from '../../harness/proxies/haproxy.ts';
 import { eventually } from '../../harness/poll.ts';
 import { testScope, type Scope } from '../../harness/scope.ts';
 import { OAuthClient } from '../auth-server/oauth-client.ts';
@@ -44,7 +44,7 @@ async function startProxy(scope: Scope, way: Way, port: number, target: number):
 /** Starts an anonymous gateway below `/team`. Returns its public URL. */
 async function startBelowTeam(scope: Scope, way: Way, parts: Partial<GatewayParts>): Promise<string> {
   const { url } = await startHttpBackend(scope, 'sdk-1-stateful', 'files');
-  const backend = { ...{ name: 'files', transport: 'streamable-http', url }, insecure_allow_http: true, allow_private_ips: true } as const; // oxfmt-ignore
+  const backend = { name: 'files', transport: 'streamable-http', url, insecure_allow_http: true, allow_private_ips: true } as const; // oxfmt-ignore
   const { url: direct } = await startGatewayOver(scope, { backends: [backend], ...parts });
   const port = await freePort();
   await startProxy(scope, way, port, Number(new URL(direct).port));

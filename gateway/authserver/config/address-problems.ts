@@ -2,8 +2,7 @@ import { baseUrlFault, redirectUriFaults } from '../../contract/auth-server-addr
 import { invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import { isEncrypted } from '../../contract/rule.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
-import { endpointPath, type Endpoint } from '../core/metadata.ts';
-import { redirectUris } from '../read-settings.ts';
+import { endpointPath, redirectUris, type Endpoint } from '../../contract/paths/auth-server-paths.ts';
 
 /** Checks the server's own URLs and the redirect URIs of the providers. */
 export function addressProblems(config: EmbeddedAuthServerConfig): Problem[] {

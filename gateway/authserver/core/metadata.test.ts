@@ -1,6 +1,7 @@
 import { OAuthMetadataSchema, OpenIdProviderDiscoveryMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { describe, expect, it } from 'vitest';
-import { endpointPath, endpointUrl, metadataPaths, serverMetadata } from './metadata.ts';
+import { endpointPath, metadataPaths } from '../../contract/paths/auth-server-paths.ts';
+import { endpointUrl, serverMetadata } from './metadata.ts';
 import { LOGIN_GRANT_TYPES } from './token-request.ts';
 
 const ISSUER = 'https://gateway.example/team';

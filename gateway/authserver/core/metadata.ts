@@ -1,19 +1,5 @@
+import { ENDPOINT_PATHS, type Endpoint } from '../../contract/paths/auth-server-paths.ts';
 import type { GrantType } from './token-request.ts';
-
-/** Paths of the endpoints below the path of the issuer. */
-const ENDPOINTS = {
-  authorize: '/oauth/authorize',
-  consent: '/oauth/consent',
-  token: '/oauth/token',
-  register: '/oauth/register',
-  revoke: '/oauth/revoke',
-  introspect: '/oauth/introspect',
-  userinfo: '/oauth/userinfo',
-  logout: '/oauth/logout',
-  jwks: '/.well-known/jwks.json',
-} as const;
-
-export type Endpoint = keyof typeof ENDPOINTS;
 
 /** Base URLs of the server. They come from the configuration, never from a request. */
 export interface ServerUrls {
@@ -36,20 +22,8 @@ export interface ServerFeatures {
   readonly clientIdMetadataDocuments: boolean;
 }
 
-/** Returns the path of an endpoint, including the path of the issuer. */
-export const endpointPath = (endpoint: Endpoint, issuer: string): string => `${pathOf(issuer)}${ENDPOINTS[endpoint]}`;
-
 export const endpointUrl = (endpoint: Endpoint, { issuer, authorizationEndpointBaseUrl }: ServerUrls): string =>
-  `${endpoint === 'authorize' ? (authorizationEndpointBaseUrl ?? issuer) : issuer}${ENDPOINTS[endpoint]}`;
-
-/** Returns the paths of the metadata document: with the well-known part before and after the path of the issuer. @see RFC 8414 §3.1, OIDC Discovery §4 */
-export function metadataPaths(issuer: string): readonly string[] {
-  const path = pathOf(issuer);
-  const names = ['oauth-authorization-server', 'openid-configuration'];
-  return [...new Set(names.flatMap((name) => [`/.well-known/${name}${path}`, `${path}/.well-known/${name}`]))];
-}
-
-const pathOf = (issuer: string): string => new URL(issuer).pathname.replace(/\/$/, '');
+  `${endpoint === 'authorize' ? (authorizationEndpointBaseUrl ?? issuer) : issuer}${ENDPOINT_PATHS[endpoint]}`;
 
 /**
  * Returns the metadata document for OAuth and OpenID Connect. Both well-known names serve the same document, so that

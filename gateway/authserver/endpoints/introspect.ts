@@ -1,7 +1,7 @@
 import { defineOperation, type Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
-import { endpointPath } from '../core/metadata.ts';
+import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { formatScope } from '../core/scope.ts';
 import { Refused } from '../http/refused.ts';
 import { BASIC_CHALLENGE, clientOfRequest } from '../tokens/client-of-request.ts';

@@ -1,7 +1,7 @@
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
-import { endpointPath } from '../core/metadata.ts';
+import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 
 /** Publishes the public keys of all signing keys. @see RFC 7517 §5 */
 export const jwksEndpoint = ({ settings, keys }: AuthServerContext): readonly Operation[] => [

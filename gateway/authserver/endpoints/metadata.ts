@@ -3,7 +3,8 @@ import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import { grantTypesOf } from '../tokens/supported.ts';
-import { metadataPaths, serverMetadata, type ServerFeatures } from '../core/metadata.ts';
+import { metadataPaths } from '../../contract/paths/auth-server-paths.ts';
+import { serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 
 /** Publishes the metadata document. @see RFC 8414 §3, OpenID Connect Discovery §4 */
 export const metadataEndpoint = (context: AuthServerContext): readonly Operation[] => [

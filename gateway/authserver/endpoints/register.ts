@@ -6,7 +6,7 @@ import type { RegistrationErrorCode } from '../clients/metadata/metadata-members
 import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';
 import type { Client, ClientMetadata } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
-import { endpointPath } from '../core/metadata.ts';
+import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 import { spend, spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';

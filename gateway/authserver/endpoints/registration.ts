@@ -5,7 +5,7 @@ import { authorizeRegistration } from '../clients/registration-access.ts';
 import { clientInformation } from '../clients/registration.ts';
 import { registrationUrl } from '../clients/registration-url.ts';
 import type { AuthServerContext } from '../context.ts';
-import { endpointPath } from '../core/metadata.ts';
+import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { Refused } from '../http/refused.ts';
 
 /** Lets a registered client read and delete its own registration. @see RFC 7592 §2 */

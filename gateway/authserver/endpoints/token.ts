@@ -3,7 +3,7 @@ import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
 import type { Client } from '../storage/client.ts';
-import { endpointPath } from '../core/metadata.ts';
+import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import { grantTypeOf, type GrantType } from '../core/token-request.ts';

@@ -4,7 +4,7 @@ import { sendJson } from '../../http/endpoint/replies.ts';
 import { readBearer } from '../../incoming/bearer-header.ts';
 import type { AuthServerContext } from '../context.ts';
 import { userinfoClaims } from '../core/token-endpoint/issued-claims.ts';
-import { endpointPath } from '../core/metadata.ts';
+import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { wireError } from '../core/refusal.ts';
 import { Refused } from '../http/refused.ts';
 import { liveAccessToken, type LiveAccessToken } from '../tokens/presented-token.ts';

@@ -4,7 +4,8 @@ import { authenticateClient, presentedClient, refused, type ClientRefused } from
 import { ClientKeysUnavailable } from '../clients/client-keys.ts';
 import type { Client } from '../storage/client.ts';
 import type { AuthServerContext } from '../context.ts';
-import { endpointUrl, type Endpoint } from '../core/metadata.ts';
+import type { Endpoint } from '../../contract/paths/auth-server-paths.ts';
+import { endpointUrl } from '../core/metadata.ts';
 import { Refused } from '../http/refused.ts';
 import type { FailureBudget } from './failure-budget.ts';
 

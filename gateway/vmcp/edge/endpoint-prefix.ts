@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { trustedProxies } from '../../http/trusted-proxies.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { prefixOf, publicPathsOf } from '../../contract/public-paths.ts';
+import { prefixOf, publicPathsOf } from '../../contract/paths/public-paths.ts';
 
 /**
  * Returns the path that clients must put in front of the paths of the gateway: that of the configuration, else

@@ -125,6 +125,9 @@ function createController(
     onListed: (...list) => {
       controller.onListed(...list);
     },
+    onServed: (namespace) => {
+      controller.onServed(namespace);
+    },
   };
   const cache = startClusterCache({
     client,

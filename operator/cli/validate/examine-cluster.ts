@@ -54,7 +54,9 @@ const renderProblems = (snapshot: Snapshot, resolved: readonly ResolvedServer[])
     .filter(({ namespace }) => namespace === snapshot.namespace)
     .flatMap((server) => {
       const vmcp = snapshot.vmcps.get(server.name);
-      return vmcp ? problemsOf(vmcp, renderGateway({ ...inputOf(vmcp), snapshot }, server), snapshot) : [];
+      return vmcp
+        ? problemsOf(vmcp, renderGateway({ ...inputOf(vmcp), snapshot, servesRoutes: true }, server), snapshot)
+        : [];
     }),
   ...[...snapshot.servers.values()].flatMap((server) => {
     const check = checkMCPServer(server, snapshot, PLATFORM);

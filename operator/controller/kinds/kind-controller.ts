@@ -15,6 +15,8 @@ export interface ReconcileInput {
   /** Objects that block its deletion, as `Kind/name`. Empty unless it is being deleted. */
   readonly blockedBy: readonly string[];
   readonly render: RenderOptions;
+  /** True where the API server has HTTPRoutes of the Gateway API. */
+  readonly servesRoutes: boolean;
   /** RFC 3339, in whole seconds. */
   readonly now: string;
 }
@@ -25,6 +27,8 @@ export interface Observed {
   readonly workload?: KubeObject;
   /** Pods of a workload that does not become ready. Absent until they have been read. */
   readonly pods?: readonly KubeObject[];
+  /** HTTPRoute that leads clients to the pods. Absent when it does not exist. */
+  readonly route?: KubeObject;
   /** Reasons why the API server rejected objects. */
   readonly problems: readonly ObjectProblem[];
   /** True when others had changed the number of pods, and the operator has set it back. */
@@ -36,6 +40,8 @@ export interface Decision {
   readonly objects?: readonly KubeObject[];
   /** Names of the workload to read when `objects` contains none. */
   readonly workloads?: readonly WorkloadName[];
+  /** Name of the HTTPRoute to read when `objects` contains none. */
+  readonly route?: string;
   /** Returns the status to write. Pure. */
   readonly statusOf: (observed: Observed) => ObjectStatus;
 }

@@ -9,7 +9,7 @@ import type { KindController, ReconcileInput } from './kind-controller.ts';
 export const VIRTUAL_MCP_SERVER: KindController = {
   kind: 'VirtualMCPServer',
   decide: (input) => {
-    const { object, snapshot, problems, now } = input;
+    const { object, snapshot, problems, now, servesRoutes } = input;
     const { trustedProxies = [] } = input.render;
     const vmcp = snapshot.vmcps.get(object.metadata.name);
     const resolution = vmcp && resolve(vmcp, snapshot, { ...CLUSTER_PLATFORM, trustedProxies });
@@ -18,12 +18,14 @@ export const VIRTUAL_MCP_SERVER: KindController = {
     return {
       ...(rendered && 'objects' in rendered && { objects: rendered.objects }),
       workloads: [{ type: RESOURCES.Deployment, name: `vmcp-${object.metadata.name}` }],
+      ...(vmcp?.spec.route && { route: `vmcp-${object.metadata.name}` }),
       statusOf: (observed) =>
         virtualMCPServerStatus({
           object,
           snapshot,
           refused: problems,
           ...(resolution && { resolution }),
+          servesRoutes,
           observed: { ...observed, problems: [...renderProblems, ...observed.problems] },
           now,
         }),
@@ -33,9 +35,15 @@ export const VIRTUAL_MCP_SERVER: KindController = {
 
 /** Renders the objects of a virtual server; undefined while its configuration has problems. */
 export function renderGateway(
-  { object, snapshot, render: options }: Pick<ReconcileInput, 'object' | 'snapshot' | 'render'>,
+  {
+    object,
+    snapshot,
+    render: settings,
+    servesRoutes,
+  }: Pick<ReconcileInput, 'object' | 'snapshot' | 'render' | 'servesRoutes'>,
   { config, mounts, onePod }: Resolution,
 ): Rendered | undefined {
   const vmcp = snapshot.vmcps.get(object.metadata.name);
+  const options = { ...settings, httpRoutes: servesRoutes };
   return vmcp && config && renderVirtualMCPServer(vmcp, { config, mounts, onePod }, ownerReferenceOf(object), options);
 }

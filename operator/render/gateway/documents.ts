@@ -42,9 +42,11 @@ export const backendsDocument = ({ schema_version, vmcp }: GatewayConfig): Disco
 /** Returns the configuration that exposes one stdio server over HTTP. The gateway in front of it authenticates clients. */
 export function bridgeDocument(server: MCPServer, namespace: string): GatewayConfig {
   const { name } = server.metadata;
+  const { endpointPrefix: prefix } = server.spec;
   return {
     schema_version: SCHEMA_VERSION,
     name,
+    ...(prefix && { endpoint_prefix: prefix }),
     vmcp: {
       namespace,
       incoming: { type: 'anonymous' },

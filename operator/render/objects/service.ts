@@ -1,4 +1,5 @@
 import { RESOURCES, type KubeObject } from '../../../gateway/kube/resource.ts';
+import type { JsonObject } from '../../../gateway/contract/json.ts';
 import type { Additions } from '../inherited.ts';
 import { ownedObject, type Owned } from '../owned.ts';
 
@@ -6,13 +7,15 @@ interface Exposure {
   readonly type?: string | undefined;
   readonly sessionAffinity?: string | undefined;
   readonly port: number;
+  /** Further members of the spec. */
+  readonly balancer?: JsonObject;
 }
 
 /** Renders a Service with one port, which targets the port `http` of the pods. */
 export const service = (
   owned: Owned,
   name: string,
-  { type = 'ClusterIP', sessionAffinity = 'ClientIP', port }: Exposure,
+  { type = 'ClusterIP', sessionAffinity = 'ClientIP', port, balancer }: Exposure,
   additions?: Additions,
 ): KubeObject =>
   ownedObject(
@@ -25,6 +28,7 @@ export const service = (
         selector: owned.selector,
         sessionAffinity,
         type,
+        ...balancer,
       },
     },
     additions,

@@ -2,6 +2,7 @@ import type { Backend, BackendProcess } from '../../../gateway/contract/gateway-
 import { FROM_ENV_IN_CLUSTER } from '../../../crds/kinds/mcp-server-workload.ts';
 import { checkImage } from './images.ts';
 import { resolveContainer } from './local-container.ts';
+import { hasOwnGateway } from '../fields/controls.ts';
 import type { ObjectScope, Report } from '../scope.ts';
 import type { MCPServer } from '../snapshot.ts';
 
@@ -48,7 +49,6 @@ function checkProfile({ permissionProfile: profile }: MCPServer['spec'], report:
 
 /** Proxy fields that have no effect, with the fixed behaviour and the values that match it. */
 const PROXY_FIELDS = [
-  { field: 'endpointPrefix', does: 'the SSE endpoint event has a path without a prefix', inert: [''] },
   { field: 'maxRequestBodySize', does: 'a request has at most 8 MiB', inert: [0, 8 * 1024 * 1024] },
   { field: 'proxyReadTimeout', does: 'reading a request takes at most 30 s', inert: ['0', '0s', '30s'] },
   { field: 'trustProxyHeaders', does: 'X-Forwarded-* headers have no effect', inert: [false] },
@@ -56,6 +56,10 @@ const PROXY_FIELDS = [
 
 function checkProxyFields(spec: MCPServer['spec'], report: Report): void {
   const isStdio = (spec.transport ?? 'stdio') === 'stdio';
+  if (spec.endpointPrefix && !isStdio && !hasOwnGateway({ spec })) {
+    const message = `there is no gateway in front of a server that speaks ${spec.transport ?? ''}: remove it`;
+    report.warning('NoEffect', 'spec.endpointPrefix', message);
+  }
   for (const { field, does, inert } of PROXY_FIELDS) {
     const value = spec[field];
     if (value === undefined || inert.some((each) => each === value)) continue;

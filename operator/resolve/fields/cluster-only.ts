@@ -14,6 +14,8 @@ export const CLUSTER_FIELDS: readonly ClusterField[] = [
   { kind: 'VirtualMCPServer', pattern: 'spec.imagePullSecrets' },
   { kind: 'VirtualMCPServer', pattern: 'spec.podTemplateSpec' },
   { kind: 'VirtualMCPServer', pattern: 'spec.replicas' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.resourceOverrides' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.route' },
   { kind: 'VirtualMCPServer', pattern: 'spec.serviceAccount' },
   { kind: 'VirtualMCPServer', pattern: 'spec.serviceType', default: 'ClusterIP' },
   { kind: 'VirtualMCPServer', pattern: 'spec.sessionAffinity', default: 'ClientIP' },

@@ -37,7 +37,7 @@ const controlsOf = (spec: Spec): Control[] =>
   CONTROLS.filter(({ field, isInert }) => spec[field] !== undefined && isInert?.(spec[field]) !== true);
 
 /** Returns true for a server that has its own gateway in a cluster. */
-export const hasOwnGateway = ({ spec }: MCPServer): boolean => controlsOf(spec).length > 0;
+export const hasOwnGateway = ({ spec }: Pick<MCPServer, 'spec'>): boolean => controlsOf(spec).length > 0;
 
 /** Returns true when the gateway of the server accepts only clients with a token. */
 export const authenticatesClients = ({ spec }: MCPServer): boolean => spec.oidcConfigRef !== undefined;

@@ -13,7 +13,7 @@ export const storeNameOf = ({ metadata: { name } }: MCPServer): string => `serve
 /** Returns the VirtualMCPServer with this single backend that has the same controls. It passes names on unchanged. */
 export function virtualServerOf(server: MCPServer, { externalAuthConfigs }: Snapshot): VirtualMCPServer {
   const { apiVersion, metadata, spec } = server;
-  const { groupRef, authServerRef, telemetryConfigRef, webhookConfigRef } = spec;
+  const { groupRef, authServerRef, telemetryConfigRef, webhookConfigRef, endpointPrefix } = spec;
   const authServerConfig = authServerRef && externalAuthConfigs.get(authServerRef.name)?.spec.embeddedAuthServer;
   return {
     apiVersion,
@@ -24,6 +24,7 @@ export function virtualServerOf(server: MCPServer, { externalAuthConfigs }: Snap
       incomingAuth: incomingAuth(server),
       ...(authServerConfig && { authServerConfig }),
       config: config(server),
+      ...(endpointPrefix && { endpointPrefix }),
       ...sessions(server),
       ...(telemetryConfigRef && { telemetryConfigRef }),
       ...(webhookConfigRef && { webhookConfigRef }),

@@ -25,6 +25,8 @@ export interface ClusterCache {
   raw(type: ResourceType, namespace: string, name: string): KubeObject | undefined;
   /** Returns the objects of a kind that the object with this uid controls. */
   owned(type: ResourceType, namespace: string, ownerUid: string): readonly KubeObject[];
+  /** Returns false while the API server lacks an optional kind. */
+  serves(type: ResourceType, namespace: string): boolean;
   /** Returns the custom resources that refer to `target`. */
   referrersOf(target: ObjectRef): readonly ObjectRef[];
   /** Returns the objects that a custom resource refers to. */
@@ -49,6 +51,8 @@ export interface ClusterEvents {
   onChange(type: ResourceType, previous: KubeObject | undefined, current: KubeObject | undefined): void;
   /** Called when all objects of a kind, in one namespace or in all, have been listed. Differences are reported next. */
   onListed?(type: ResourceType, namespace: string | undefined, resourceVersion: string): void;
+  /** Called when the API server has begun or ceased to serve an optional kind, in one namespace or in all. */
+  onServed?(namespace: string | undefined): void;
 }
 
 export interface ClusterCacheOptions {
@@ -101,7 +105,8 @@ class WatchingCache implements ClusterCache {
         handleChange(type, previous, current);
       };
       const onListed = (namespace: string | undefined, version: string) => events.onListed?.(type, namespace, version);
-      return [type.kind, new KindWatch({ ...options, ...how, type, onChange, onListed })];
+      const onServed = (namespace: string | undefined) => events.onServed?.(namespace);
+      return [type.kind, new KindWatch({ ...options, ...how, type, onChange, onListed, onServed })];
     };
     const notify: ChangeHandler = this.#notify.bind(this);
     const onResource: ChangeHandler = this.#resourceChanged.bind(this);
@@ -157,6 +162,10 @@ class WatchingCache implements ClusterCache {
     return this.#owned.get(kind)?.of(namespace, ownerUid) ?? [];
   }
 
+  serves({ kind }: ResourceType, namespace: string): boolean {
+    return this.#watches.get(kind)?.isServed(namespace) === true;
+  }
+
   referrersOf(target: ObjectRef): readonly ObjectRef[] {
     return this.#index.referrersOf(target);
   }
@@ -187,7 +196,7 @@ class WatchingCache implements ClusterCache {
     return new NamespaceReader({
       client,
       namespace,
-      types: this.#all().map(({ type }) => type),
+      types: this.#all().flatMap(({ type }) => (type.optional === true ? [] : [type])),
       watch: () => Promise.all(this.#all().map((watch) => watch.read(namespace))),
       onRead: () => {
         for (const { kind, name } of this.refsIn(namespace)) {

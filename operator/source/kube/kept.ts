@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** Kinds whose status is kept: it contains the readiness of a workload. */
-const WITH_STATUS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
+/** Kinds whose status is kept: it contains the readiness of a workload, or the verdict of a Gateway on a route. */
+const WITH_STATUS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet', 'HTTPRoute']);
 
 /** Returns the identity and version of an object of a user. Its annotations are dropped: they may contain values of a Secret. */
 export function keptIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
@@ -19,7 +19,7 @@ export function keptIdentity({ apiVersion, kind, metadata }: KubeObject): KubeOb
   };
 }
 
-/** Returns an object of the operator without the status, except for workloads. */
+/** Returns an object of the operator without the status, except for kinds that report in it. */
 export function keptOwned(object: KubeObject): KubeObject {
   const { status, ...rest } = withoutLastApplied(object);
   return status !== undefined && WITH_STATUS.has(object.kind) ? { ...rest, status } : rest;

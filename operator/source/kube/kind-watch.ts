@@ -1,10 +1,12 @@
 import { Reflector, type ReflectorOptions } from '../../../gateway/kube/reflector.ts';
 import type { KubeObject, ResourceType } from '../../../gateway/kube/resource.ts';
 
-export interface KindWatchOptions extends Omit<ReflectorOptions<KubeObject>, 'namespace' | 'onListed'> {
+export interface KindWatchOptions extends Omit<ReflectorOptions<KubeObject>, 'namespace' | 'onListed' | 'onServed'> {
   readonly namespaces: 'all' | readonly string[];
   /** Called when all objects in a namespace, or in all namespaces, have been listed. Differences are reported next. */
   readonly onListed: (namespace: string | undefined, resourceVersion: string) => void;
+  /** Called when the API server has begun or ceased to serve an optional kind in a namespace, or in all. */
+  readonly onServed: (namespace: string | undefined) => void;
 }
 
 /** Watches all objects of a kind in the watched namespaces. */
@@ -13,13 +15,16 @@ export class KindWatch {
   /** Reflectors by namespace. The key undefined stands for all namespaces. */
   readonly #reflectors: ReadonlyMap<string | undefined, Reflector<KubeObject>>;
 
-  constructor({ namespaces, onListed, ...options }: KindWatchOptions) {
+  constructor({ namespaces, onListed, onServed, ...options }: KindWatchOptions) {
     this.type = options.type;
     const places = namespaces === 'all' ? [undefined] : namespaces;
     this.#reflectors = new Map(
       places.map((namespace) => {
-        const onNamespaceListed = onListed.bind(undefined, namespace);
-        return [namespace, new Reflector({ ...options, namespace, onListed: onNamespaceListed })];
+        const callbacks = {
+          onListed: onListed.bind(undefined, namespace),
+          onServed: onServed.bind(undefined, namespace),
+        };
+        return [namespace, new Reflector({ ...options, namespace, ...callbacks })];
       }),
     );
   }
@@ -32,7 +37,16 @@ export class KindWatch {
   }
 
   get(namespace: string | undefined, name: string): KubeObject | undefined {
-    return (this.#reflectors.get(undefined) ?? this.#reflectors.get(namespace))?.get(namespace, name);
+    return this.#reflectorOf(namespace)?.get(namespace, name);
+  }
+
+  /** Returns false while the API server lacks the kind. */
+  isServed(namespace: string): boolean {
+    return this.#reflectorOf(namespace)?.isServed === true;
+  }
+
+  #reflectorOf(namespace: string | undefined): Reflector<KubeObject> | undefined {
+    return this.#reflectors.get(undefined) ?? this.#reflectors.get(namespace);
   }
 
   async close(): Promise<void> {

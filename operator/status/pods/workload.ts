@@ -17,6 +17,8 @@ export interface ObservedWorkload {
   readonly workload?: KubeObject;
   /** Its pods, read only when some are not ready. */
   readonly pods?: readonly KubeObject[];
+  /** HTTPRoute that leads clients to the pods. */
+  readonly route?: KubeObject;
   /** Problems found while rendering and applying. */
   readonly problems: readonly ObjectProblem[];
   /** True when others had changed the number of pods, and the operator has set it back. */

@@ -91,9 +91,32 @@ const problem = (kind: string, name: string, reason: string, path: string) => ({
   message: 'it is wrong: correct it',
 });
 
+/** A server whose route has two parents, and its HTTPRoute with the verdicts on them. */
+const routed = vmcp({ route: { parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }, { name: 'private' }] } });
+const verdict = (parentRef: object, status: string, more: object = {}): object => ({
+  parentRef: { group: 'gateway.networking.k8s.io', kind: 'Gateway', ...parentRef },
+  controllerName: 'example.com/gateway',
+  conditions: [
+    { type: 'Accepted', status, reason: status === 'True' ? 'Accepted' : 'NotAllowedByListeners', message: 'see the listeners', observedGeneration: 2, ...more },
+    { type: 'ResolvedRefs', status: 'True', reason: 'ResolvedRefs', message: '', observedGeneration: 2 },
+  ],
+});
+const PUBLIC = { name: 'public', namespace: 'gateways', sectionName: 'https' };
+const withRoute = (...parents: readonly object[]): Pick<Case, 'objects' | 'servesRoutes' | 'observed'> => ({
+  objects: [routed, ...two],
+  servesRoutes: true,
+  observed: { ...up, route: { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata: { name: 'vmcp-desk', namespace: 'team', generation: 2 }, status: { parents } } },
+});
+
 export const VMCP_CASES: Readonly<Record<string, Case>> = {
   serving: { objects: [vmcp({}, reported(['one', 'ready'], ['two', 'unauthenticated'])), ...two], observed: up },
   'not reported': { objects: [vmcp(), ...two], observed: up },
+  'route without the Gateway API': { objects: [routed, ...two], observed: up },
+  'route without a verdict': { objects: [routed, ...two], servesRoutes: true, observed: up },
+  'route that one Gateway accepts': withRoute(verdict(PUBLIC, 'True')),
+  'route that both Gateways accept': withRoute(verdict(PUBLIC, 'True'), verdict({ name: 'private', namespace: 'team' }, 'True')),
+  'route that a Gateway rejects': withRoute(verdict(PUBLIC, 'False'), verdict({ name: 'private' }, 'True')),
+  'route with the verdict on an earlier spec': withRoute(verdict(PUBLIC, 'False', { observedGeneration: 1 }), verdict({ name: 'private' }, 'True')),
   empty: { objects: [vmcp(), group], observed: up },
   'one of two healthy': { objects: [vmcp({}, reported(['one', 'ready'], ['two', 'unavailable'])), ...two], observed: up },
   'one degraded': { objects: [vmcp({}, reported(['one', 'degraded'], ['two', 'ready'])), ...two], observed: up },

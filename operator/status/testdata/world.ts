@@ -34,6 +34,7 @@ export interface Case {
   readonly secrets?: Readonly<Record<string, readonly string[]>>;
   readonly configMaps?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly observed?: ObservedWorkload;
+  readonly servesRoutes?: boolean;
   readonly referencedBy?: readonly string[];
   readonly now?: string;
 }
@@ -72,7 +73,7 @@ export function statusFor(input: Case): ObjectStatus {
     case 'VirtualMCPServer': {
       const vmcp = snapshot.vmcps.get(object.metadata.name);
       const resolution = vmcp && resolve(vmcp, snapshot, CLUSTER_PLATFORM);
-      return virtualMCPServerStatus({ ...base, observed, ...(resolution && { resolution }) });
+      return virtualMCPServerStatus({ ...base, observed, servesRoutes: input.servesRoutes === true, ...(resolution && { resolution }) });
     }
     case 'MCPServer': {
       const server = snapshot.servers.get(object.metadata.name);

@@ -17,6 +17,7 @@ import {
 import { problemsMessage, type Self } from '../message.ts';
 import { outgoingAuthConditions } from './outgoing-auth.ts';
 import { isAdvice, rowsOf, WARNING_TABLE, type WarningRow } from './problem-table.ts';
+import { routeConditions } from './route.ts';
 import { sessionStorageCondition } from '../session-storage.ts';
 import type { Rollout } from '../pods/rollout.ts';
 import type { ObservedWorkload } from '../pods/workload.ts';
@@ -25,6 +26,7 @@ interface Facts {
   readonly snapshot: Snapshot;
   readonly refused?: readonly ObjectProblem[];
   readonly resolution?: Resolution;
+  readonly servesRoutes?: boolean;
   readonly observed: ObservedWorkload;
   readonly vmcp: VirtualMCPServer | undefined;
   readonly runtime: readonly ObjectProblem[];
@@ -58,6 +60,7 @@ export function fieldConditions(facts: Facts): ConditionState[] {
           discoveryCondition(resolution.excluded, resolution.config?.vmcp.backends.length, self),
           sessionStorageCondition(vmcp.spec, rollout),
           ...podConditions(vmcp, facts),
+          ...routeConditions(vmcp.spec.route, observed.route, facts.servesRoutes === true),
           ...advisoryConditions(resolution.warnings.filter(isAdvice), self),
         ]
       : []),

@@ -12,7 +12,8 @@ import {
   type AuthorizationRequest,
 } from '../../core/authorization-request.ts';
 import { errorResponseUrl } from '../../core/authorization-response.ts';
-import { endpointPath, endpointUrl } from '../../core/metadata.ts';
+import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
+import { endpointUrl } from '../../core/metadata.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { spendOfAddress } from '../../http/limits.ts';
 import { Refused } from '../../http/refused.ts';

@@ -5,7 +5,7 @@ import type { Client } from '../../storage/client.ts';
 import { CONSENT_FIELDS, DECISIONS } from '../../consent/consent-page.ts';
 import { mayRemember } from '../../consent/remembering.ts';
 import type { AuthServerContext } from '../../context.ts';
-import { endpointPath } from '../../core/metadata.ts';
+import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { PageRefused } from '../../http/refused.ts';
 import { formOf, queryOf } from '../../http/parameters.ts';
 import { needsConsent, showConsentPage, startFirstLeg, type PendingAttempt } from '../../login/approval.ts';

@@ -4,7 +4,7 @@ import { redirectTo } from '../../../http/endpoint/replies.ts';
 import { loggedOutPage, LOGOUT_FIELD, logoutPage } from '../../consent/logout-page.ts';
 import type { AuthServerContext } from '../../context.ts';
 import { logoutResponseUrl } from '../../core/authorization-response.ts';
-import { endpointPath } from '../../core/metadata.ts';
+import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/opaque-token.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { sendPage } from '../../../http/page/send-page.ts';

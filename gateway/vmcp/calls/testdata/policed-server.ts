@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { createPublicApp } from '../../../app.ts';
 import type { GatewayConfig } from '../../../contract/gateway-config.ts';
-import { publicPathsOf } from '../../../contract/public-paths.ts';
+import { publicPathsOf } from '../../../contract/paths/public-paths.ts';
 import { VMCP } from '../../../contract/testdata/vmcp-config.ts';
 import { createBoundary } from '../../../incoming/boundary.ts';
 import { listen } from '../../../listener.ts';

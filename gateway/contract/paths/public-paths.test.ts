@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { pageIsNextToMcp, prefixOf, publicPathsOf, targetAtGateway } from './public-paths.ts';
+import type { GatewayConfig } from '../gateway-config.ts';
+import { pageIsNextToMcp, prefixOf, publicPathsOf, routedPaths, targetAtGateway } from './public-paths.ts';
 
 const at = (resourceURL: string | undefined, endpoint_prefix?: string) =>
   publicPathsOf({ oidc_config: { resourceURL }, ...(endpoint_prefix !== undefined && { endpoint_prefix }) } as never);
@@ -13,8 +14,8 @@ it.each([
   ['an origin', 'https://example.com', undefined, '', '/mcp'],
   ['a configured prefix', undefined, '/team/', '/team', '/team/mcp'],
   ['both, which agree', 'https://example.com/team/mcp', '/team', '/team', '/team/mcp'],
-  ['both, with a rewritten path', 'https://example.com/tools', '/team', '/team', '/tools'],
-  ['an empty prefix', 'https://example.com/team/mcp', '', '', '/team/mcp'],
+  ['both, with a path that a proxy rewrites', 'https://example.com/tools', '/team', '/team', '/team/mcp'],
+  ['an empty prefix', 'https://example.com/team/mcp', '', '', '/mcp'],
   ['documents of the host', 'https://example.com/.well-known/mcp', undefined, '', '/mcp'],
 ])('derives the public paths of %s', (_, resourceUrl, prefix, expectedPrefix, mcp) => {
   expect(at(resourceUrl, prefix)).toEqual({ prefix: expectedPrefix, mcp });
@@ -52,6 +53,50 @@ it.each([
   ['/sse', '/sse'],
 ])('serves %s as %s for a resource with another last segment', (url, target) => {
   expect(targetAtGateway(url, at('https://example.com/mcp/github'))).toBe(target);
+});
+
+const routed = (config: object) => routedPaths(config as GatewayConfig);
+
+it('lists the transports and the page of an anonymous virtual server', () => {
+  expect(routed({})).toEqual({ streams: ['/mcp', '/sse', '/messages'], exact: ['/'], below: [] });
+  expect(routed({ endpoint_prefix: '/team' })).toEqual({
+    streams: ['/team/mcp', '/team/sse', '/team/messages'],
+    exact: ['/team', '/team/'],
+    below: [],
+  });
+});
+
+it('lists the documents of a protected resource and the paths of its authorization server', () => {
+  const issuer = 'https://example.com/team';
+  const own = { oauth2_config: { redirect_uri: 'https://example.com/team/back' } };
+  const config = {
+    oidc_config: { resourceURL: `${issuer}/mcp` },
+    embedded_auth_server_config: {
+      issuer,
+      authorization_endpoint_base_url: 'https://login.example.com',
+      upstreams: [own],
+    },
+  };
+  expect(routed(config)).toEqual({
+    streams: ['/team/mcp', '/team/sse', '/team/messages'],
+    exact: [
+      '/team',
+      '/team/',
+      '/.well-known/oauth-authorization-server/team',
+      '/team/.well-known/oauth-authorization-server',
+      '/.well-known/openid-configuration/team',
+      '/team/.well-known/openid-configuration',
+      '/team/.well-known/jwks.json',
+      '/team/back',
+    ],
+    below: ['/.well-known/oauth-protected-resource/team/mcp', '/team/oauth', '/oauth'],
+  });
+});
+
+it('includes the document without a suffix for a server at the root of its host only', () => {
+  const documentsOf = (resourceURL: string) => routed({ oidc_config: { resourceURL } }).below;
+  expect(documentsOf('https://example.com/mcp')).toEqual(['/.well-known/oauth-protected-resource']);
+  expect(documentsOf('https://example.com/tools')).toEqual(['/.well-known/oauth-protected-resource/tools']);
 });
 
 it.each([

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Scope } from './scope.ts';
-import { runCommand, temporaryFolder } from './vmcp.ts';
+import type { Scope } from '../scope.ts';
+import { runCommand, temporaryFolder } from '../vmcp.ts';
 
 /** False on a machine without the Debian package haproxy. */
 export const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
