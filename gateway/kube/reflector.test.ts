@@ -85,7 +85,7 @@ describe('Reflector', () => {
       expect(changes).toEqual([]);
       await eventually('the list', () => reflector.isServed);
       expect([changes, told]).toEqual([['+a'], [false, true]]);
-      expect(log.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(['info', 'info']);
+      expect(log.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(['info']);
       await open(server);
       server.remove('a');
       await eventually('the change', () => changes.length === 2);

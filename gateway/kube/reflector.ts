@@ -148,7 +148,7 @@ export class Reflector<T extends KubeObject> {
     this.#isAbsent = true;
     for (const [previous, current] of this.#store.replace([])) this.#tell(previous, current);
     const { log, type, onServed } = this.#options;
-    log.info('an optional kind is not served, or may not be listed', { kind: type.kind, status });
+    log.debug('an optional kind is not served, or may not be listed', { kind: type.kind, status });
     this.#markSynced();
     onServed?.();
   }
