@@ -10,7 +10,7 @@ const SOURCES = [
   'gateway/*.ts',
   'gateway/{authserver,cluster,contract,incoming,outbound,outgoing,policy,vmcp,workloads}/**/*.ts',
 ];
-/** CamelCase words that are not reasons: kinds, names of errors, algorithms and vendors, values of Kubernetes fields. */
+/** CamelCase words that are not reasons: kinds, names of errors, algorithms and vendors, values of Kubernetes fields, ends of reasons. */
 const OTHER_WORD = new RegExp(
   `^(${[
     'MCP\\w+|VirtualMCPServer|\\w+Error|BoundaryImpossible|DependencyDown|FetchFailure|TokenRefused|StoreUnavailable',

@@ -66,7 +66,7 @@ export interface Command {
   };
 }
 
-/** Network of one container that reaches others only through proxies of this process. See docs/workload-isolation.md. */
+/** Network of one container that reaches others only through proxies of this process. See docs/workloads/isolation.md. */
 export interface IsolatedNetwork {
   readonly image: string;
   readonly labels: readonly string[];
