@@ -4,6 +4,8 @@ import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { generatedFiles } from './generate.ts';
 import { KINDS } from './kinds/index.ts';
+import { OPERATIONS } from '../gateway/management/operations.ts';
+import { TAGS } from '../gateway/management/operation.ts';
 
 const files = await generatedFiles();
 const crds = files.filter(({ path }) => /^crds\/[^/]+\.yaml$/u.test(path));
@@ -38,6 +40,7 @@ describe('the generated files', () => {
         ...KINDS.map(({ singular }) => `crds/schemas/${singular}.json`),
         'crds/schemas/all.json',
         'docs/api.md',
+        ...TAGS.map((tag) => `docs/reference/api/${tag}.md`),
         'docs/reference/openapi.json',
         'charts/vmcp-crds/kustomize/kustomizeconfig.yaml',
         'charts/vmcp/templates/_kinds.tpl',
@@ -86,4 +89,32 @@ it('a reference page lists every field with its description, and every rule', ()
     const rows = (rest.split('## status')[0] ?? '').split('\n').filter((line) => line.startsWith('|'));
     expect(rows).toHaveLength(rules.length > 0 ? rules.length + 2 : 0);
   }
+});
+
+describe('the pages of the management API', () => {
+  const pages = files.filter(({ path }) => /^docs\/(?:api|reference\/api\/\w+)\.md$/u.test(path));
+  const textOf = (page: string): string => pages.find(({ path }) => path === page)?.content ?? '';
+  /** Counts words, without the lines and blanks that draw tables. */
+  const wordsOf = (text: string): number => text.split(/[\s|]+/u).filter((word) => /\w/u.test(word)).length;
+
+  it('list each operation once, and describe it on the page of its resource', () => {
+    for (const { method, path, summary, tag } of OPERATIONS) {
+      expect(textOf('docs/api.md').split(`| \`${method} ${path}\``)).toHaveLength(2);
+      expect(textOf(`docs/reference/api/${tag}.md`)).toContain(`### ${summary}\n\n\`${method} ${path}\`\n`);
+    }
+  });
+
+  it('describe each schema once', () => {
+    const headings = pages.flatMap(({ content }) =>
+      [...(content.split('\n## Schemas\n')[1] ?? '').matchAll(/^### (\w+)$/gmu)].map(([, name]) => name),
+    );
+    expect(headings.length).toBeGreaterThan(30);
+    expect(headings).toEqual([...new Set(headings)]);
+  });
+
+  it('have at most 5,000 words each, and 15,000 together', () => {
+    const words = pages.map(({ content }) => wordsOf(content));
+    expect(Math.max(...words)).toBeLessThan(5_000);
+    expect(words.reduce((sum, count) => sum + count, 0)).toBeLessThan(15_000);
+  });
 });

@@ -3,17 +3,16 @@ import { dirname, join } from 'node:path';
 import { format } from 'oxfmt';
 import { AuditEvent } from '../gateway/audit/event.ts';
 import { AUDIT_EVENTS } from '../gateway/contract/run-config/audit.ts';
-import { RunConfig } from '../gateway/contract/run-config/run-config.ts';
 import { openApiOf } from '../gateway/management/frame/openapi.ts';
 import { OPERATIONS } from '../gateway/management/operations.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { apiReference } from './api-reference.ts';
+import { apiPages } from './api-reference.ts';
 import { chartKinds } from './chart-kinds.ts';
 import { crdYaml } from './crd.ts';
 import { editorSchemas } from './editor-schema.ts';
 import { KINDS } from './kinds/index.ts';
 import { kustomizeConfiguration } from './kustomize.ts';
-import { auditEventReference, kindReference, runConfigReference } from './reference.ts';
+import { auditEventReference, kindReference } from './reference.ts';
 
 /** Generated file. The path starts at the root of the repository. */
 export interface GeneratedFile {
@@ -41,10 +40,9 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
     ...editorSchemas().map(({ name, content }) => ({ path: `crds/schemas/${name}`, content })),
     { path: 'charts/vmcp-crds/kustomize/kustomizeconfig.yaml', content: kustomizeConfiguration(KINDS) },
     { path: 'charts/vmcp/templates/_kinds.tpl', content: chartKinds(KINDS) },
-    { path: 'docs/api.md', content: apiReference(OPERATIONS) },
+    ...apiPages(OPERATIONS),
     { path: 'docs/reference/openapi.json', content: JSON.stringify(openApiOf(OPERATIONS, packageJson.version)) },
     { path: 'docs/reference/audit-event.md', content: auditEventReference(AuditEvent, AUDIT_EVENTS) },
-    { path: 'docs/reference/run-config.md', content: runConfigReference(RunConfig) },
   ];
   return Promise.all(files.map(formatted));
 }

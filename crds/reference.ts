@@ -46,12 +46,6 @@ function rows(shape: Shape, path: string): Row[] {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
-/** Returns the table of the members of an object; empty for a value without members. */
-export function fieldTable(shape: Shape): string {
-  const body = rows(shape, '');
-  return body.length > 0 ? table(body) : '';
-}
-
 const table = (body: readonly Row[]): string =>
   [
     '| Field | Type | Required | Default | Meaning |',
@@ -89,18 +83,6 @@ export function kindReference(kind: Kind): string {
       : []),
     '## status',
     table(rows(memberOf(schema, 'status'), 'status')),
-  ];
-  return `${HEADER}${sections.join('\n\n')}\n`;
-}
-
-/** Returns the field reference of the Run configuration as Markdown. */
-export function runConfigReference(schema: TSchema): string {
-  const sections = [
-    '# Run configuration',
-    'What one MCP server is run with, as a JSON object: what "Export workload configuration" answers. ' +
-      'Durations are written as text (`1m30s`); objects (`{"seconds": 90}`) and integer nanoseconds are read too. ' +
-      'In field names, `[]` is each item of a list and `{}` each value of a map.',
-    table(rows(schema, '')),
   ];
   return `${HEADER}${sections.join('\n\n')}\n`;
 }
