@@ -33,18 +33,18 @@ function reasonsInCode(): Map<string, string> {
   return found;
 }
 
-/** Returns the anchors of a page: its headings in lower case, with `-` for blanks and without punctuation, as GitHub makes them. */
+/** Returns the anchor of a heading as GitHub makes it: in lower case, with `-` for blanks and without punctuation. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-');
+
+/** Returns the anchors of the headings of a page. */
 function anchorsOf(document: string): Set<string> {
   const text = readFileSync(document, 'utf8').replaceAll(/^```.*?^```/gmsu, '');
   const headings = [...text.matchAll(/^#+ (.+)$/gmu)].map(([, heading = '']) => heading);
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  return new Set(headings.map(anchorOf));
 }
 
 const documents = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root });
@@ -65,6 +65,21 @@ describe('documents', () => {
   it('explain each reason once, and no unknown reason', () => {
     expect(explained.filter((reason) => !given.has(reason))).toEqual([]);
     expect(explained.filter((reason, index) => explained.indexOf(reason) !== index)).toEqual([]);
+  });
+
+  it('have every reason in the index, with its section', () => {
+    const [sections = '', index = ''] = text.split('## Index of reasons');
+    const entries = sections
+      .split(/^##+ /gmu)
+      .flatMap((section) =>
+        [...section.matchAll(/^\| (`[^|]*)\|/gmu)].flatMap(([, cell = '']) =>
+          [...cell.matchAll(/`([A-Z][A-Za-z\d]+)`/gu)].map(
+            ([shown]) => `[${shown}](#${anchorOf(/^.*/u.exec(section)?.[0] ?? '')})`,
+          ),
+        ),
+      );
+    expect(entries.filter((entry) => !index.includes(entry))).toEqual([]);
+    expect([...index.matchAll(/\]\(#/gu)]).toHaveLength(entries.length);
   });
 
   it.each(documents)('%s links to files that exist', (document) => {
