@@ -17,6 +17,7 @@ const OTHER_WORD = new RegExp(
     'ClientKeysUnavailable|KeyRefused|PageRefused|EdDSA|ClusterIP|ClientIP|NodePort|LoadBalancer|ConfigMap|StatefulSet',
     'ServiceAccount|PersistentVolumeClaim|PodTemplateSpec|EnvVar|LifecycleHandler|ScheduleAnyway|RuntimeDefault|RollingUpdate|IfNotPresent',
     'AlwaysAllow|PodScheduled|RoleBinding|HostVariable|BadRequest|AlreadyExists|RefusedDestination|OpenAI',
+    'ListenerSet|PathPrefix|ResolvedRefs',
   ].join('|')})$`,
   'u',
 );
