@@ -381,6 +381,10 @@ describe.concurrent('podTemplateSpec', () => {
   it.each([
     ['a container without a name', { containers: [{ image: 'x' }] }],
     ['text for a list', { containers: 'none' }],
+    [
+      'a request above the limit',
+      { containers: [{ name: 'vmcp', resources: { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } } }] },
+    ],
   ])('reports %s, and keeps the pods', async (_, wrong) => {
     const here = await withTools();
     const before = await here.appears('Deployment', 'vmcp-tools');
@@ -401,30 +405,25 @@ describe.concurrent('podTemplateSpec', () => {
   it('quotes the error of the API server for a template that only it can reject, and keeps the pods', async () => {
     const here = await withTools();
     const before = await here.appears('Deployment', 'vmcp-tools');
-    const resources = { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } };
-    await here.patch('VirtualMCPServer', 'tools', patchOf({ containers: [{ name: 'vmcp', resources }] }));
+    await here.patch('VirtualMCPServer', 'tools', patchOf({ hostname: 'Not_A_Label' }));
     const condition = await here.becomes('VirtualMCPServer', 'tools', {
       type: 'PodTemplateSpecValid',
       status: 'False',
     });
-    expect(condition.message).toMatch(/spec\.podTemplateSpec.*memory limit/u);
+    expect(condition.message).toMatch(/spec\.podTemplateSpec.*hostname.*Not_A_Label/u);
     expect((await here.get('Deployment', 'vmcp-tools'))?.['spec']).toEqual(before['spec']);
-    await here.patch(
-      'VirtualMCPServer',
-      'tools',
-      patchOf({ containers: [{ name: 'vmcp', resources: { ...resources, requests: null } }] }),
-    );
+    await here.patch('VirtualMCPServer', 'tools', patchOf({ hostname: null }));
     await here.becomes('VirtualMCPServer', 'tools', { type: 'PodTemplateSpecValid', status: 'True' });
   });
 
   it('is not reported for a mistake in the rest of the spec', async () => {
     const here = await playground();
-    const resources = { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } };
+    const volumes = [{ name: 'data', hostPath: '/srv/../data', mountPath: '/data' }];
     await here.create(
-      httpServer('web', { resources, podTemplateSpec: { spec: { securityContext: { runAsUser: 1000 } } } }),
+      httpServer('web', { volumes, podTemplateSpec: { spec: { securityContext: { runAsUser: 1000 } } } }),
     );
     const applied = { type: 'Applied', status: 'False', reason: 'ApplyInvalid' };
-    expect((await here.becomes('MCPServer', 'web', applied)).message).toContain('memory limit');
+    expect((await here.becomes('MCPServer', 'web', applied)).message).toContain('hostPath');
     await here.becomes('MCPServer', 'web', { type: 'PodTemplateValid', status: 'True' });
   });
 });
