@@ -13,6 +13,8 @@ interface Target {
   readonly port: number;
 }
 
+/** Matches that a rule may have in every version of the API: 8 until 1.1, 64 since. */
+const MAX_MATCHES = 8;
 /** No limit: a call may take long, and event streams do not end. */
 const STREAM_TIMEOUTS = { request: '0s' };
 
@@ -35,10 +37,10 @@ export function httpRoute(owned: Owned, target: Target, route: Route, config: Ga
         ...(hostnames && hostnames.length > 0 && { hostnames }),
         rules: [
           { backendRefs, matches: streams.map((path) => match('PathPrefix', path)), ...limits },
-          {
-            backendRefs,
-            matches: [...exact.map((path) => match('Exact', path)), ...below.map((path) => match('PathPrefix', path))],
-          },
+          ...inPieces([
+            ...exact.map((path) => match('Exact', path)),
+            ...below.map((path) => match('PathPrefix', path)),
+          ]).map((matches) => ({ backendRefs, matches })),
         ],
       },
     },
@@ -49,3 +51,8 @@ export function httpRoute(owned: Owned, target: Target, route: Route, config: Ga
 const GATEWAY_API = RESOURCES.HTTPRoute.group;
 
 const match = (type: 'Exact' | 'PathPrefix', value: string): JsonObject => ({ path: { type, value } });
+
+const inPieces = (matches: readonly JsonObject[]): JsonObject[][] =>
+  Array.from({ length: Math.ceil(matches.length / MAX_MATCHES) }, (_, piece) =>
+    matches.slice(piece * MAX_MATCHES, (piece + 1) * MAX_MATCHES),
+  );
