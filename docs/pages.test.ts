@@ -12,6 +12,37 @@ const linksOf = (page: string): string[] =>
     normalize(join(dirname(page), link)),
   );
 
+const MAX_WORDS = 88;
+const isGenerated = (page: string): boolean => page.startsWith('reference/');
+/** A line that ends a paragraph: empty, or of a table, a heading, a picture or another HTML element. */
+const ENDS = /^\s*(?:$|[|#<])/u;
+const FENCE = /^\s*(?:```|~~~)/u;
+const ITEM = /^\s*(?:[-*+]|\d+[.)])\s/u;
+
+/** Returns `file:line: count` for each paragraph or list item with too many words, code blocks and tables aside. */
+function longParagraphs(file: string, text: string): string[] {
+  const paragraphs: { line: number; words: number }[] = [];
+  let isCode = false;
+  let isOpen = false;
+  for (const [index, line] of text.split('\n').entries()) {
+    const isFence = FENCE.test(line);
+    if (isFence) isCode = !isCode;
+    if (isFence || isCode || ENDS.test(line)) {
+      isOpen = false;
+      continue;
+    }
+    if (!isOpen || ITEM.test(line)) paragraphs.push({ line: index + 1, words: 0 });
+    isOpen = true;
+    const paragraph = paragraphs.at(-1);
+    if (paragraph) paragraph.words += line.trim().split(/\s+/u).length;
+  }
+  return paragraphs
+    .filter(({ words }) => words > MAX_WORDS)
+    .map(
+      ({ line, words }) => `${file}:${line}: ${words} words, at most ${MAX_WORDS}: lead with the rule, list the rest`,
+    );
+}
+
 /** Pages that may hold the link to a page of a folder: the list of the folder, or the page that has its name. */
 const listsOf = (page: string): string[] => {
   const folder = dirname(page);
@@ -25,6 +56,12 @@ describe('the pages of docs/', () => {
       listed.has(page) || listsOf(page).some((list) => listed.has(list) && linksOf(list).includes(page));
     expect(pages.length).toBeGreaterThan(40);
     expect(pages.filter((page) => !isListed(page))).toEqual([]);
+  });
+
+  it('have no paragraph of more than 88 words', () => {
+    const written = globSync('**/*.md', { cwd: DOCS }).filter((page) => !isGenerated(page));
+    const files = [...written, '../README.md', '../CONTRIBUTING.md'];
+    expect(files.flatMap((page) => longParagraphs(normalize(join('docs', page)), read(page)))).toEqual([]);
   });
 });
 
