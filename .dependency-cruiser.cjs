@@ -161,7 +161,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|\\.cache|e2e/interop/clients/programs)/' }, // programs with packages of their own
+    exclude: { path: '^(dist|\\.cache|e2e/(api-clients|interop/clients)/programs)/' }, // programs with packages of their own
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },

@@ -25,7 +25,7 @@ DESTINATION := $(DESTDIR)$(PREFIX)
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
 .PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak interop deps install uninstall \
-  destination python redis chromium promtool control-plane cluster-binaries clean
+  destination python redis chromium promtool generators control-plane cluster-binaries clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-17s %s\n", $$1, $$2 }'
@@ -43,7 +43,7 @@ endef
 # Lint takes the time that the rest leaves idle. ALSO='--project cluster' runs `make e2e` beside the others.
 test: deps ## install what the tests need, then verify, lint and every test
 	@$(MAKE) --silent verify
-	$(call with_lint,$(MAKE) --silent -j 4 python redis chromium promtool control-plane build && \
+	$(call with_lint,$(MAKE) --silent -j 4 python redis chromium promtool generators control-plane build && \
 	  npm run --silent test -- --project pure --project unit --project e2e --project e2e-beside --project e2e-waiting \
 	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator --project operator-waiting) $(ALSO),19)
 
@@ -133,6 +133,11 @@ chromium: ## report when chromium for the tests of the login pages is missing
 
 promtool: ## report when promtool for the tests of the alert rules is missing
 	@command -v promtool >/dev/null 2>&1 || echo 'not applicable: the tests of the alert rules need promtool (Debian: apt install prometheus)'
+
+generators: ## report when the compilers for the tests of generated API clients are missing
+	@command -v go >/dev/null 2>&1 || echo 'not applicable: the test of the generated API client in Go needs Go (https://go.dev/dl)'
+	@{ command -v javac && command -v mvn; } >/dev/null 2>&1 || \
+	echo 'not applicable: the test of the generated API client in Java needs a JDK 17 and Maven (Debian: apt install default-jdk-headless maven)'
 
 clean: ## remove the files that make wrote, except node_modules and the binaries of the test cluster
 	rm -rf dist

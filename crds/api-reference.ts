@@ -13,7 +13,8 @@ const INTRODUCTION = `# Management API
 \`vmcp up\` serves this API on its management listener, and \`vmcp serve\` serves it alone. Each operation below links to its description.
 
 - **For programs**: \`/api/openapi.json\`, or [openapi.json](reference/openapi.json). Generators make clients from it: oapi-codegen,
-  openapi-typescript, openapi-python-client and openapi-generator (Java, Go) are known to work.
+  openapi-typescript, openapi-python-client and openapi-generator (Java, Go) are known to work: \`make test\` generates clients in Go, TypeScript, Python and
+  Java, and calls the API with each.
 - **Requests**: a body is one JSON object of at most 1 MiB, 10,000 values, and 1,000 members in each object. Unknown members are ignored. A body that
   a browser sends must have the type \`application/json\`, else the answer is 415; programs may send any type.
 - **Refusals**: a wrong \`Host\` or \`Origin\` gets 403, and a wrong token 401, before anything else, as JSON with \`error\`.
