@@ -174,10 +174,13 @@ export const workloadFields = {
   backendReplicas: whole('Number of server instances, if it differs from the number of proxies.', count),
   permissionProfile,
   podTemplateSpec: freeObject('Strategic-merge patch of the pod template; the container is named `mcp`.'),
-  resources: block('Compute resources of the container.', {
-    limits: quantities('Upper limits.'),
-    requests: quantities('Requests for scheduling.'),
-  }),
+  resources: block(
+    'Compute resources of the container. Defaults to requests of 10m CPU and 64Mi of memory without limits; `{}` sets no request.',
+    {
+      limits: quantities('Upper limits.'),
+      requests: quantities('Requests for scheduling.'),
+    },
+  ),
   resourceOverrides,
   serviceAccount: text('ServiceAccount of the pods.', { minLength: 1, maxLength: 253 }),
   sessionAffinity: Type.Optional(

@@ -5,7 +5,7 @@ import { testScope } from '../harness/scope.ts';
 import { untilRefused } from './access.ts';
 import { runPods } from './kubelet.ts';
 import { at, conditionsOf, placeOf, statusOf } from './playground.ts';
-import { everySort, REMOTE } from './resources.ts';
+import { everySort, httpServer, REMOTE, stdioServer } from './resources.ts';
 import { kubectl as kubectlIn, kubectlFile, sharedOperator } from './shared.ts';
 import { settled } from './steady-state.ts';
 
@@ -40,6 +40,23 @@ it('reports an exceeded quota, and applies the objects when the quota is deleted
   expect(condition.message).toContain('quota');
   await here.remove('ResourceQuota', 'tight');
   await here.becomes('VirtualMCPServer', 'tools', { type: 'Applied', status: 'True' }, 60_000);
+});
+
+it('runs servers in a namespace whose quota demands requests', async () => {
+  const here = await playground();
+  const { apiVersion, kind } = placeOf('ResourceQuota');
+  const hard = { 'requests.cpu': '1', 'requests.memory': '1Gi' };
+  await api().create({ apiVersion, kind, metadata: { name: 'fair', namespace: here.namespace }, spec: { hard } });
+  await here.appears('ResourceQuota', 'fair', (quota) => at(quota, 'status.hard') !== undefined);
+  await here.create(httpServer('web'), stdioServer('local'), httpServer('without', { resources: {} }));
+  const classes = async () =>
+    (await here.list('Pod'))
+      .map((pod) => [pod.metadata.labels?.['app.kubernetes.io/instance'], at(pod, 'status.qosClass')])
+      .toSorted();
+  await expect.poll(classes, { timeout: 30_000 }).toEqual([
+    ['local', 'Burstable'],
+    ['web', 'Burstable'],
+  ]);
 });
 
 it('advises against settings that work but are probably not intended', async () => {

@@ -6,6 +6,7 @@ import type { RenderOptions } from '../options.ts';
 import type { Additions } from '../inherited.ts';
 import { podMetadata, type Owned } from '../owned.ts';
 import { patchTemplate } from '../pod-template/patch.ts';
+import { withRequests } from './container.ts';
 import { accountProblems } from '../reserved-account.ts';
 import { podDefaults, pullSecrets, RESTRICTED_POD } from '../pod.ts';
 import type { JsonObject } from '../../../gateway/contract/json.ts';
@@ -61,5 +62,5 @@ export function serverTemplate(
   const patched = patchTemplate(template, server.spec.podTemplateSpec, kept, owned.object);
   if ('problems' in patched) return patched;
   const problems = accountProblems(owned, server.spec, template, patched.template, options);
-  return problems.length > 0 ? { problems } : patched;
+  return problems.length > 0 ? { problems } : { template: withRequests(patched.template) };
 }
