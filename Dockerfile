@@ -1,5 +1,6 @@
 # Builds the images of vmcp: `docker build --target local .`, `--target gateway` and `--target operator` (make images).
 # The lock file pins the Node.js of the images. BASE_IMAGE has glibc, libstdc++ and CA certificates, but no shell.
+# `make images BASE_IMAGE=NAME@sha256:...` pins a base image by digest.
 ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 ARG UV_IMAGE=ghcr.io/astral-sh/uv:0.13.9

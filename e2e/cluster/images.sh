@@ -4,6 +4,7 @@
 #   images.sh none              gateway and operator with the same root file systems, packed from dist/ without an engine (Linux);
 #                               and e2e-backend.tar
 #   images.sh                   docker or podman if one of them can build, else packed
+# A base image of the Dockerfile (BUILD_IMAGE, BASE_IMAGE, UV_IMAGE) in the environment replaces its default, for example with a digest.
 # OUT is another folder for the archives. The packed base is the Node of node_modules, the shared libraries that it needs, CA certificates and two accounts.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,6 +22,17 @@ if [[ -z ${1:-} ]]; then
 fi
 mkdir -p "$out"
 
+# Base images that the environment names, as options of an engine.
+bases=()
+while read -r name; do
+  [[ -z ${!name:-} ]] || bases+=(--build-arg "$name=${!name}")
+done < <(sed -n 's/^ARG \([A-Z]*_IMAGE\)=.*/\1/p' "$root/Dockerfile")
+# no_bases: fails when the environment names a base image that would not be used.
+no_bases() {
+  [[ ${#bases[@]} -eq 0 ]] ||
+    die "images that are packed without an engine have no base image: unset ${bases[1]%%=*}, or use ENGINE=docker or ENGINE=podman"
+}
+
 # report NAME:TAG FILE
 report() { printf '%-40s %4d MB  %s\n' "$1" "$(($(wc -c <"$2") / 1000000))" "${2#"$root"/}"; }
 
@@ -32,7 +44,7 @@ build_with_engine() {
   local target image
   for target in gateway operator local; do
     image=localhost/$(image_of "$target")
-    "$engine" build --target "$target" --tag "$image" "$root" || return 1
+    "$engine" build ${bases[@]+"${bases[@]}"} --target "$target" --tag "$image" "$root" || return 1
     rm -f "$out/$target.tar"
     save "$image" "$out/$target.tar" || return 1
     report "$image" "$out/$target.tar"
@@ -126,6 +138,7 @@ config() {
 
 pack() {
   local image
+  no_bases
   [[ $(uname -s) == Linux ]] || die "images are packed without an engine on Linux only: install Docker or Podman"
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
