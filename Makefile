@@ -114,7 +114,7 @@ interop: build ## run identity providers, clients and servers of others, and wri
 	@npx --no-install node e2e/interop/main.ts $(if $(ONLY),--only '$(ONLY)') $(if $(PROVIDERS),--providers '$(PROVIDERS)') \
 	  $(if $(CLIENTS),--clients '$(CLIENTS)') $(if $(SERVERS),--servers '$(SERVERS)') $(if $(FRESH),--fresh)
 
-screenshots: $(INSTALLED) ## draw docs/images/terminal-*.svg from what the commands print (needs the npm registry)
+screenshots: $(INSTALLED) ## draw docs/images/terminal-*.svg and take client-inspector.png (needs the npm registry and Chromium)
 	@npx --no-install node e2e/screenshots/main.ts
 
 deps: $(INSTALLED) ## install all packages with npm ci if the lock file is newer than node_modules

@@ -1,12 +1,14 @@
 /**
  * `make screenshots`: runs the commands of the docs as a new user at a terminal, and draws what they print:
- * docs/images/terminal-*.svg. Needs the npm registry, and the ports 4483 and 8080.
+ * docs/images/terminal-*.svg, and docs/images/client-inspector.png, the page of an MCP client. Needs the npm registry,
+ * Chromium, and the ports 4483 and 8080.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COLUMNS, copyUncommitted, newcomer, untilTable, type Newcomer } from '../harness/newcomer/newcomer.ts';
 import { eventually } from '../harness/poll.ts';
 import { root, writeFiles } from '../harness/vmcp.ts';
+import { takeClientPicture } from './client-picture.ts';
 import { terminalLines, type Line } from './terminal-screen.ts';
 import { terminalSvg, THEMES } from './terminal-svg.ts';
 
@@ -64,7 +66,7 @@ async function shown(user: Newcomer, command: string): Promise<[string, string]>
   return [command, output];
 }
 
-/** The first `make run` in a clone, and a call. */
+/** The first `make run` in a clone, a call, and the page of an MCP client. */
 async function firstMinute(user: Newcomer): Promise<void> {
   const running = await user.start('make run', CLONE);
   await untilTable(running, SLOW.timeoutMs);
@@ -74,6 +76,7 @@ async function firstMinute(user: Newcomer): Promise<void> {
     ['make run', running.output()],
     [`${call}    # in a second terminal`, answer],
   ]);
+  await takeClientPicture(scope, 'http://127.0.0.1:4483/mcp');
   await running.stop();
 }
 
