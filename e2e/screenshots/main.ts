@@ -76,7 +76,8 @@ async function firstMinute(user: Newcomer): Promise<void> {
     ['make run', running.output()],
     [`${call}    # in a second terminal`, answer],
   ]);
-  await takeClientPicture(scope, 'http://127.0.0.1:4483/mcp');
+  const [, url = ''] = /^quickstart +(http:\S+)/mu.exec(running.output()) ?? [];
+  await takeClientPicture(scope, url);
   await running.stop();
 }
 
