@@ -52,18 +52,25 @@ export function compileMatcher(text: string): Matcher | { readonly fault: string
   }
 }
 
-/** Runs functions with a time limit. */
-const timed = { context: createContext({ run: undefined }), script: new Script('run()') };
+const createTimed = () => ({ context: createContext({ run: undefined }), script: new Script('run()') });
+let timed: ReturnType<typeof createTimed> | undefined;
+
+/**
+ * Returns a context that runs functions with a time limit. The first evaluation creates it: in a process that has a second
+ * context, V8 collects garbage while the process is idle, which also discards optimized code.
+ */
+const timedRun = () => (timed ??= createTimed());
 
 function isTrue(evaluate: () => unknown): boolean {
-  timed.context['run'] = evaluate;
+  const { context, script } = timedRun();
+  context['run'] = evaluate;
   try {
-    return timed.script.runInContext(timed.context, { timeout: EVALUATION_MS }) === true;
+    return script.runInContext(context, { timeout: EVALUATION_MS }) === true;
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw new MatcherTimeoutError();
     return false;
   } finally {
-    timed.context['run'] = undefined;
+    context['run'] = undefined;
   }
 }
 

@@ -1,6 +1,8 @@
+import { getHeapStatistics } from 'node:v8';
 import { describe, expect, it } from 'vitest';
 import { CredentialError } from '../authenticator.ts';
 import { cloudStsProblems, stsEndpoint, type CloudStsConfig } from './config.ts';
+import type * as Matchers from './matcher.ts';
 import { rolesOf, sessionNameOf } from './role.ts';
 
 const arn = (name: string): string => `arn:aws:iam::123456789012:role/${name}`;
@@ -91,6 +93,16 @@ describe('the role by a matcher', () => {
       return rolesOf({ region: 'eu-west-1', role_mappings: [mapping, claim] })(claims);
     };
     expect([both(4), both(5), both(6)]).toEqual([arn('staff'), arn('staff'), arn('ops')]);
+  });
+
+  it('takes a process another context only when an expression is evaluated', async () => {
+    const contexts = (): number => getHeapStatistics().number_of_native_contexts;
+    const before = contexts();
+    const fresh = new URL('matcher.ts?fresh', import.meta.url).href; // a second instance of the module
+    const matcher = ((await import(fresh)) as typeof Matchers).compileMatcher('claims.sub == "ann"');
+    expect(contexts()).toBe(before);
+    expect(typeof matcher === 'function' && [matcher({ sub: 'ann' }), matcher({ sub: 'bob' })]).toEqual([true, false]);
+    expect(contexts()).toBe(before + 1);
   });
 
   it('is an error, and no other role, when an expression takes too long', () => {
