@@ -95,6 +95,16 @@ it('answers HEAD as GET without a body, and only for an operation that allows it
   expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'PUT']);
 });
 
+it('states type and length in bytes of a reply, also for HEAD', async () => {
+  const long: Operation = { ...readThing, handle: (_req, res) => sendJson(res, 200, { text: 'ü'.repeat(2_000) }) };
+  const send = await serve([long]);
+  const { headers, json } = await send('GET', '/things/a');
+  const facts = { 'content-type': 'application/json; charset=utf-8', 'content-length': '4011' };
+  expect(Object.fromEntries(headers)).toMatchObject({ ...facts, 'cache-control': 'no-store' });
+  expect(json).toEqual({ text: 'ü'.repeat(2_000) });
+  expect(Object.fromEntries((await send('HEAD', '/things/a')).headers)).toMatchObject(facts);
+});
+
 it('answers a preflight only for an operation with cors', async () => {
   const send = await serve([{ ...readThing, cors: true }]);
   const reply = await send('OPTIONS', '/things/a');
