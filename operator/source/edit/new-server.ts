@@ -1,4 +1,6 @@
 import { imageScheme } from '../../resolve/backends/images.ts';
+import { programOf } from '../clients/command-line.ts';
+import { COMMANDS } from '../clients/commands/index.ts';
 import { quoted } from '../clients/quoted.ts';
 import { remoteServer } from '../clients/remote-server.ts';
 import { argumentWarnings, isSecretName, looksLikeKey } from '../clients/secret-text.ts';
@@ -37,6 +39,8 @@ function process({ source, args, env, secrets, headers, transport = 'stdio' }: N
       leftOut: `${quoted(source)} is not a server: write npx://PACKAGE, uvx://PACKAGE, command://PROGRAM, an image such as NAME:TAG, or a URL`,
     };
   }
+  const mistaken = mistakenImage(source, args);
+  if (mistaken !== undefined) return { leftOut: mistaken };
   const incomplete = env.find((text) => !text.includes('='));
   if (incomplete !== undefined) return { leftOut: `--env ${quoted(incomplete)} has no value: write --env NAME=VALUE` };
   const variables = env.map((text) => ({ name: nameIn(text), value: valueIn(text) ?? '' }));
@@ -53,6 +57,25 @@ function process({ source, args, env, secrets, headers, transport = 'stdio' }: N
     },
     warnings: argumentWarnings(args, source),
   };
+}
+
+/** Programs that are images too, and whose arguments are mostly files of this machine. */
+const INTERPRETERS: ReadonlySet<string> = new Set(['node', 'deno', 'python', 'python3', 'java', 'sh', 'bash']);
+
+/** Returns the reason why a text that could name an image is more likely a command, or a URL without its scheme. */
+function mistakenImage(source: string, args: readonly string[]): string | undefined {
+  if (/^(?:localhost|127\.0\.0\.1):\d{1,5}\/(?:mcp|sse)$/u.test(source))
+    return `${quoted(source)} is not a server: write http://${source}, or ${source}:latest for a container image`;
+  const read = source === programOf(source) ? COMMANDS.get(source) : undefined;
+  if (read) {
+    const reading = read({ program: source, args, env: new Map() });
+    const isHere = 'server' in reading && reading.server.runs === 'here' && !reading.server.package;
+    const example = isHere ? reading.server.image : 'npx://PACKAGE, uvx://PACKAGE or an image such as NAME:TAG';
+    return `${quoted(source)} is a command, not a server: write ${example}, and the arguments of the server after --`;
+  }
+  return INTERPRETERS.has(source)
+    ? `${quoted(source)} is a command, not a server: write command://${source}, or ${source}:latest for a container image`
+    : undefined;
 }
 
 /** Splits `NAME=VALUE` at the first `=`. */
