@@ -26,6 +26,16 @@ describe('messages', () => {
       ['spec.MCPPORT: unknown field "MCPPORT"; did you mean "mcpPort"?'],
       { image: 'a', MCPPORT: 1 },
     ],
+    [
+      'the start of a field',
+      ['spec.group: unknown field "group"; did you mean "groupRef"?'],
+      { image: 'a', group: 'b' },
+    ],
+    [
+      'the end of a field',
+      ['spec.header: unknown field "header"; did you mean "hostHeader"?'],
+      { image: 'a', header: 'b' },
+    ],
     ['a field like none', ['spec.zzzzzz: unknown field "zzzzzz"; remove it'], { image: 'a', zzzzzz: 1 }],
     [
       'a field of a small object',

@@ -67,8 +67,15 @@ export function closest(name: string, known: readonly string[]): string | undefi
   return best && best.edits <= Math.max(2, Math.floor(name.length / 3)) ? best.each : undefined;
 }
 
+/** Returns the only name that begins or ends with this one, as `groupRef` for `group` and `remoteUrl` for `url`. */
+function onlyLonger(name: string, known: readonly string[]): string | undefined {
+  const short = name.toLowerCase();
+  const longer = known.filter((each) => each.toLowerCase().startsWith(short) || each.toLowerCase().endsWith(short));
+  return short.length >= 3 && longer.length === 1 ? longer[0] : undefined;
+}
+
 function unknownField(name: string, known: readonly string[]): string {
-  const near = closest(name, known);
+  const near = closest(name, known) ?? onlyLonger(name, known);
   if (near !== undefined) return `unknown field "${name}"; did you mean "${near}"?`;
   if (known.length > 0 && known.length <= 8) return `unknown field "${name}"; there is ${known.join(', ')}`;
   return `unknown field "${name}"; remove it`;
