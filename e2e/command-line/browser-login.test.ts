@@ -83,6 +83,20 @@ describe('vmcp call at an endpoint with logins', () => {
     expect(run.stderr()).toContain('the login failed (access_denied): run the command again\n');
   });
 
+  it('leads to the log when the authorization server fails', async () => {
+    const state = await temporaryFolder(testScope());
+    const run = await runVmcp(testScope(), ['tools', '--url', vmcp.url, '--state', state], { env: BROWSER });
+    const redirect = await logIn(run);
+    redirect.searchParams.delete('code');
+    redirect.searchParams.set('error', 'server_error');
+    redirect.searchParams.set('error_description', 'the login at a provider failed\u001b[2J');
+    await open(redirect);
+    expect(await run.exited).toMatchObject({ code: 1 });
+    expect(run.stderr()).toContain(
+      'the login failed (server_error: the login at a provider failed\uFFFD[2J): the log of the authorization server says why\n',
+    );
+  });
+
   it('accepts a token instead', async () => {
     const VMCP_TOKEN = await provider.token('bob', audience);
     const { code, stdout } = await vmcpResult(testScope(), ['tools', '--url', vmcp.url], { env: { VMCP_TOKEN } });

@@ -14,6 +14,20 @@ const WAIT_MS = 300_000;
 /** The login did not succeed. The message is for users. */
 export class LoginFailed extends Error {}
 
+/** Errors after which another attempt of the same user can succeed. @see RFC 6749 §4.1.2.1 */
+const REPEATABLE: readonly string[] = ['access_denied', 'temporarily_unavailable'];
+const MAX_DESCRIPTION = 300;
+
+/** Returns the message about a redirect without a code. */
+function failureOf(parameters: URLSearchParams): string {
+  const error = parameters.get('error');
+  if (error === null) return 'the login failed (no code): run the command again';
+  if (REPEATABLE.includes(error)) return `the login failed (${error}): run the command again`;
+  const description = parameters.get('error_description')?.slice(0, MAX_DESCRIPTION);
+  const cause = description ? `${error}: ${description}` : error;
+  return `the login failed (${printable(cause)}): the log of the authorization server says why`;
+}
+
 /** Terminal and browser of the user, and the folder of stored logins. */
 export interface LoginPlace {
   readonly stateDir: string;
@@ -141,9 +155,7 @@ export class BrowserLogin implements OAuthClientProvider {
       throw new LoginFailed('the login came from another authorization server: nothing was sent to it');
     const code = parameters.get('code');
     if (code !== null) return code;
-    throw new LoginFailed(
-      `the login failed (${printable(parameters.get('error') ?? 'no code')}): run the command again`,
-    );
+    throw new LoginFailed(failureOf(parameters));
   }
 
   close(): void {
