@@ -4,12 +4,13 @@ import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-se
 
 type Entry = NonNullable<EmbeddedAuthServerConfig['upstreams']>[number];
 
+const ADVICE =
+  'name an identity provider here; the issuer of the authorization server is the URL of the gateway, not that of a provider';
+
 /** Lists the addresses of a provider that point to this authorization server. Paths start at the entry. */
 export const circularProblems = (entry: Entry, own: LoginAddresses): Problem[] =>
   Object.entries(addressesOf(entry)).flatMap(([path, url]) =>
-    url !== undefined && isServedBy(url, own)
-      ? [{ reason: 'CircularAddress', path, message: circular('configure another identity provider') }]
-      : [],
+    url !== undefined && isServedBy(url, own) ? [{ reason: 'CircularAddress', path, message: circular(ADVICE) }] : [],
   );
 
 const addressesOf = ({

@@ -34,7 +34,7 @@ function checkIssuer({ issuer }: AuthServerSpec, { owner, source, spec }: TokenD
   }
   const { issuer: accepted } = spec as { readonly issuer?: string };
   if (accepted === issuer) return;
-  const message = `MCPOIDCConfig "${name}" accepts tokens of ${String(accepted)} only: make the two issuers equal, character by character`;
+  const message = `MCPOIDCConfig "${name}" accepts tokens of ${String(accepted)} only: make the two issuers equal, character by character; both are the URL of the gateway, not that of an identity provider`;
   report.problem('IssuerMismatch', `${AUTH_SERVER_PATH}.issuer`, message);
 }
 

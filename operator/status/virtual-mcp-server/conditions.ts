@@ -130,6 +130,12 @@ function warningConditions({ spec }: VirtualMCPServer, { warnings }: Resolution,
   });
 }
 
+/** Messages for a group without members, and for a configuration with problems, such as a group that does not exist. */
+const NOT_LEFT_OUT: ReadonlyMap<number | undefined, string> = new Map([
+  [0, 'the group has no members'],
+  [undefined, 'no member is left out'],
+]);
+
 /** Builds `BackendsDiscovered`, false when members are excluded. The other members are served. */
 function discoveryCondition(
   excluded: readonly ExcludedMember[],
@@ -138,7 +144,7 @@ function discoveryCondition(
 ): ConditionState {
   const type = 'BackendsDiscovered';
   if (excluded.length === 0) {
-    const message = served === 0 ? 'the group has no members' : 'every member of the group is valid';
+    const message = NOT_LEFT_OUT.get(served) ?? 'every member of the group is valid';
     return trueCondition(type, 'BackendsDiscoveredSuccessfully', message);
   }
   const problems = excluded.flatMap((member) => member.problems.map((problem) => namingBackend(problem, member)));
