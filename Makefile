@@ -25,7 +25,7 @@ DESTINATION := $(DESTDIR)$(PREFIX)
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
 .PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak interop deps install uninstall \
-  destination python redis chromium promtool generators control-plane cluster-binaries clean
+  destination python redis chromium promtool generators procps haproxy control-plane cluster-binaries clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-17s %s\n", $$1, $$2 }'
@@ -41,9 +41,9 @@ $(1); tests=$$?; wait $$lint; lint=$$?; [ $$lint -eq 0 ] || cat .cache/lint.log 
 endef
 
 # Lint takes the time that the rest leaves idle. ALSO='--project cluster' runs `make e2e` beside the others.
-test: deps ## install what the tests need, then verify, lint and every test
+test: procps deps ## install what the tests need, then verify, lint and every test
 	@$(MAKE) --silent verify
-	$(call with_lint,$(MAKE) --silent -j 4 python redis chromium promtool generators control-plane build && \
+	$(call with_lint,$(MAKE) --silent -j 4 python redis haproxy chromium promtool generators control-plane build && \
 	  npm run --silent test -- --project pure --project unit --project e2e --project e2e-beside --project e2e-waiting \
 	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator --project operator-waiting) $(ALSO),19)
 
@@ -127,6 +127,12 @@ python: $(PYTHON_READY) ## install the Python MCP client for the tests, in .cach
 
 redis: ## report when redis-server for the tests of the key-value store is missing
 	@command -v redis-server >/dev/null 2>&1 || echo 'not applicable: the tests of the key-value store need redis-server (Debian: apt install redis-server)'
+
+haproxy: ## report when haproxy for the tests of replicas is missing
+	@command -v haproxy >/dev/null 2>&1 || echo 'not applicable: the tests of several replicas need haproxy (Debian: apt install haproxy)'
+
+procps: ## fail when ps, which the tests that start vmcp need, is missing
+	@command -v ps >/dev/null 2>&1 || { echo 'the tests need ps: install it (Debian: apt install procps)' >&2; exit 1; }
 
 chromium: ## report when chromium for the tests of the login pages is missing
 	@[ -x /usr/bin/chromium ] || echo 'not applicable: the tests of the login pages need chromium (Debian: apt install chromium)'
