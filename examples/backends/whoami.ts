@@ -72,9 +72,14 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
   await transport.handleRequest(req, res);
 }
 
-createServer((req, res) => {
+const listener = createServer((req, res) => {
   handle(req, res).catch(() => res.destroy());
-}).listen(Number(values.port), '127.0.0.1', () => {
+});
+listener.once('error', ({ message }) => {
+  process.stderr.write(`${message}: stop the program that listens there, or choose another port with --port\n`);
+  process.exitCode = 1;
+});
+listener.listen(Number(values.port), '127.0.0.1', () => {
   const rule = keys === undefined ? 'checks no token' : `requires a token of ${String(issuer)} for ${String(audience)}`;
   process.stdout.write(`MCP server "${values.name}" at http://127.0.0.1:${values.port}/mcp, ${rule}\n`);
 });
