@@ -18,7 +18,8 @@ it('shows the servers of files, and names the file for every change', { timeout:
   const send = sender(`${vmcp.management}/api/v1beta`);
   await eventually('it runs', async () => {
     const { json } = await send('GET', '/workloads');
-    return (json as { workloads: { name: string; package: string }[] }).workloads[0]?.name === 'alpha';
+    const [first] = (json as { workloads: { name: string; status: string }[] }).workloads;
+    return first?.name === 'alpha' && first.status === 'running';
   });
   expect(await send('GET', '/workloads/alpha/export')).toMatchObject({
     status: 200,
