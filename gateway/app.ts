@@ -53,7 +53,7 @@ export interface Gate {
   readonly authServer: CurrentAuthServer;
   /** Returns the MCP URL for clients; undefined when only clients know it. */
   readonly clientUrl: () => string | undefined;
-  /** Command that starts vmcp on the machine of the users, if it is this one. */
+  /** Command that starts vmcp on the machine of the users, if that is this machine. */
   readonly program?: string | undefined;
   /** Paths in the URLs of clients. */
   readonly paths: { readonly current: PublicPaths };

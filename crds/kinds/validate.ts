@@ -95,7 +95,7 @@ const present = (object: Readonly<Record<string, unknown>>): Record<string, unkn
   Object.fromEntries(Object.entries(object).filter(([, member]) => member !== null));
 
 /**
- * Where objects are used. A cluster rejects what only local mode can run and wrong labels, and ignores members without a
+ * Use of the objects. A cluster rejects what only local mode can run and wrong labels, and ignores members without a
  * value, which are mistakes in a file.
  */
 export type Target = 'local' | 'cluster';

@@ -12,7 +12,7 @@ import { DOCUMENT, LANGUAGES, runIn, type Language } from './languages.ts';
 
 const PROGRAMS = join(import.meta.dirname, 'programs');
 
-/** Returns the folder of a client that is generated from this document: the one of an earlier run, if nothing has changed since. */
+/** Returns the folder of a client that is generated from this document: that of an earlier run, if nothing has changed since. */
 async function clientOf({ name, program, build }: Language, document: string): Promise<string> {
   const sources = [join(PROGRAMS, program), join(import.meta.dirname, 'languages.ts')];
   const key = [document, ...(await Promise.all(sources.map((path) => readFile(path, 'utf8'))))].join('\n');

@@ -29,7 +29,7 @@ const MS_PER_MIB = 400;
 /** Less than this is noise. More may be this many times the time of small requests with as many bytes in all. */
 const NOISE_MS = 60;
 const MOST_GROWTH = 3;
-/** Small requests, one after the other, that have the bytes of a large one: of a quadratic reader they take a 16th of its time. */
+/** Small requests, one after the other, that have the bytes of a large request: with a quadratic reader they take a 16th of its time. */
 const SMALL_REQUESTS = Math.round(LARGE / SMALL);
 /** Shapes that take less than this together are not measured one by one. */
 const CHEAP_MS = 2;
@@ -91,7 +91,7 @@ const isCheap = ({ ms, bytes, statuses }: Cost): boolean =>
 /** No answer, a limit that keeps requests from their reader, or an error that nobody expects. */
 const isFailure = (status: number): boolean => [0, 429, 500].includes(status);
 
-/** Returns what is wrong with the costs of small requests and of a large one. */
+/** Returns what is wrong with the costs of small requests and of a large request. */
 function faultOf(small: Cost, large: Cost | undefined): string | undefined {
   for (const { ms, bytes, statuses } of [small, ...(large ? [large] : [])]) {
     if (statuses.some(isFailure)) return `is answered with ${statuses.join()}`;

@@ -7,7 +7,7 @@ export interface DirectRoute {
   /** Handlers of the route. They answer, or call `next` with an error. */
   readonly serve: RequestHandler;
   readonly onError: ErrorRequestHandler;
-  /** Returns the target to serve in place of another one. */
+  /** Returns the target to serve in place of the requested target. */
   readonly targetOf: (url: string) => string;
 }
 

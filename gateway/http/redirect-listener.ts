@@ -91,7 +91,7 @@ const receive = (
 const FOREIGN =
   'This is not the login that vmcp waits for: it has ended, or it belongs to another program. Close this page and start the login again.';
 
-/** Returns the outcome of a login, with the error code of the provider if it is one. @see RFC 6749 §4.1.2.1 */
+/** Returns the outcome of a login, with the error code of the provider if it sent an error. @see RFC 6749 §4.1.2.1 */
 function outcomeOf(parameters: URLSearchParams): string {
   if (parameters.has('code')) return 'You are logged in.';
   const error = parameters.get('error') ?? '';

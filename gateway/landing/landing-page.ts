@@ -93,7 +93,7 @@ function linkOf(client: Client, { endpoint, isUrlKnown }: Target): Html | undefi
   return link === undefined ? undefined : markup`<a class="button" href="${link}">Add to ${client.name}</a>`;
 }
 
-/** Returns the clients in alphabetical order behind the most used ones. */
+/** Returns the clients in alphabetical order after the most used clients. */
 function sortedClients(): readonly Client[] {
   const rank = ({ type }: Client): number => (FIRST.includes(type) ? FIRST.indexOf(type) : FIRST.length);
   return CLIENTS.toSorted(

@@ -67,7 +67,7 @@ export function closest(name: string, known: readonly string[]): string | undefi
   return best && best.edits <= Math.max(2, Math.floor(name.length / 3)) ? best.each : undefined;
 }
 
-/** Returns the only name that begins or ends with this one, as `groupRef` for `group` and `remoteUrl` for `url`. */
+/** Returns the only name that begins or ends with the given name, as `groupRef` for `group` and `remoteUrl` for `url`. */
 function onlyLonger(name: string, known: readonly string[]): string | undefined {
   const short = name.toLowerCase();
   const longer = known.filter((each) => each.toLowerCase().startsWith(short) || each.toLowerCase().endsWith(short));

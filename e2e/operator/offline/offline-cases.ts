@@ -6,7 +6,7 @@ export interface OfflineCase {
   readonly title: string;
   readonly files: readonly Manifest[];
   readonly elsewhere?: readonly Manifest[];
-  /** Problems as `Kind/name path`; none when the cluster takes the files. */
+  /** Problems as `Kind/name path`; empty when the cluster takes the files. */
   readonly problems: readonly string[];
   /** True when the API server rejects the object; otherwise a condition has the problem. */
   readonly atAdmission?: true;

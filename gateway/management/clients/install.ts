@@ -14,7 +14,7 @@ export function installLink(client: Client, endpoint: Endpoint): string | undefi
   return `${link.url}?name=${encodeURIComponent(endpoint.name)}&config=${encodeURIComponent(config)}`;
 }
 
-/** Returns the words of the client's own command that adds an endpoint; undefined for a client without one. */
+/** Returns the words of the client's own command that adds an endpoint; undefined for a client without such a command. */
 export function addCommand({ addCommand: command }: Client, { name, url }: Endpoint): readonly string[] | undefined {
   const values: Readonly<Record<string, string>> = {
     '{name}': name,

@@ -56,8 +56,8 @@ const createTimed = () => ({ context: createContext({ run: undefined }), script:
 let timed: ReturnType<typeof createTimed> | undefined;
 
 /**
- * Returns a context that runs functions with a time limit. The first evaluation creates it: in a process that has a second
- * context, V8 collects garbage while the process is idle, which also discards optimized code.
+ * Returns a context that runs functions with a time limit. The first evaluation creates it: once a process has made a `Script`,
+ * V8 collects garbage while the process is idle, which also discards optimized code.
  */
 const timedRun = () => (timed ??= createTimed());
 

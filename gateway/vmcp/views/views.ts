@@ -93,7 +93,7 @@ export class Views {
     return this.#listed.of(this.of(session).current, session, this.#options.policies());
   }
 
-  /** Returns the view that all principals share without the items that policies hide from one of them. */
+  /** Returns the view that all principals share without the items that policies hide from any of them. */
   sharedFor(viewer: Viewer): View {
     return this.#listed.of(this.shared.current, viewer, this.#options.policies());
   }

@@ -14,7 +14,7 @@ const WAIT_MS = 300_000;
 /** The login did not succeed. The message is for users. */
 export class LoginFailed extends Error {}
 
-/** Errors after which another attempt of the same user can succeed. @see RFC 6749 §4.1.2.1 */
+/** Errors that another attempt of the same user can overcome. @see RFC 6749 §4.1.2.1 */
 const REPEATABLE: readonly string[] = ['access_denied', 'temporarily_unavailable'];
 const MAX_DESCRIPTION = 300;
 

@@ -21,7 +21,7 @@ export function canonicalQuantity(text: string): string | undefined {
   return minus + (isBinary ? binary(nanos / NANO) : decimal(nanos));
 }
 
-/** Returns true when one quantity is larger than another; false when one of the two is no quantity. */
+/** Returns true when one quantity is larger than another; false unless both are quantities. */
 export function isLarger(text: string, than: string): boolean {
   const [a, b] = [readQuantity(text), readQuantity(than)];
   return a !== undefined && b !== undefined && signed(a) > signed(b);

@@ -2,7 +2,7 @@ import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts'
 import { MCP_PATH } from '../../../gateway/contract/paths/public-paths.ts';
 import type { Scope } from '../scope.ts';
 
-/** Reason of a proxy setting that does not lead to the URL which clients get. */
+/** Reason of a proxy setting that does not lead to the URL that clients get. */
 const MISMATCH = 'PublicURLMismatch';
 
 /** Resolves the path prefix. Warns when it, or the host names of the route, do not lead to the resource URL. */

@@ -16,7 +16,7 @@ const KUSTOMIZATION = /(^|\/)kustomization\.ya?ml$/u;
 export type Verdict =
   | { readonly is: 'resource'; readonly resource: Resource }
   | { readonly is: 'data'; readonly data: KeyedData }
-  /** Object of another kind, which vmcp does not read. With a warning where it may be meant as one of ours. */
+  /** Object of another kind, which vmcp does not read. With a warning where it may be meant as an object of vmcp. */
   | { readonly is: 'other'; readonly warning?: LocatedProblem }
   | { readonly is: 'refused'; readonly problems: readonly LocatedProblem[] };
 
