@@ -43,6 +43,7 @@ describe('messages', () => {
       { image: 'a', groupRef: { name: 'a', zz: 1 } },
     ],
     ['a wrong type', ['spec.mcpPort: must be a whole number, not text'], { image: 'a', mcpPort: '80' }],
+    ['text for a reference', ['spec.groupRef: must be an object with name, not text'], { image: 'a', groupRef: 'a' }],
     ['a fraction', ['spec.mcpPort: must be a whole number, not a number'], { image: 'a', mcpPort: 8.5 }],
     ['nothing', ['spec.image: must be text, not nothing'], { image: null }],
     [

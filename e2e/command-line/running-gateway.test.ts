@@ -81,7 +81,7 @@ describe('vmcp tools', () => {
 
 describe('vmcp call', () => {
   it('converts the arguments and prints the text', async () => {
-    const { code, stdout, stderr } = await run('call', 'remote_add', '--arg', 'a=2', '--json', '{"a": 7, "b": 3}');
+    const { code, stdout, stderr } = await run('call', 'remote_add', 'a=2', '--json', '{"a": 7, "b": 3}');
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '5\n', stderr: '' });
   });
 

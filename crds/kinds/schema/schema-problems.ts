@@ -40,6 +40,13 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   'integer,string': 'a whole number, or text such as "500m"',
 };
 
+/** Returns the type that a schema demands, with the only member that an object must have, as `name` of a reference. */
+function typeWords({ params, parentSchema }: ErrorObject): string {
+  const type = String((params as Readonly<Record<string, unknown>>)['type']);
+  const { required = [] } = (parentSchema ?? {}) as { readonly required?: readonly string[] };
+  return (TYPE_WORDS[type] ?? type) + (type === 'object' && required.length === 1 ? ` with ${required.join()}` : '');
+}
+
 function found(value: unknown): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';
@@ -96,7 +103,7 @@ function describe(error: ErrorObject, path: string): Omit<Problem, 'path'> | und
     case 'type':
       return {
         reason: 'InvalidType',
-        message: `must be ${TYPE_WORDS[String(params['type'])] ?? String(params['type'])}, not ${found(error.data)}`,
+        message: `must be ${typeWords(error)}, not ${found(error.data)}`,
       };
     case 'enum':
       return invalid(choice(params['allowedValues'] as unknown[], path));

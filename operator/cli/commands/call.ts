@@ -4,6 +4,8 @@ import type { CallFlags } from '../tools/call.ts';
 import { defineCommand, outputOption } from './command.ts';
 import { sessionOptions } from './session-options.ts';
 
+type Flags = CallFlags & { readonly timeout: number };
+
 const collect = (text: string, earlier: readonly string[] = []): string[] => [...earlier, text];
 
 /** @throws InvalidArgumentError for anything but a duration that fits a timer */
@@ -29,6 +31,7 @@ export const callCommand = defineCommand(
     sessionOptions(
       command
         .argument('<tool>', 'name of the tool, as vmcp tools prints it')
+        .argument('[args...]', 'NAME=VALUE, as --arg')
         .option('--arg <name=value>', 'an argument; the tool says its type; can be repeated', collect)
         .option('--json <object>', 'arguments as JSON, @FILE, or - for standard input')
         .addOption(
@@ -36,8 +39,8 @@ export const callCommand = defineCommand(
         ),
     )
       .addOption(outputOption())
-      .action(async (tool: string, { timeout: timeoutMs, ...flags }: CallFlags & { timeout: number }) => {
+      .action(async (tool: string, pairs: string[], { timeout: timeoutMs, ...flags }: Flags) => {
         const { call } = await import('../tools/call.ts');
-        process.exitCode = await call(tool, { ...flags, timeoutMs });
+        process.exitCode = await call(tool, { ...flags, arg: [...pairs, ...(flags.arg ?? [])], timeoutMs });
       }),
 );

@@ -13,7 +13,7 @@ import { readUserFile, writeUserFile } from '../../../gateway/management/state/u
 import { UserFileError } from '../../../gateway/management/state/write-files.ts';
 import { cut, renderTable } from '../table.ts';
 import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
-import { inspectorJson, inspectorText, isInspector } from './inspector.ts';
+import { INSPECTOR, inspectorJson, inspectorText, isInspector } from './inspector.ts';
 
 export interface ConnectFlags extends EndpointFlags {
   readonly print?: boolean;
@@ -78,7 +78,7 @@ function showInspector(flags: ConnectFlags, host: Host, fail: (message: string, 
 
 /** Returns similar clients, or all of them. */
 function adviceFor(clientName: string): string {
-  const types = CLIENTS.map(({ type }) => type).toSorted();
+  const types = [...CLIENTS.map(({ type }) => type), INSPECTOR].toSorted();
   const similar = types.filter((type) => clientName !== '' && type.includes(clientName.toLowerCase()));
   const best = similar.length > 0 ? similar.join(' or ') : closest(clientName, types);
   return best === undefined ? `choose one of ${types.join(', ')}` : `did you mean ${best}?`;

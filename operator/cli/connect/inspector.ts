@@ -4,6 +4,9 @@ import { ownCommandLine } from '../own-command.ts';
 /** Origin of its page. Version 1 calls from there with the connection type Direct. */
 const PAGE = 'http://localhost:6274';
 
+/** Name of the MCP Inspector, which is no client with a file. */
+export const INSPECTOR = 'inspector';
+
 /** Returns true for the MCP Inspector, which has no configuration file. */
 export const isInspector = (clientName: string): boolean => /^(?:mcp-?)?inspector$/iu.test(clientName);
 
@@ -25,4 +28,4 @@ export const inspectorText = (endpoint: Endpoint): string =>
 
 /** Result for programs. */
 export const inspectorJson = (endpoint: Endpoint): string =>
-  `${JSON.stringify({ client: 'inspector', ...endpoint, command: inspectorCommand(endpoint), allowOrigin: PAGE })}\n`;
+  `${JSON.stringify({ client: INSPECTOR, ...endpoint, command: inspectorCommand(endpoint), allowOrigin: PAGE })}\n`;
