@@ -23,13 +23,13 @@ async function groupsOf(): Promise<readonly Group[]> {
   return (objects.find(({ kind }) => kind === 'PrometheusRule')!.spec as { groups: Group[] }).groups;
 }
 
-/** Returns the rules of the gateways with seconds for their minutes, and with a limit of 0.2 s for slow calls. */
+/** Returns the rules of the gateways with seconds for their minutes, and with a limit of 2 s for slow calls. */
 async function shortRules(): Promise<Group[]> {
   const [, gateways] = await groupsOf();
   if (gateways?.name !== 'vmcp-gateways') throw new Error('the chart has no rules for gateways');
   const rules = gateways.rules.map((rule) => ({
     ...rule,
-    expr: rule.expr.replaceAll(/\[\d+m\]/gu, '[10s]').replace(/> 10$/u, '> 0.2'),
+    expr: rule.expr.replaceAll(/\[\d+m\]/gu, '[10s]').replace(/> 10$/u, '> 2'),
     for: '2s',
   }));
   return [{ ...gateways, rules }];
@@ -58,25 +58,21 @@ async function start() {
 }
 
 describe.skipIf(!hasPrometheus || helm === undefined)('the alerts of gateways', () => {
-  test('fire in a real Prometheus for what they name, and only then', { timeout: 120_000 }, async () => {
+  test('fire in a real Prometheus for what they name, and only then', async () => {
     const { scope, gateway, session, gone } = await start();
     const prometheus = await startPrometheus(scope, gateway.management, await shortRules());
     const firing = async (): Promise<string[]> =>
       (await prometheus.firing()).map(({ labels }) => labels['alertname'] ?? '');
     const until = (what: string, act: () => Promise<unknown>, isFired: (names: string[]) => boolean) =>
-      eventually(
-        what,
-        async () => {
-          await act();
-          return isFired(await firing());
-        },
-        { timeoutMs: 40_000 },
-      );
+      eventually(what, async () => {
+        await act();
+        return isFired(await firing());
+      });
     const healthy = () =>
       Promise.all([session.call('files_echo', { text: 'hi' }), session.call('gone_echo', { text: 'hi' })]);
     await until('spans are lost', healthy, (names) => names.includes('VMCPTelemetryLost'));
     expect(new Set(await firing())).toEqual(new Set(['VMCPTelemetryLost']));
-    const slow = () => session.call('files_slow', { ms: 400 });
+    const slow = () => session.call('files_slow', { ms: 3_000 });
     await until('calls are slow', slow, (names) => names.includes('VMCPBackendSlow'));
     expect(await firing()).not.toContain('VMCPBackendErrors');
     await gone.crash();
@@ -87,7 +83,7 @@ describe.skipIf(!hasPrometheus || helm === undefined)('the alerts of gateways', 
     expect(texts).toContainEqual('The collector of /under-test does not take all traces');
   });
 
-  test('and the dashboard name only metrics that gateways and operators have', { timeout: 60_000 }, async () => {
+  test('and the dashboard name only metrics that gateways and operators have', async () => {
     const { gateway } = await start();
     const dashboard = readFileSync(join(root, 'charts/vmcp/dashboards/gateways.json'), 'utf8');
     const { panels } = JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] };

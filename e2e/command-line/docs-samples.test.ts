@@ -28,7 +28,7 @@ describe('the samples of the docs', () => {
     expect(samples.map(({ page }) => page)).toContain('docs/policies/authorization.md');
   });
 
-  it.each(samples)('are what $command prints', { timeout: 30_000 }, async ({ command, output }) => {
+  it.each(samples)('are what $command prints', async ({ command, output }) => {
     const run = await runCommand(testScope(), ['sh', '-c', command], { cwd: root });
     await run.exited;
     expect(run.stdout()).toBe(output);

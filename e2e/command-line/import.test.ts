@@ -113,7 +113,7 @@ it('vmcp import and vmcp up run the programs that a client starts, with only the
   }
   const { body } = await raw(`${vmcp.management}/status`);
   expect(body).toContain('nowhere-on-path is not on PATH: install it, or write its absolute path');
-}, 30_000);
+});
 
 it('vmcp init, add and remove edit a folder', async () => {
   const scope = testScope();

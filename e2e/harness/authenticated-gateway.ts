@@ -65,10 +65,10 @@ export const configOver = ({
       ...aggregation,
     },
     operational: {
-      timeouts: { default: timeout ?? '5s' },
+      timeouts: { default: timeout ?? '30s' },
       failure_handling: {
         health_check_interval: '30s',
-        health_check_timeout: '5s',
+        health_check_timeout: '30s',
         unhealthy_threshold: 3,
         circuit_breaker: { enabled: false, failure_threshold: 5, timeout: '60s', ...circuit },
       },

@@ -36,15 +36,11 @@ it('the loopback registry has no other package', async () => {
   await expect(install).rejects.toThrow('E404');
 });
 
-it.runIf(hasPython)(
-  'uv installs the Python fixture package, and its script is an MCP server',
-  { timeout: 240_000 },
-  async () => {
-    const [env, cwd] = [await pythonIndex(testScope()), await temporaryFolder(testScope())];
-    const uv = (...args: string[]) => run('uv', args, { cwd, env: { ...process.env, ...env } });
-    await uv('venv', 'venv');
-    await uv('pip', 'install', '--python', 'venv/bin/python', PYTHON_PACKAGE);
-    const command = join(cwd, 'venv', 'bin', PYTHON_PACKAGE);
-    expectTour(await sdkV1({ transport: 'stdio', command, args: ['alpha'] }, tourSteps(tour)), tour);
-  },
-);
+it.runIf(hasPython)('uv installs the Python fixture package, and its script is an MCP server', async () => {
+  const [env, cwd] = [await pythonIndex(testScope()), await temporaryFolder(testScope())];
+  const uv = (...args: string[]) => run('uv', args, { cwd, env: { ...process.env, ...env } });
+  await uv('venv', 'venv');
+  await uv('pip', 'install', '--python', 'venv/bin/python', PYTHON_PACKAGE);
+  const command = join(cwd, 'venv', 'bin', PYTHON_PACKAGE);
+  expectTour(await sdkV1({ transport: 'stdio', command, args: ['alpha'] }, tourSteps(tour)), tour);
+});

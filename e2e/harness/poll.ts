@@ -5,14 +5,17 @@ export interface PollOptions {
   readonly intervalMs?: number;
 }
 
+/** Wait for what should happen: no limit that a test checks, but the time after which a slow, busy machine is no excuse. */
+export const PATIENCE_MS = 90_000;
+
 /**
  * Calls `ask` until it returns something other than undefined and false, and returns that. A throw counts as "not yet".
- * @throws Error after `timeoutMs` (30,000), naming `what` and the last throw
+ * @throws Error after `timeoutMs` (90,000), naming `what` and the last throw
  */
 export async function eventually<T>(
   what: string,
   ask: () => T | Promise<T>,
-  { timeoutMs = 30_000, intervalMs = 50 }: PollOptions = {},
+  { timeoutMs = PATIENCE_MS, intervalMs = 50 }: PollOptions = {},
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = Date.now() + timeoutMs;
   let cause: unknown;

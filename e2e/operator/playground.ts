@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ClusterApi, KubeManifest, Place } from '../harness/control-plane/api.ts';
 import type { Manifest } from '../harness/manifests.ts';
-import { eventually } from '../harness/poll.ts';
+import { eventually, PATIENCE_MS } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 
 const VERSIONS: Readonly<Record<string, string>> = {
@@ -34,9 +34,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   readonly observedGeneration?: number;
 }
-
-/** Timeout on a busy machine. Tests with a time limit pass their own. */
-const PATIENCE_MS = 30_000;
 
 /** The namespace of one test, accessed with all rights. */
 export class Playground {

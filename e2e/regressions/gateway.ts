@@ -7,9 +7,9 @@ import { startMcpServer, type McpServer, type ServerOptions } from '../faults/mc
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Rare probes, which do not affect the counters of a test. */
-export const rarely = { failureHandling: { healthCheckInterval: '10m', healthCheckTimeout: '3s' } };
+export const rarely = { failureHandling: { healthCheckInterval: '10m', healthCheckTimeout: '30s' } };
 export const often = {
-  failureHandling: { healthCheckInterval: '500ms', healthCheckTimeout: '1s', unhealthyThreshold: 2 },
+  failureHandling: { healthCheckInterval: '500ms', healthCheckTimeout: '5s', unhealthyThreshold: 2 },
 };
 
 /** Starts a gateway over these backends; it ends with the test. */

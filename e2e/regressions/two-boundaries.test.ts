@@ -89,7 +89,7 @@ function reply(res: ServerResponse, { id }: Message, result: unknown): void {
 
 const DONE = { content: [{ type: 'text', text: 'done' }] };
 
-describe('a 401 of a backend', { timeout: 30_000 }, () => {
+describe('a 401 of a backend', () => {
   it('refreshes the credential whatever its body, and opens no circuit', async () => {
     const refused: (string | undefined)[] = [];
     const url = await serverWithOneTool(testScope(), (message, req, res) => {
@@ -134,7 +134,7 @@ describe('a 401 of a backend', { timeout: 30_000 }, () => {
   });
 });
 
-describe('an unavailable credential of one user', { timeout: 30_000 }, () => {
+describe('an unavailable credential of one user', () => {
   it('opens no circuit', async () => {
     const backend = await startPersonalBackend(testScope());
     const logins = everyoneLoggedIn();
@@ -159,7 +159,7 @@ describe('an unavailable credential of one user', { timeout: 30_000 }, () => {
   });
 });
 
-describe('calls of one user that time out', { timeout: 30_000 }, () => {
+describe('calls of one user that time out', () => {
   it('open no circuit; those of a second user open it', async () => {
     const url = await serverWithOneTool(testScope(), (message, _req, res) => {
       if (message.params?.arguments?.hangs !== true) reply(res, message, DONE);
@@ -181,7 +181,7 @@ describe('calls of one user that time out', { timeout: 30_000 }, () => {
   });
 });
 
-describe('personal lists', { timeout: 120_000 }, () => {
+describe('personal lists', () => {
   it('of the backend with priority for a name are read before a call is routed', async () => {
     const mine = await startPersonalBackend(testScope());
     const called: string[] = [];
@@ -268,7 +268,7 @@ describe('personal lists', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a change of the incoming authentication', { timeout: 30_000 }, () => {
+describe('a change of the incoming authentication', () => {
   it('ends the sessions and streams of the old authentication', async () => {
     const url = await serverWithOneTool(testScope(), (message, _req, res) => {
       reply(res, message, DONE);
@@ -283,7 +283,7 @@ describe('a change of the incoming authentication', { timeout: 30_000 }, () => {
   });
 });
 
-describe('a stream of HTTP+SSE', { timeout: 30_000 }, () => {
+describe('a stream of HTTP+SSE', () => {
   it('is initialized once; a second attempt is rejected without consequences', async () => {
     const backend = await serverWithOneTool(testScope(), (message, _req, res) => {
       reply(res, message, DONE);

@@ -15,7 +15,7 @@ const FORM = { action: 'accept', content: { name: 'ann' } } as const;
 const MESSAGE = { model: 'm', role: 'assistant', content: { type: 'text', text: 'Bern' } } as const;
 const ROUNDS = 20;
 
-describe.skipIf(!hasRedis || !hasHaproxy)('clients of three replicas without affinity', { timeout: 60_000 }, () => {
+describe.skipIf(!hasRedis || !hasHaproxy)('clients of three replicas without affinity', () => {
   const scope = blockScope();
   let url: URL;
 
@@ -23,7 +23,7 @@ describe.skipIf(!hasRedis || !hasHaproxy)('clients of three replicas without aff
     const [redis, backend] = await Promise.all([startRedis(scope), startSessionServer(scope)]);
     const replicas = await startReplicas(scope, sharedParts(redis, backend.url));
     url = new URL(replicas.url);
-  }, 60_000);
+  });
 
   /** Calls the tools that ask the client in turn; the counter of the backend shows that they share one session. */
   async function rounds(call: (name: string) => Promise<unknown>): Promise<void> {

@@ -15,7 +15,7 @@ async function startBefore(scope: Scope, backend: string, issuer: Issuer | undef
   return (await startReplicas(scope, parts, { ...(authorization !== undefined && { authorization }) })).url;
 }
 
-describe.skipIf(!hasRedis || !hasHaproxy)('three replicas', { timeout: 120_000 }, () => {
+describe.skipIf(!hasRedis || !hasHaproxy)('three replicas', () => {
   it('pass every check of 2025-11-25, with logins', async () => {
     const scope = testScope();
     const url = await startBefore(scope, (await startConformanceServer(scope)).url, await startIssuer(scope));

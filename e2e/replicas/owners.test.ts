@@ -30,7 +30,7 @@ function seeded(seed: number): (count: number) => number {
 }
 
 describe.skipIf(!hasRedis)('random requests of three users at three gateways', () => {
-  it.each([1, 2])('never reach the session of another user (seed %i)', { timeout: 60_000 }, async (seed) => {
+  it.each([1, 2])('never reach the session of another user (seed %i)', async (seed) => {
     const scope = testScope();
     const [redis, backend, issuer] = await Promise.all([
       startRedis(scope),

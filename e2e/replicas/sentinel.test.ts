@@ -9,7 +9,7 @@ import { newKeys } from '../scenarios/auth-server/manifests.ts';
 import { OAuthClient } from '../scenarios/auth-server/oauth-client.ts';
 import { openBearerSession } from '../scenarios/bearer-session.ts';
 
-it.runIf(hasRedis)('a failover under load costs 503 answers only, and no session', { timeout: 120_000 }, async () => {
+it.runIf(hasRedis)('a failover under load costs 503 answers only, and no session', async () => {
   const scope = testScope();
   const trio = await startSentinelTrio(scope);
   const sentinelAddrs = trio.sentinels.map(({ port }) => `127.0.0.1:${String(port)}`);

@@ -66,7 +66,7 @@ async function startEverything(): Promise<Vmcp> {
 
 beforeAll(async () => {
   vmcp = await startEverything();
-}, 180_000);
+});
 
 const tourOf = (name: string) => ({ fixture: name, prefix: `${name}_` });
 const lists: Step[] = [{ op: 'tools' }, { op: 'resources' }, { op: 'templates' }, { op: 'prompts' }];

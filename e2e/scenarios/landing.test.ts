@@ -122,7 +122,7 @@ describe.runIf(hasChromium)('the page in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await startChromium(scope);
-  }, 90_000);
+  });
 
   /** Opens the page; `complaints` collects errors, also violations of the policy. */
   async function open(options: BrowserContextOptions): Promise<{ page: Page; complaints: string[] }> {

@@ -87,7 +87,7 @@ describe('source discovered: every backend chooses its credential', () => {
   const scope = blockScope();
   beforeAll(async () => {
     place = await start(scope);
-  }, 60_000);
+  });
 
   it('each backend gets its own credential', async () => {
     const session = await openBearerSession(place.vmcp.url, place.issuer.token({ sub: 'ann' }));
@@ -210,7 +210,7 @@ describe('a backend that answers 401', () => {
   const scope = blockScope();
   beforeAll(async () => {
     place = await start(scope);
-  }, 60_000);
+  });
 
   it('once: the token is exchanged again, and the second attempt succeeds', async () => {
     const session = await openBearerSession(place.vmcp.url, place.issuer.token({ sub: 'ann' }));
@@ -262,7 +262,7 @@ describe('a token endpoint', () => {
   const scope = blockScope();
   beforeAll(async () => {
     place = await start(scope);
-  }, 60_000);
+  });
 
   it.each(['reset', 'status-500', 'html', 'garbage', 'empty', 'status-401', 'redirect', 'huge'] as const)(
     'with the fault %s fails only the calls of its backend, until it recovers',

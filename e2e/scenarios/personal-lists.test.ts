@@ -70,7 +70,7 @@ const loggedIn = (subject: string): void => {
   logins.tokens.set(subject, issuer.token({ sub: subject, aud: 'github' }));
 };
 
-describe('lists of backends with credentials of the user', { timeout: 30_000 }, () => {
+describe('lists of backends with credentials of the user', () => {
   it('contain only the tools of the user; tools of other users are unknown', async () => {
     loggedIn('alice');
     loggedIn('bob');
@@ -128,7 +128,7 @@ describe('lists of backends with credentials of the user', { timeout: 30_000 }, 
   });
 });
 
-describe('a backend that answers 401', { timeout: 30_000 }, () => {
+describe('a backend that answers 401', () => {
   it('gets a new credential once, and the call succeeds', async () => {
     const dave = await open('dave');
     await dave.tools();

@@ -7,29 +7,23 @@ import { callTool, serveWorkloads } from './serve-workloads.ts';
 
 it.concurrent.each(['stdio', 'streamable-http'])(
   'shows the exit code of a server over %s that ends again and again',
-  { timeout: 60_000 },
   async (transport) => {
     const scope = testScope();
     const serve = await serveWorkloads(scope, await temporaryFolder(scope), await publishScripted(scope));
     const settings = { name: 'crash', image: SCRIPTED, transport, cmd_arguments: ['crash'] };
     expect((await serve.send('POST', '/workloads', settings)).status).toBe(201);
     const seen = new Set<string>();
-    await eventually(
-      'it is restarted a second time',
-      async () => {
-        const { status, status_context: context = '' } = await serve.find('crash');
-        seen.add(status);
-        return context === 'it ended with exit code 3 and is restarted (restart 2 of 10)';
-      },
-      { timeoutMs: 40_000 },
-    );
+    await eventually('it is restarted a second time', async () => {
+      const { status, status_context: context = '' } = await serve.find('crash');
+      seen.add(status);
+      return context === 'it ended with exit code 3 and is restarted (restart 2 of 10)';
+    });
     expect([...seen]).toEqual(['starting']);
   },
 );
 
 it.concurrent.each(['stdio', 'streamable-http'])(
   'restarts a server over %s that was killed, and shows how it ended',
-  { timeout: 60_000 },
   async (transport) => {
     const scope = testScope();
     const serve = await serveWorkloads(scope, await temporaryFolder(scope), await publishScripted(scope));

@@ -10,7 +10,7 @@ it.each([
   ['text that is no JSON', '{"run_config": {"name": "kept"'],
   ['a record of another version', '{"run_config": {}, "desired": "paused", "created_at": "2026-01-01T00:00:00Z"}'],
   ['an empty file', ''],
-])('never overwrites %s', { timeout: 60_000 }, async (_, text) => {
+])('never overwrites %s', async (_, text) => {
   const scope = testScope();
   const state = await temporaryFolder(scope);
   const file = join(state, 'workloads', 'kept.json');

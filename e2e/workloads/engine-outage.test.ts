@@ -26,7 +26,7 @@ async function start() {
   return { ...serve, scope, engine, state, create, shows };
 }
 
-describe.concurrent('a container engine that stops', { timeout: 120_000 }, () => {
+describe.concurrent('a container engine that stops', () => {
   it('in a pull makes create answer 503, and the next create works', async () => {
     const { engine, create, list, reaches } = await start();
     await engine.holdPulls();

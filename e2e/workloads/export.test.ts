@@ -129,7 +129,7 @@ const members = ({ properties = {} }: Shape, path: string, values: Readonly<Reco
 const without = (document: Document, names: ReadonlySet<string>): Document =>
   Object.fromEntries(Object.entries(document).filter(([name]) => !names.has(name)));
 
-it('exports what it imported, for every field of the run configuration', { timeout: 120_000 }, async () => {
+it('exports what it imported, for every field of the run configuration', async () => {
   const { send } = await startServe(testScope(), await temporaryFolder(testScope()));
   const schema = RunConfig as Shape;
   const place = async (name: string) => ({ name, base_name: name, port: await freePort() });
@@ -166,7 +166,7 @@ it('exports what it imported, for every field of the run configuration', { timeo
   }
 });
 
-it('keeps the isolation of a container in exports and settings, on and off', { timeout: 60_000 }, async () => {
+it('keeps the isolation of a container in exports and settings, on and off', async () => {
   const { send } = await startServe(testScope(), await temporaryFolder(testScope()));
   const image = 'registry.example/server:1';
   const host = { permission_profile: { network: { mode: 'host' } }, isolate_network: false };
@@ -185,7 +185,7 @@ it('keeps the isolation of a container in exports and settings, on and off', { t
   }
 });
 
-it('keeps secret values out of exports and records, also in middlewares', { timeout: 60_000 }, async () => {
+it('keeps secret values out of exports and records, also in middlewares', async () => {
   const scope = testScope();
   const state = await temporaryFolder(scope);
   const serve = await startServe(scope, state, [], { env: { VMCP_SECRETS_PASSWORD: 'of-the-test' } });

@@ -54,7 +54,7 @@ function fill(file: string): void {
 }
 
 describe.runIf(isPossible())('vmcp serve', () => {
-  it('rejects changes on a full disk, and changes nothing', { timeout: 60_000 }, async () => {
+  it('rejects changes on a full disk, and changes nothing', async () => {
     const { send, reaches, find, remote, disk } = await startOnSmallDisk();
     expect((await send('POST', '/workloads', { name: 'docs', url: remote.url })).status).toBe(201);
     await reaches('docs', 'running');
@@ -80,7 +80,7 @@ describe.runIf(isPossible())('vmcp serve', () => {
       expect([path, (await send(method, path, body)).status]).toEqual([path, status]);
   });
 
-  it('rejects changes while its state folder is read-only', { timeout: 60_000 }, async () => {
+  it('rejects changes while its state folder is read-only', async () => {
     const { send, pid, remote, state } = await startOnSmallDisk();
     const remount = (mode: string): number | null => {
       const argv = ['--mount', '--target', String(pid), 'mount', '-o', `remount,${mode}`, state];

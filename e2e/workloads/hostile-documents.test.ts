@@ -42,7 +42,7 @@ async function startHostile(scope: Scope, documents: ReadonlyMap<string, Metadat
   return origin;
 }
 
-it('row 99: a document of a remote server never leads to a listener of vmcp itself', { timeout: 60_000 }, async () => {
+it('row 99: a document of a remote server never leads to a listener of vmcp itself', async () => {
   const scope = testScope();
   const documents = new Map<string, Metadata>();
   const hostile = await startHostile(scope, documents);

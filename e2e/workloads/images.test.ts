@@ -86,7 +86,7 @@ const containersOf = (workload: string): string[] =>
     .split('\n')
     .filter(Boolean);
 
-describe.runIf(engine)(`images under ${engine ?? 'an engine'}`, { timeout: 60_000 }, () => {
+describe.runIf(engine)(`images under ${engine ?? 'an engine'}`, () => {
   it.each(['stdio', 'streamable-http'])(
     'runs an isolated image over %s: create, edit, restart, delete',
     async (transport) => {

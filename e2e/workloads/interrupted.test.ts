@@ -48,7 +48,7 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('%s of vmcp', (signal) => {
     const { send, reaches, find, servers, ports } = serve;
     expect((await send('GET', '/workloads/box')).json).toMatchObject({ cmd_arguments: ['closed'], proxy_port: port });
     expect((await send('POST', '/workloads/box/edit', { cmd_arguments: ['well'] })).status).toBe(200);
-    await reaches('box', 'running', 80_000);
+    await reaches('box', 'running');
     expect(await callTool((await find('box')).url, 'echo', {})).toBe('');
     await eventually('one server runs', async () => (await servers()) === 1, { timeoutMs: 20_000 });
     expect(await ports()).toHaveLength(1);

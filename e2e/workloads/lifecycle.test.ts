@@ -29,9 +29,7 @@ const statusOf = async ({ send }: Serve, name: string): Promise<Status> =>
   (await send('GET', `/workloads/${name}/status`)).json as Status;
 
 const reaches = (serve: Serve, name: string, status: string) =>
-  eventually(`${name} is ${status}`, async () => (await statusOf(serve, name)).status === status, {
-    timeoutMs: 40_000,
-  });
+  eventually(`${name} is ${status}`, async () => (await statusOf(serve, name)).status === status);
 
 async function urlOf({ send }: Serve, name: string): Promise<string> {
   const { workloads } = (await send('GET', '/workloads?all=true')).json as {
@@ -47,7 +45,7 @@ async function toolsAt(url: string): Promise<string[]> {
   return tools.map(({ name }) => name);
 }
 
-it('runs an npm server over stdio: create, edit, restart, stop, start, delete', { timeout: 120_000 }, async () => {
+it('runs an npm server over stdio: create, edit, restart, stop, start, delete', async () => {
   const scope = testScope();
   const serve = await start(scope);
   const { send } = serve;
@@ -64,7 +62,7 @@ it('runs an npm server over stdio: create, edit, restart, stop, start, delete', 
 
   const edit = { tools: ['say', 'get-sum'], tools_override: { echo: { name: 'say', description: 'Repeats.' } } };
   expect((await send('POST', '/workloads/every/edit', edit)).status).toBe(200);
-  await eventually('the edit is applied', async () => (await toolsAt(url)).includes('say'), { timeoutMs: 20_000 });
+  await eventually('the edit is applied', async () => (await toolsAt(url)).includes('say'));
   expect(await toolsAt(url)).toEqual(expect.arrayContaining(['say', 'get-sum']));
   expect(await toolsAt(url)).toHaveLength(2);
   // the client's session has survived the edit
@@ -80,9 +78,6 @@ it('runs an npm server over stdio: create, edit, restart, stop, start, delete', 
   await eventually(
     'it has restarted',
     async () => (await startedAt()) !== before && (await statusOf(serve, 'every')).status === 'running',
-    {
-      timeoutMs: 20_000,
-    },
   );
   expect(await toolsAt(url)).toHaveLength(2);
 
@@ -96,7 +91,7 @@ it('runs an npm server over stdio: create, edit, restart, stop, start, delete', 
   await eventually('its processes are gone', async () => (await serve.descendants()).length <= 1);
 });
 
-it('undoes an edit whose server does not start, while clients keep the old one', { timeout: 120_000 }, async () => {
+it('undoes an edit whose server does not start, while clients keep the old one', async () => {
   const scope = testScope();
   const serve = await start(scope);
   const { send } = serve;
@@ -129,14 +124,14 @@ it('undoes an edit to a server that does not answer, and frees the name of a rem
   const nothing = `http://127.0.0.1:${String(await freePort())}/mcp`;
   expect((await send('POST', '/workloads/remote/edit', { url: nothing })).status).toBe(200);
   const undone = async () => /undone/u.test((await statusOf(serve, 'remote')).status_context ?? '');
-  await eventually('the edit is undone', undone, { timeoutMs: 40_000 });
+  await eventually('the edit is undone', undone);
   await reaches(serve, 'remote', 'running');
   expect((await send('GET', '/workloads/remote/export')).json).toMatchObject({ remote_url: remote.url });
   expect((await send('DELETE', '/workloads/remote')).status).toBe(202);
   expect((await send('POST', '/workloads', { name: 'remote', url: remote.url })).status).toBe(201);
-}, 60_000);
+});
 
-it('gives the values of secrets to servers and to nobody else', { timeout: 120_000 }, async () => {
+it('gives the values of secrets to servers and to nobody else', async () => {
   const scope = testScope();
   const state = await temporaryFolder(scope);
   const serve = await start(scope, state);
@@ -163,7 +158,7 @@ it('gives the values of secrets to servers and to nobody else', { timeout: 120_0
   expect(spawnSync('grep', ['-r', 'val-4711', state]).status).toBe(1);
 });
 
-it('serves a remote server, and over HTTP+SSE below a prefix', { timeout: 60_000 }, async () => {
+it('serves a remote server, and over HTTP+SSE below a prefix', async () => {
   const scope = testScope();
   const serve = await start(scope);
   const { send } = serve;
@@ -194,7 +189,7 @@ it('serves a remote server, and over HTTP+SSE below a prefix', { timeout: 60_000
   expect(get.status).toBe(405);
 });
 
-it('checks tokens of clients, and exchanges them for the server', { timeout: 60_000 }, async () => {
+it('checks tokens of clients, and exchanges them for the server', async () => {
   const scope = testScope();
   const serve = await start(scope);
   const { send } = serve;

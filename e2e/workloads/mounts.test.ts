@@ -6,7 +6,7 @@ import { temporaryFolder } from '../harness/vmcp.ts';
 import { installFakeEngine } from './fake-engine.ts';
 import { serveWorkloads } from './serve-workloads.ts';
 
-it('row 104: answers 400 for a mount of the machine or of the state of vmcp', { timeout: 60_000 }, async () => {
+it('row 104: answers 400 for a mount of the machine or of the state of vmcp', async () => {
   const scope = testScope();
   const state = await temporaryFolder(scope);
   const folder = await temporaryFolder(scope);

@@ -47,7 +47,7 @@ async function start(scope: Scope, env: Readonly<Record<string, string>> = {}) {
   return { ...serve, state, url, names };
 }
 
-describe('concurrent changes', { timeout: 120_000 }, () => {
+describe('concurrent changes', () => {
   it('create one of twenty workloads with the same name, and one of twenty with the same port', async () => {
     const { send, url } = await start(testScope());
     const twins = Array.from({ length: 20 }, () => send('POST', '/workloads', { name: 'twin', url }));

@@ -63,7 +63,7 @@ const detailsOf = async (name: string): Promise<unknown> => (await send('GET', `
 const variables = (values: Readonly<Record<string, string>>) =>
   Object.entries(values).map(([name, value]) => ({ name, description: 'Of the test.', default: value }));
 
-describe('a registry entry', { timeout: 60_000 }, () => {
+describe('a registry entry', () => {
   it('row 101: gives no mount, network or privilege that the request does not repeat', async () => {
     const folder = await temporaryFolder(scope);
     const permissions = {

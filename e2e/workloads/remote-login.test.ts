@@ -37,64 +37,55 @@ async function startGuarded() {
   return { server, remote, secrets, logins };
 }
 
-it(
-  'logs in at a remote server once, and keeps the login through edit, restart and kill -9',
-  { timeout: 60_000 },
-  async () => {
-    const scope = testScope();
-    const state = await temporaryFolder(scope);
-    const { server, remote, secrets, logins } = await startGuarded();
-    const first = await serveWorkloads(scope, state);
-    await first.send('POST', '/secrets', { provider_type: 'encrypted' });
-    expect((await first.send('POST', '/workloads', { name: 'docs', url: remote.url })).status).toBe(201);
-    const loginUrl = loginUrlIn(await first.reaches('docs', 'unauthenticated'));
-    expect(new URL(loginUrl).origin).toBe(server.issuer);
-    expect(await answer(loginUrl)).toBe(200);
-    await first.reaches('docs', 'running');
-    const { url } = await first.find('docs');
-    expect(await callTool(url, 'echo', { text: 'one' })).toBe('one');
-    expect(first.output()).not.toContain('has not started');
+it('logs in at a remote server once, and keeps the login through edit, restart and kill -9', async () => {
+  const scope = testScope();
+  const state = await temporaryFolder(scope);
+  const { server, remote, secrets, logins } = await startGuarded();
+  const first = await serveWorkloads(scope, state);
+  await first.send('POST', '/secrets', { provider_type: 'encrypted' });
+  expect((await first.send('POST', '/workloads', { name: 'docs', url: remote.url })).status).toBe(201);
+  const loginUrl = loginUrlIn(await first.reaches('docs', 'unauthenticated'));
+  expect(new URL(loginUrl).origin).toBe(server.issuer);
+  expect(await answer(loginUrl)).toBe(200);
+  await first.reaches('docs', 'running');
+  const { url } = await first.find('docs');
+  expect(await callTool(url, 'echo', { text: 'one' })).toBe('one');
+  expect(first.output()).not.toContain('has not started');
 
-    expect((await first.send('POST', '/workloads/docs/edit', { tools: ['echo'] })).status).toBe(200);
-    expect((await first.send('POST', '/workloads/docs/restart')).status).toBe(202);
-    await first.reaches('docs', 'running');
-    await eventually(
-      'a client reaches the tool after the restart',
-      async () => (await callTool(url, 'echo', { text: 'two' })) === 'two',
-    );
-    first.signal('SIGKILL');
-    await first.exited;
+  expect((await first.send('POST', '/workloads/docs/edit', { tools: ['echo'] })).status).toBe(200);
+  expect((await first.send('POST', '/workloads/docs/restart')).status).toBe(202);
+  await first.reaches('docs', 'running');
+  await eventually(
+    'a client reaches the tool after the restart',
+    async () => (await callTool(url, 'echo', { text: 'two' })) === 'two',
+  );
+  first.signal('SIGKILL');
+  await first.exited;
 
-    const second = await serveWorkloads(scope, state);
-    await second.reaches('docs', 'running');
-    expect(await callTool(url, 'echo', { text: 'three' })).toBe('three');
-    expect(logins()).toBe(1);
-    const used = remote.tokens.at(-1);
-    remote.rejects = (token) => `Bearer ${token}` === used;
-    expect(await callTool(url, 'echo', { text: 'four' })).toBe('four');
-    expect(server.seen).toContain('grant refresh_token');
+  const second = await serveWorkloads(scope, state);
+  await second.reaches('docs', 'running');
+  expect(await callTool(url, 'echo', { text: 'three' })).toBe('three');
+  expect(logins()).toBe(1);
+  const used = remote.tokens.at(-1);
+  remote.rejects = (token) => `Bearer ${token}` === used;
+  expect(await callTool(url, 'echo', { text: 'four' })).toBe('four');
+  expect(server.seen).toContain('grant refresh_token');
 
-    const paths = ['', '/docs', '/docs/status', '/docs/export', '/docs/logs', '/docs/proxy-logs'];
-    const answers = await Promise.all(paths.map(async (path) => (await second.send('GET', `/workloads${path}`)).text));
-    const shown = [
-      ...answers,
-      (await second.send('GET', '/secrets/default/keys')).text,
-      first.output(),
-      second.output(),
-    ];
-    expect(secrets.length).toBeGreaterThanOrEqual(5);
-    // row 76
-    for (const secret of secrets) {
-      expect(shown.filter((text) => text.includes(secret))).toEqual([]);
-      expect(spawnSync('grep', ['-rF', '--', secret, state]).status).toBe(1);
-    }
+  const paths = ['', '/docs', '/docs/status', '/docs/export', '/docs/logs', '/docs/proxy-logs'];
+  const answers = await Promise.all(paths.map(async (path) => (await second.send('GET', `/workloads${path}`)).text));
+  const shown = [...answers, (await second.send('GET', '/secrets/default/keys')).text, first.output(), second.output()];
+  expect(secrets.length).toBeGreaterThanOrEqual(5);
+  // row 76
+  for (const secret of secrets) {
+    expect(shown.filter((text) => text.includes(secret))).toEqual([]);
+    expect(spawnSync('grep', ['-rF', '--', secret, state]).status).toBe(1);
+  }
 
-    expect((await second.send('DELETE', '/workloads/docs')).status).toBe(202);
-    await eventually('it is deleted', async () => (await second.list()).length === 0);
-    expect((await second.send('POST', '/workloads', { name: 'docs', url: remote.url })).status).toBe(201);
-    expect(loginUrlIn(await second.reaches('docs', 'unauthenticated'))).not.toBe('');
-  },
-);
+  expect((await second.send('DELETE', '/workloads/docs')).status).toBe(202);
+  await eventually('it is deleted', async () => (await second.list()).length === 0);
+  expect((await second.send('POST', '/workloads', { name: 'docs', url: remote.url })).status).toBe(201);
+  expect(loginUrlIn(await second.reaches('docs', 'unauthenticated'))).not.toBe('');
+});
 
 /** Installs a program in the place of the browser, and returns the PATH with it and a function that lists what it opened. */
 async function fakeBrowser(scope: Scope) {
@@ -107,7 +98,7 @@ async function fakeBrowser(scope: Scope) {
   return { env: { PATH: path }, urls };
 }
 
-it('opens the browser once per login attempt on a terminal', { timeout: 60_000 }, async () => {
+it('opens the browser once per login attempt on a terminal', async () => {
   const scope = testScope();
   const { remote } = await startGuarded();
   const { env, urls } = await fakeBrowser(scope);
@@ -140,7 +131,7 @@ it.each<[string, Readonly<Record<string, string>>, boolean]>([
   expect(await urls()).toEqual([]);
 });
 
-it('follows the edit of a remote URL to a server with a slow login of a slow user', { timeout: 60_000 }, async () => {
+it('follows the edit of a remote URL to a server with a slow login of a slow user', async () => {
   const scope = testScope();
   const { remote, server } = await startGuarded();
   // longer than the failed probes that end an edit
@@ -166,7 +157,7 @@ it('follows the edit of a remote URL to a server with a slow login of a slow use
   expect(await callTool(url, 'echo', { text: 'one' })).toBe('one');
 });
 
-it('runs after a login only once its tools are listed', { timeout: 60_000 }, async () => {
+it('runs after a login only once its tools are listed', async () => {
   const { remote } = await startGuarded();
   const serve = await serveWorkloads(testScope(), await temporaryFolder(testScope()));
   await serve.send('POST', '/workloads', { name: 'docs', url: remote.url });
@@ -177,7 +168,7 @@ it('runs after a login only once its tools are listed', { timeout: 60_000 }, asy
   expect(await toolsAt((await serve.find('docs')).url)).toContain('echo');
 });
 
-it('sends a bearer token from a secret, and shows it nowhere', { timeout: 60_000 }, async () => {
+it('sends a bearer token from a secret, and shows it nowhere', async () => {
   const scope = testScope();
   const state = await temporaryFolder(scope);
   const orders = await startCredentialBackend(scope, 'orders');
@@ -204,7 +195,7 @@ it('sends a bearer token from a secret, and shows it nowhere', { timeout: 60_000
   expect(spawnSync('grep', ['-r', 'val-4711', state]).status).toBe(1);
 });
 
-it('requires a login again after a restart when no secrets provider stores it', { timeout: 60_000 }, async () => {
+it('requires a login again after a restart when no secrets provider stores it', async () => {
   const scope = testScope();
   const { remote } = await startGuarded();
   const state = await temporaryFolder(scope);
@@ -232,23 +223,19 @@ it('requires a login again after a restart when no secrets provider stores it', 
   expect(await callTool((await later.find('docs')).url, 'echo', { text: 'one' })).toBe('one');
 });
 
-it(
-  'names the workload whose remote server is down, and how to get a secrets provider',
-  { timeout: 60_000 },
-  async () => {
-    const scope = testScope();
-    const serve = await serveWorkloads(scope, await temporaryFolder(scope));
-    const url = `http://127.0.0.1:${String(await freePort())}/mcp`;
-    expect((await serve.send('POST', '/workloads', { name: 'down', url })).status).toBe(201);
-    await serve.reaches('down', 'unhealthy');
-    const lineIn = (output: string) =>
-      output.split('\n').find((text) => text.includes('login at remote server not started'));
-    const line = await eventually('the line is logged', () => lineIn(serve.output()));
-    expect(JSON.parse(line)).toMatchObject({ workload: 'down' });
-    const secrets = [{ name: 'token', target: 'TOKEN' }];
-    expect(await serve.send('POST', '/workloads', { name: 'other', image: 'npx://other', secrets })).toMatchObject({
-      status: 400,
-      text: expect.stringContaining('set one up first with POST /api/v1beta/secrets') as unknown,
-    });
-  },
-);
+it('names the workload whose remote server is down, and how to get a secrets provider', async () => {
+  const scope = testScope();
+  const serve = await serveWorkloads(scope, await temporaryFolder(scope));
+  const url = `http://127.0.0.1:${String(await freePort())}/mcp`;
+  expect((await serve.send('POST', '/workloads', { name: 'down', url })).status).toBe(201);
+  await serve.reaches('down', 'unhealthy');
+  const lineIn = (output: string) =>
+    output.split('\n').find((text) => text.includes('login at remote server not started'));
+  const line = await eventually('the line is logged', () => lineIn(serve.output()));
+  expect(JSON.parse(line)).toMatchObject({ workload: 'down' });
+  const secrets = [{ name: 'token', target: 'TOKEN' }];
+  expect(await serve.send('POST', '/workloads', { name: 'other', image: 'npx://other', secrets })).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('set one up first with POST /api/v1beta/secrets') as unknown,
+  });
+});

@@ -32,4 +32,4 @@ it('vmcp serve goes through the scenario that a cluster goes through', async () 
     throw new Error(run.output().slice(-4_000), { cause: error });
   });
   expect(titles).toContain('exports the same again');
-}, 120_000);
+});

@@ -11,7 +11,7 @@ import { testScope } from '../harness/scope.ts';
 import { sender, startServe } from '../harness/serve.ts';
 import { startVmcp, temporaryFolder } from '../harness/vmcp.ts';
 
-it('shows the servers of files, and names the file for every change', { timeout: 60_000 }, async () => {
+it('shows the servers of files, and names the file for every change', async () => {
   const scope = testScope();
   const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
   const vmcp = await startVmcp(scope, { files: gatewayOver([entry('alpha', remote.url)]) });
@@ -57,7 +57,7 @@ it('shows the servers of files, and names the file for every change', { timeout:
   expect((await send('POST', '/workloads', { name: 'beta', url: remote.url })).status).toBe(201);
 });
 
-it('keeps the entries of workloads in the files of registered clients', { timeout: 60_000 }, async () => {
+it('keeps the entries of workloads in the files of registered clients', async () => {
   const scope = testScope();
   const home = await temporaryFolder(scope);
   const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
@@ -76,12 +76,12 @@ it('keeps the entries of workloads in the files of registered clients', { timeou
   await eventually('both are there again', async () => (await entries()).length === 2);
   expect((await send('POST', '/groups', { name: 'other' })).status).toBe(201);
   expect((await send('POST', '/workloads/two/edit', { group: 'other' })).status).toBe(200);
-  await eventually('only the group is left', async () => (await entries()).join() === 'one', { timeoutMs: 20_000 });
+  await eventually('only the group is left', async () => (await entries()).join() === 'one');
   expect((await send('DELETE', '/workloads/one')).status).toBe(202);
   await eventually('none is left', async () => (await entries()).length === 0);
 });
 
-it('rejects a host that is no address of this machine, and names it', { timeout: 60_000 }, async () => {
+it('rejects a host that is no address of this machine, and names it', async () => {
   const scope = testScope();
   const remote = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
   const { send } = await startServe(scope, await temporaryFolder(scope));
@@ -96,7 +96,7 @@ it('rejects a host that is no address of this machine, and names it', { timeout:
   expect([moved.status, moved.text]).toEqual([400, expect.stringMatching(advice)]);
 });
 
-it('rejects requests that a page of another site causes, before they reach a source', { timeout: 60_000 }, async () => {
+it('rejects requests that a page of another site causes, before they reach a source', async () => {
   const scope = testScope();
   const env = { GIT_TOKEN: 'of-the-user', VMCP_SKILLS_ALLOW_PRIVATE_IP: '1' };
   const { port } = await startServe(scope, await temporaryFolder(scope), [], { env });

@@ -161,7 +161,7 @@ const canMount = (): boolean => {
 };
 
 describe.runIf(canMount())('an audit log on a full disk', () => {
-  it('never delays calls, counts dropped events, and recovers by itself', { timeout: 60_000 }, async () => {
+  it('never delays calls, counts dropped events, and recovers by itself', async () => {
     const scope = testScope();
     const folder = await temporaryFolder(scope);
     const big = { includeRequestData: true, maxDataSize: 200_000 };

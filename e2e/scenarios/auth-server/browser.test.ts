@@ -54,7 +54,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     browser = await startChromium(scope);
     gateway = await startAuthServer(scope, { authServer: { consent: { mode: 'always' } } });
     client = await OAuthClient.register(gateway.issuer, { client_name: NAME, redirect_uris: [callback.url] });
-  }, 90_000);
+  });
 
   it('a login with consent passes both providers and ends with a code', async () => {
     const { page, complaints } = await newWindow();

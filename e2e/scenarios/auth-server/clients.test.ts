@@ -32,7 +32,7 @@ beforeAll(async () => {
   env = { NODE_EXTRA_CA_CERTS: caFile };
   const authServer = { cimd: { allowLoopbackHTTP: true } };
   gateway = await startAuthServer(scope, { authServer }, { env });
-}, 60_000);
+});
 
 /** Publishes a metadata document of the scripted client over TLS, which client libraries require, and returns its URL. */
 async function publishDocument(owner: Scope): Promise<string> {
@@ -121,7 +121,6 @@ describe('a client that knows only the URL of the gateway', () => {
       const refused = await initialize(revoked);
       expect(refused.headers['www-authenticate']).toContain('error="invalid_token"');
     },
-    60_000,
   );
 });
 
@@ -197,7 +196,7 @@ describe('without a way to the hosts of clients', () => {
     await listenAt(own, port);
     await expect.poll(isAdvertised, { timeout: 15_000, interval: 200 }).toBe(true);
     expect(await problems()).toEqual([]);
-  }, 60_000);
+  });
 });
 
 /** Answers every connection at a port with an error: for a probe it is enough that a host can be reached. */

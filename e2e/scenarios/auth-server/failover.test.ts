@@ -8,7 +8,7 @@ import { newKeys } from './manifests.ts';
 import { OAuthClient } from './oauth-client.ts';
 import { startAuthServer } from './gateway.ts';
 
-it.runIf(hasRedis)('a failover of the store loses no session', { timeout: 90_000 }, async () => {
+it.runIf(hasRedis)('a failover of the store loses no session', async () => {
   const scope = testScope();
   const trio = await startSentinelTrio(scope);
   const sentinelAddrs = trio.sentinels.map(({ port }) => `127.0.0.1:${String(port)}`);

@@ -20,48 +20,44 @@ async function startTlsProxy(scope: Scope, port: number, target: number): Promis
   scope.defer(() => server.close());
 }
 
-it.runIf(hasChromium)(
-  'row 62: over https, a real browser accepts only __Host- cookies, and logs in',
-  { timeout: 60_000 },
-  async () => {
-    const scope = testScope();
-    const port = await freePort();
-    const issuer = `https://127.0.0.1:${String(port)}`;
-    const gateway = await startAuthServer(scope, { issuer });
-    await startTlsProxy(scope, port, gateway.vmcp.port);
-    const callback = await startClientCallback(scope);
-    const answer = await fetch(`${gateway.vmcp.origin}/oauth/register`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ client_name: 'over https', redirect_uris: [callback.url] }),
-    });
-    const { client_id: id } = (await answer.json()) as { client_id: string };
-    const server = { issuer, authorization_endpoint: `${issuer}/oauth/authorize` };
-    const flow = await new OAuthClient(server, { client_id: id }).begin({ redirectUri: callback.url });
+it.runIf(hasChromium)('row 62: over https, a real browser accepts only __Host- cookies, and logs in', async () => {
+  const scope = testScope();
+  const port = await freePort();
+  const issuer = `https://127.0.0.1:${String(port)}`;
+  const gateway = await startAuthServer(scope, { issuer });
+  await startTlsProxy(scope, port, gateway.vmcp.port);
+  const callback = await startClientCallback(scope);
+  const answer = await fetch(`${gateway.vmcp.origin}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'over https', redirect_uris: [callback.url] }),
+  });
+  const { client_id: id } = (await answer.json()) as { client_id: string };
+  const server = { issuer, authorization_endpoint: `${issuer}/oauth/authorize` };
+  const flow = await new OAuthClient(server, { client_id: id }).begin({ redirectUri: callback.url });
 
-    const context = await (await startChromium(scope)).newContext({ ignoreHTTPSErrors: true });
-    const page = await context.newPage();
-    await page.goto(flow.url.href);
-    const [bound] = await context.cookies(issuer);
-    expect(bound).toMatchObject({ secure: true, httpOnly: true, sameSite: 'Lax', path: '/' });
-    expect(bound?.name).toMatch(/^__Host-/u);
-    await page.getByRole('button', { name: 'Approve' }).click();
-    await page.waitForURL(({ origin }) => origin === gateway.around.corp.issuer);
-    await signIn(page, callback, 'ann');
+  const context = await (await startChromium(scope)).newContext({ ignoreHTTPSErrors: true });
+  const page = await context.newPage();
+  await page.goto(flow.url.href);
+  const [bound] = await context.cookies(issuer);
+  expect(bound).toMatchObject({ secure: true, httpOnly: true, sameSite: 'Lax', path: '/' });
+  expect(bound?.name).toMatch(/^__Host-/u);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.waitForURL(({ origin }) => origin === gateway.around.corp.issuer);
+  await signIn(page, callback, 'ann');
 
-    const returned = callback.calls.at(-1)?.searchParams;
-    expect(Object.fromEntries(returned ?? [])).toMatchObject({ iss: issuer, state: flow.state });
-    const tokens = await fetch(`${gateway.vmcp.origin}/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'authorization_code',
-        client_id: id,
-        code: returned?.get('code') ?? '',
-        redirect_uri: callback.url,
-        code_verifier: flow.verifier,
-      }),
-    });
-    const { access_token: token } = (await tokens.json()) as { access_token: string };
-    expect(decodeJwt(token)).toMatchObject({ iss: issuer, aud: `${issuer}/mcp` });
-  },
-);
+  const returned = callback.calls.at(-1)?.searchParams;
+  expect(Object.fromEntries(returned ?? [])).toMatchObject({ iss: issuer, state: flow.state });
+  const tokens = await fetch(`${gateway.vmcp.origin}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: id,
+      code: returned?.get('code') ?? '',
+      redirect_uri: callback.url,
+      code_verifier: flow.verifier,
+    }),
+  });
+  const { access_token: token } = (await tokens.json()) as { access_token: string };
+  expect(decodeJwt(token)).toMatchObject({ iss: issuer, aud: `${issuer}/mcp` });
+});

@@ -11,7 +11,7 @@ let gateways: readonly [Gateway, Gateway];
 
 beforeAll(async () => {
   gateways = await Promise.all([startAuthServer(scope), startAuthServer(scope)]);
-}, 60_000);
+});
 
 function pageOf(end: End): Shown {
   if ('page' in end) return end.page;

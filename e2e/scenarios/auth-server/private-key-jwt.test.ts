@@ -27,7 +27,7 @@ beforeAll(async () => {
   keys = await generateKeyPair('ES256');
   clientId = await publish();
   gateway = await startAuthServer(scope, { authServer: { cimd: { allowLoopbackHTTP: true } } });
-}, 60_000);
+});
 
 /** Publishes a metadata document of a client with a key and returns its URL. */
 async function publish(): Promise<string> {

@@ -15,7 +15,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   const authServer = { allowConfidentialClientRegistration: true, insecureAllowConfidentialOverLoopbackHTTP: true };
   gateway = await startAuthServer(scope, { authServer });
-}, 60_000);
+});
 
 const confidential = () =>
   OAuthClient.register(gateway.issuer, {

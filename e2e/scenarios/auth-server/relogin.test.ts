@@ -21,7 +21,7 @@ beforeAll(async () => {
   // Expired for the gateway, which refreshes a minute before the end.
   chat.accessSeconds = 30;
   backends.posts.refuses = ({ authorization }) => chat.userOf(bearerOf({ authorization }) ?? '') === undefined;
-}, 60_000);
+});
 
 async function loggedIn(user: string) {
   const browser = new ScriptedBrowser({ user });

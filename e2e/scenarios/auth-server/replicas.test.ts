@@ -52,7 +52,7 @@ beforeAll(async () => {
   replicas = await Promise.all([start(), start()]);
   balancer = await startRoundRobin(scope, port, [replicas[0].port, replicas[1].port]);
   client = await OAuthClient.register(issuer);
-}, 90_000);
+});
 
 const login = (user: string, browser = new ScriptedBrowser({ user })) => client.login(browser);
 
@@ -182,7 +182,7 @@ describe.runIf(hasRedis)('two processes that share a store', () => {
       async () => (await openSessionStatus(replicas[1], tokens.access_token)) === 200,
     );
     expect((await client.refresh(tokens.refresh_token ?? '')).access_token).toBeDefined();
-  }, 60_000);
+  });
 });
 
 async function openSessionStatus({ url }: Vmcp, token: string): Promise<number> {

@@ -36,7 +36,7 @@ async function use(gateway: Gateway, keys: readonly Keys[]): Promise<void> {
   await eventually('the key set contains the keys', async () => (await kids(gateway)).join() === expected.join());
 }
 
-it('row 72: keys are rotated at run time without new logins', { timeout: 60_000 }, async () => {
+it('row 72: keys are rotated at run time without new logins', async () => {
   const [old, next] = [newKeys(), newKeys()];
   const gateway = await startAuthServer(testScope(), { keys: old }, { args: ['--watch'] });
   const client = await OAuthClient.register(gateway.issuer);

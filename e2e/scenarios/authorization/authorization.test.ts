@@ -36,7 +36,7 @@ const ARGUMENTS: Readonly<Record<string, object>> = {
 const TOOLS = ['alpha_add', 'alpha_echo', 'alpha_failing', 'alpha_structured', 'alpha_whoami'];
 const DENIED = { code: -32003, message: 'tool call denied by policy', data: { reason: 'policy' } };
 
-describe('a user of the SDK clients', { timeout: 30_000 }, () => {
+describe('a user of the SDK clients', () => {
   it.each([
     ['an administrator', ADMIN, ['alpha_add', 'alpha_echo', 'alpha_structured', 'alpha_whoami']],
     ['a reader', READER, ['alpha_echo']],
@@ -74,7 +74,7 @@ describe('a user of the SDK clients', { timeout: 30_000 }, () => {
   });
 });
 
-describe('side doors', { timeout: 30_000 }, () => {
+describe('side doors', () => {
   const prompt = { ref: { type: 'ref/prompt', name: 'alpha_greet' }, argument: { name: 'who', value: 'A' } };
   const template = { ref: { type: 'ref/resource', uri: itemTemplate('alpha') }, argument: { name: 'id', value: 'B' } };
 
@@ -117,7 +117,7 @@ describe('side doors', { timeout: 30_000 }, () => {
   });
 });
 
-describe('a denied call', { timeout: 60_000 }, () => {
+describe('a denied call', () => {
   /** Returns everything that a client receives, without the names of this request. */
   const bytesOf = async (session: RawSession, name: string) => {
     const { status, headers, body } = await session.post(rpc('tools/call', { name, arguments: {} }, 7));
@@ -162,7 +162,7 @@ describe('a denied call', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a decision by arguments', { timeout: 30_000 }, () => {
+describe('a decision by arguments', () => {
   it('reads them from the call', async () => {
     const other = await startWorld(
       scope,
@@ -205,7 +205,7 @@ describe('a decision by arguments', { timeout: 30_000 }, () => {
   );
 });
 
-describe('a change of the policies', { timeout: 30_000 }, () => {
+describe('a change of the policies', () => {
   it('reaches open sessions, which hear of changed lists', async () => {
     const other = await startWorld(scope, 'permit(principal, action, resource == Tool::"alpha_echo");');
     const client = await other.connectV1(GUEST);
@@ -224,7 +224,7 @@ describe('a change of the policies', { timeout: 30_000 }, () => {
   });
 });
 
-describe('lists and calls', { timeout: 60_000 }, () => {
+describe('lists and calls', () => {
   const words = { tools: TOOLS, groups: ['admins', 'ops'], backends: ['alpha', 'beta'] };
 
   it('agree under random policies', async () => {

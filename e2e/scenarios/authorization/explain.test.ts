@@ -16,7 +16,7 @@ beforeAll(async () => {
   const backend = await startHttpBackend(scope, 'sdk-1-stateful', 'alpha');
   seen = () => backend.seen.filter(({ method }) => method === 'tools/call').length;
   vmcp = await startVmcp(scope, { files: { 'desk.yaml': manifests(backend.url, issuer.url) } });
-}, 60_000);
+});
 
 async function ask(body: object) {
   const url = `${vmcp.management}/api/v1beta/policies/explain`;
@@ -31,7 +31,7 @@ interface Answer {
   readonly unknown: readonly string[];
 }
 
-describe('POST /api/v1beta/policies/explain', { timeout: 60_000 }, () => {
+describe('POST /api/v1beta/policies/explain', () => {
   it('answers for each tool as the command does, and calls none', async () => {
     const claims = { sub: 'alice', groups: ['admins', 'ops'] };
     const { status, json } = await ask({ claims, server: 'desk' });

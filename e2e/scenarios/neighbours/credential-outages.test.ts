@@ -58,7 +58,7 @@ beforeAll(async () => {
   const authorization = `Bearer ${issuer.token({ sub: 'ann', tsid: 'login-of-ann' })}`;
   const session = await openSession(url, undefined, { authorization });
   expect(await session.tools()).toEqual([]);
-}, 30_000);
+});
 
 function authOf(name: string): { readonly type: string; readonly [member: string]: unknown } {
   const [outage = '', ...type] = name.split('-');

@@ -80,7 +80,7 @@ const survivesCollectors = beside(async (scope) => {
       const found = /^vmcp_telemetry_dropped_total\{server="team\/front",signal="traces"\} (\d+)$/mu.exec(body);
       return Number(found?.[1] ?? 0);
     };
-    await eventually('losses are counted', async () => (await dropped()) > 0, { timeoutMs: 30_000 });
+    await eventually('losses are counted', async () => (await dropped()) > 0);
     const stopped = performance.now();
     await gateway.stop();
     expect(performance.now() - stopped).toBeLessThan(35_000);
@@ -318,6 +318,5 @@ it('enableMetricsPath: false turns /metrics off, and nothing else', async () => 
 
 it.skipIf(!hasPython)(
   'a collector that hangs or refuses delays no call and no stop, and its losses are counted and logged once',
-  { timeout: 90_000 },
   survivesCollectors,
 );

@@ -13,7 +13,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
 describe.skipIf(otelcol === undefined)('the OpenTelemetry Collector', () => {
-  it('accepts the traces and the metrics of a gateway', { timeout: 60_000 }, async () => {
+  it('accepts the traces and the metrics of a gateway', async () => {
     const scope = testScope();
     const collector = await startOtelcol(scope);
     const { url } = await startHttpBackend(scope, 'sdk-1-stateful', 'files');

@@ -65,7 +65,7 @@ beforeAll(async () => {
   await startVmcp(scope, { port, files: { 'two.yaml': yaml(...all, entry('files', url)) } });
   first = await loggedInAt(one);
   second = await loggedInAt(other);
-}, 60_000);
+});
 
 const session = ({ origin }: Neighbour, token: string): Promise<string> =>
   openBearerSession(`${origin}/mcp`, token).then(

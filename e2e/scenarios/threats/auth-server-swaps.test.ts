@@ -35,7 +35,7 @@ async function swap(...changes: Parameters<typeof variantOf>): Promise<void> {
   const before = applied();
   const text = manifestsOf(gateway.issuer, gateway.around, variantOf(...changes));
   await writeFiles(gateway.vmcp.folder, { 'gateway.yaml': text });
-  await eventually('the files are used', () => applied() > before, { timeoutMs: 10_000 });
+  await eventually('the files are used', () => applied() > before);
 }
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ beforeAll(async () => {
   provider.user = answerJson({ id: 'ann' });
   gateway = await startAuthServer(scope, variantOf(), { args: ['--watch'] });
   client = await OAuthClient.register(gateway.issuer);
-}, 60_000);
+});
 
 const kids = async (): Promise<string[]> => {
   const reply = await fetch(`${gateway.issuer}/.well-known/jwks.json`);
@@ -64,7 +64,7 @@ async function consentPage(browser: ScriptedBrowser): Promise<Shown> {
 }
 
 describe('a change of the configuration, with everything in memory', () => {
-  it('row 72: a key rotation in three steps ends no login and no login attempt', { timeout: 30_000 }, async () => {
+  it('row 72: a key rotation in three steps ends no login and no login attempt', async () => {
     const { access_token: before, refresh_token: token = '' } = await client.login(new ScriptedBrowser());
     const browser = new ScriptedBrowser();
     const page = await consentPage(browser);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   other = await OAuthClient.register(gateway.issuer);
   approving = new ScriptedBrowser({ user: 'ann' });
   await approving.login(new URL(authorizeUrl()));
-}, 60_000);
+});
 
 /** A browser whose user has approved the client: errors are redirected to the client. */
 let approving: ScriptedBrowser;

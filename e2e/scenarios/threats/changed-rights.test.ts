@@ -47,7 +47,7 @@ function answerTo({ result }: RpcReply) {
   return { requestState: String(result?.['requestState']), inputResponses };
 }
 
-describe('a call that waits for the input of its client', { timeout: 30_000 }, () => {
+describe('a call that waits for the input of its client', () => {
   it('ends when the policies deny it meanwhile', async () => {
     const world = await startWorld([OPEN]);
     const question = await world.ask();
@@ -75,7 +75,7 @@ describe('a call that waits for the input of its client', { timeout: 30_000 }, (
 
 const isUpdate = ({ method }: { readonly method?: string }): boolean => method === 'notifications/resources/updated';
 
-describe('a subscription of a session', { timeout: 30_000 }, () => {
+describe('a subscription of a session', () => {
   const staff = { staff: true };
 
   /** Opens a session of the staff with a stream and a subscription. */
@@ -131,7 +131,7 @@ describe('a subscription of a session', { timeout: 30_000 }, () => {
   });
 });
 
-describe('a stream of subscriptions/listen', { timeout: 30_000 }, () => {
+describe('a stream of subscriptions/listen', () => {
   it('names no resource that the policies deny now, though an older stream of its session had it', async () => {
     const world = await startWorld([OPEN]);
     const listen = async () => {

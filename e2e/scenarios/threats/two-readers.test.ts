@@ -82,7 +82,7 @@ async function startWorld() {
 
 const INVALID_STATE = { status: 400, error: { code: -32602, data: { reason: 'invalid_request_state' } } };
 
-describe('a client whose request the gateway and a backend could read differently', { timeout: 30_000 }, () => {
+describe('a client whose request the gateway and a backend could read differently', () => {
   it('cannot use a state for another item or with other rights', async () => {
     const world = await startWorld();
     const read = (params: object, claims?: object) =>

@@ -42,7 +42,7 @@ beforeAll(async () => {
     },
   }));
   server = await OAuthClient.discover(gateway.issuer);
-}, 60_000);
+});
 
 const login = async (user: string) => {
   const client = await OAuthClient.register(gateway.issuer);
