@@ -44,8 +44,8 @@ endef
 test: procps deps ## install what the tests need, then verify, lint and every test
 	@$(MAKE) --silent verify
 	$(call with_lint,$(MAKE) --silent -j 4 python redis haproxy chromium promtool generators control-plane build && \
-	  npm run --silent test -- --project pure --project unit --project e2e --project e2e-beside --project e2e-waiting \
-	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator --project operator-waiting) $(ALSO),19)
+	  npm run --silent test -- --project pure --project unit --project e2e \
+	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator) $(ALSO),19)
 
 e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
 	@npx --no-install node e2e/cluster/main.ts

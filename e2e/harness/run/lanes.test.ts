@@ -13,28 +13,12 @@ describe('the lanes of a run', () => {
   });
 
   it('run the operator and in the end the cluster beside all other projects', () => {
-    const named = ['cluster', 'unit', 'e2e-beside', 'operator', 'e2e'];
+    const named = ['cluster', 'unit', 'operator', 'e2e'];
     expect(described(...named.flatMap((project) => ['--project', project]))).toEqual([
       [['main', 'vitest', '--project unit --project e2e']],
       [
-        ['operator', 'vitest', '--project operator --maxWorkers 2'],
-        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 2'],
+        ['operator', 'vitest', '--project operator'],
         ['cluster', 'cluster', ''],
-      ],
-    ]);
-  });
-
-  it('run files that mostly wait in a third lane', () => {
-    const named = ['e2e', 'operator', 'operator-waiting', 'e2e-beside', 'e2e-waiting'];
-    expect(described(...named.flatMap((project) => ['--project', project]))).toEqual([
-      [['main', 'vitest', '--project e2e']],
-      [
-        ['operator', 'vitest', '--project operator --maxWorkers 2'],
-        ['e2e-beside', 'vitest', '--project e2e-beside --maxWorkers 2'],
-      ],
-      [
-        ['operator-waiting', 'vitest', '--project operator-waiting --maxWorkers 2'],
-        ['e2e-waiting', 'vitest', '--project e2e-waiting --maxWorkers 2'],
       ],
     ]);
   });
@@ -42,7 +26,7 @@ describe('the lanes of a run', () => {
   it('have no first lane when only projects that wait are named', () => {
     expect(described('--project', 'cluster', '--project', 'operator')).toEqual([
       [
-        ['operator', 'vitest', '--project operator --maxWorkers 2'],
+        ['operator', 'vitest', '--project operator'],
         ['cluster', 'cluster', ''],
       ],
     ]);
@@ -51,7 +35,7 @@ describe('the lanes of a run', () => {
   it('pass each filter to every run', () => {
     expect(described('--project', 'unit', '--project', 'operator', 'pods')).toEqual([
       [['main', 'vitest', '--project unit pods']],
-      [['operator', 'vitest', '--project operator --maxWorkers 2 pods']],
+      [['operator', 'vitest', '--project operator pods']],
     ]);
   });
 });

@@ -7,35 +7,17 @@ export interface Run {
   readonly args: readonly string[];
 }
 
-interface Beside {
-  readonly project: string;
-  readonly workers: number;
-}
-
 /**
- * Projects of the lanes beside the first, in their order, and their workers. `operator` waits for a control plane, and
- * `cluster` for the pods of a node, whose programs may still be built: it comes last. `e2e-beside` makes the lanes equally
- * long. The files of the last lane mostly wait: for leases (a fifth of a core), or for intervals and timeouts. Six files run at
- * a time: with five a tenth of two cores was idle, and with seven tests with short time limits failed.
+ * Projects of the second lane, in their order. Both mostly wait: for the API server, and for the pods of a node. More files at
+ * a time than the three of the first lane and the one of this make two cores so busy that time limits of the product pass.
  */
-const BESIDE: readonly (readonly Beside[])[] = [
-  [
-    { project: 'operator', workers: 2 },
-    { project: 'e2e-beside', workers: 2 },
-    { project: 'cluster', workers: 1 },
-  ],
-  [
-    { project: 'operator-waiting', workers: 2 },
-    { project: 'e2e-waiting', workers: 2 },
-  ],
-];
+const BESIDE = ['operator', 'cluster'];
 
 const flags = (projects: readonly string[]): string[] => projects.flatMap((project) => ['--project', project]);
 
-function runBeside({ project, workers }: Beside, filters: readonly string[]): Run {
+function runBeside(project: string, filters: readonly string[]): Run {
   if (project === 'cluster') return { name: project, program: project, args: filters };
-  const args = [...flags([project]), '--maxWorkers', String(workers), ...filters];
-  return { name: project, program: 'vitest', args };
+  return { name: project, program: 'vitest', args: [...flags([project]), ...filters] };
 }
 
 /**
@@ -47,9 +29,9 @@ export function lanesOf(args: readonly string[]): Run[][] {
   const [only = 'all'] = projects;
   if (projects.length < 2) return [[{ name: only, program: 'vitest', args }]];
   const filters = args.filter((arg, index) => arg !== '--project' && args[index - 1] !== '--project');
-  const beside = BESIDE.map((lane) => lane.filter(({ project }) => projects.includes(project)));
-  const main = projects.filter((name) => !beside.flat().some(({ project }) => project === name));
+  const beside = BESIDE.filter((name) => projects.includes(name));
+  const main = projects.filter((name) => !beside.includes(name));
   const first: Run = { name: 'main', program: 'vitest', args: [...flags(main), ...filters] };
-  const others = beside.map((lane) => lane.map((each) => runBeside(each, filters)));
-  return [main.length > 0 ? [first] : [], ...others].filter((lane) => lane.length > 0);
+  const others = beside.map((project) => runBeside(project, filters));
+  return [main.length > 0 ? [first] : [], others].filter((lane) => lane.length > 0);
 }
