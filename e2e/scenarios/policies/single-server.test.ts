@@ -178,7 +178,9 @@ describe('the own gateway of an MCPServer', () => {
     expect(body).toContain('"files_whoami"');
     expect(body).not.toContain('environment');
     expect((await exchanged.call('files_whoami')).body).toContain('files ');
-    expect(eventsIn(gateway.stdout()).some(({ subjects }) => JSON.stringify(subjects).includes('carol'))).toBe(true);
+    await eventually('an event names the user', () =>
+      eventsIn(gateway.stdout()).some(({ subjects }) => JSON.stringify(subjects).includes('carol')),
+    );
 
     const bare = await through('{ source: inline }');
     expect((await bare.post('tools/list')).body).not.toContain('whoami');
