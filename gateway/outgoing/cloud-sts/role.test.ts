@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CredentialError } from '../authenticator.ts';
 import { cloudStsProblems, stsEndpoint, type CloudStsConfig } from './config.ts';
 import type * as Matchers from './matcher.ts';
+import { isTrue } from './matcher.ts';
 import { rolesOf, sessionNameOf } from './role.ts';
 
 const arn = (name: string): string => `arn:aws:iam::123456789012:role/${name}`;
@@ -103,6 +104,17 @@ describe('the role by a matcher', () => {
     expect(contexts()).toBe(before);
     expect(typeof matcher === 'function' && [matcher({ sub: 'ann' }), matcher({ sub: 'bob' })]).toEqual([true, false]);
     expect(contexts()).toBe(before + 1);
+  });
+
+  it('is found by a process that waits longer for the processor than an expression may take', () => {
+    let waitsMs = 300;
+    const evaluate = (): boolean => {
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      const [wait] = [waitsMs, (waitsMs = 0)];
+      Atomics.wait(cell, 0, 0, wait);
+      return true;
+    };
+    expect(isTrue(evaluate)).toBe(true);
   });
 
   it('is an error, and no other role, when an expression takes too long', () => {
