@@ -18,7 +18,7 @@ import { inClusterConnection, type Connection } from './kube/connection.ts';
 import { issuerOf } from './incoming/index.ts';
 import { finishRequests } from './drain.ts';
 import { listen, type Listener } from './listener.ts';
-import type { GroupEndpoint } from './management/clients/registrations/client-registrations.ts';
+import type { GroupEndpoint } from './management/clients/registrations.ts';
 import { DEFAULT_GROUP } from './management/groups/groups.ts';
 import { createManagementApi, type ManagementApiOptions } from './management/management-api.ts';
 import { connectWithSdk } from './management/secrets/one-password/sdk.ts';

@@ -5,7 +5,7 @@ import { renderPage, type Page } from '../http/page/page.ts';
 import type { Client, Endpoint } from '../management/clients/client.ts';
 import { CLIENTS } from '../management/clients/clients.ts';
 import { shownFileOf } from '../management/clients/config-file.ts';
-import { addCommand, installLink } from '../management/clients/install.ts';
+import { addCommand, installLink } from '../management/clients/entry.ts';
 import { snippet } from '../management/clients/register.ts';
 import { LANDING_SCRIPT, UNKNOWN_URL } from './landing-script.ts';
 import { LANDING_STYLE } from './landing-style.ts';

@@ -7,7 +7,7 @@ import type { WorkloadServices } from '../workloads/services.ts';
 import { SecretValues } from '../workloads/store/local/secret-values.ts';
 import type { Workloads } from '../workloads/workloads.ts';
 import type { UserFolders } from './clients/config-file.ts';
-import { ClientRegistrations, type GroupEndpoint } from './clients/registrations/client-registrations.ts';
+import { ClientRegistrations, type GroupEndpoint } from './clients/registrations.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';

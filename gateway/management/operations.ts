@@ -1,16 +1,8 @@
-import { discoverClients } from './clients/registrations/discover-clients.ts';
-import { listClients } from './clients/registrations/list-clients.ts';
-import { registerClient } from './clients/registrations/register-client.ts';
-import { registerClients } from './clients/registrations/register-clients.ts';
-import { unregisterClientFromGroup } from './clients/registrations/unregister-client-from-group.ts';
-import { unregisterClient } from './clients/registrations/unregister-client.ts';
-import { unregisterClients } from './clients/registrations/unregister-clients.ts';
-import { createGroup } from './groups/create-group.ts';
-import { deleteGroup } from './groups/delete-group.ts';
-import { getGroup } from './groups/get-group.ts';
-import { listGroups } from './groups/list-groups.ts';
+import { SERVER_OPERATIONS } from './server/operations.ts';
+import { POLICY_OPERATIONS } from './policies/operations.ts';
+import { GROUP_OPERATIONS } from './groups/operations.ts';
+import { CLIENT_OPERATIONS } from './clients/operations.ts';
 import type { ManagementOperation } from './operation.ts';
-import { explainPolicies } from './policies/explain-policies.ts';
 import { addRegistry } from './registry/operations/add-registry.ts';
 import { deleteRegistry } from './registry/operations/delete-registry.ts';
 import { getRegistryServer } from './registry/operations/get-registry-server.ts';
@@ -31,10 +23,6 @@ import { getSecretsProvider } from './secrets/get-secrets-provider.ts';
 import { listSecrets } from './secrets/list-secrets.ts';
 import { setUpSecrets } from './secrets/set-up-secrets.ts';
 import { updateSecret } from './secrets/update-secret.ts';
-import { getIndex } from './server/get-index.ts';
-import { getOpenApi } from './server/get-openapi.ts';
-import { getHealth } from './server/health.ts';
-import { getVersion } from './server/version.ts';
 import { getSkillContent } from './skills/operations/get-skill-content.ts';
 import { getSkill } from './skills/operations/get-skill.ts';
 import { installSkill } from './skills/operations/install-skill.ts';
@@ -63,19 +51,10 @@ import { stopWorkload } from './workloads/operations/stop-workload.ts';
 import { stopWorkloads } from './workloads/operations/stop-workloads.ts';
 import { upgradeWorkload } from './workloads/operations/upgrade/upgrade-workload.ts';
 
-/** Operations of the management API, in the order of the documentation. A new operation is one file and one line here. */
+/** Operations of the management API, in the order of the documentation. */
 export const OPERATIONS: readonly ManagementOperation[] = [
-  registerClient,
-  registerClients,
-  discoverClients,
-  listClients,
-  unregisterClients,
-  unregisterClient,
-  unregisterClientFromGroup,
-  listGroups,
-  createGroup,
-  getGroup,
-  deleteGroup,
+  ...CLIENT_OPERATIONS,
+  ...GROUP_OPERATIONS,
   listRegistries,
   addRegistry,
   getRegistry,
@@ -123,9 +102,6 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   stopWorkload,
   startWorkload,
   restartWorkload,
-  explainPolicies,
-  getHealth,
-  getVersion,
-  getIndex,
-  getOpenApi,
+  ...POLICY_OPERATIONS,
+  ...SERVER_OPERATIONS,
 ];

@@ -15,7 +15,7 @@ export function entryOf(client: Client, { name, url }: Endpoint): Entry {
 }
 
 /** Returns true for the URL of the older HTTP+SSE transport. */
-export const isSseUrl = (url: string): boolean => /\/sse\/?$/u.test(new URL(url).pathname);
+const isSseUrl = (url: string): boolean => /\/sse\/?$/u.test(new URL(url).pathname);
 
 /** Starts mcp-remote, which refuses http URLs without `--allow-http`. */
 const bridgeTo = (url: string): Entry => ({
@@ -31,4 +31,27 @@ export function urlOf({ entry }: Client, value: unknown): string | undefined {
       ? [members['args']].flat()
       : [members[entry.urlKey], ...(entry.sseUrlKey === undefined ? [] : [members[entry.sseUrlKey]])];
   return texts.find((text): text is string => typeof text === 'string' && /^https?:/u.test(text));
+}
+
+/** Returns the link that opens a client and offers to add an endpoint; undefined for a client without such links. */
+export function installLink(client: Client, endpoint: Endpoint): string | undefined {
+  const { link } = client;
+  if (!link) return undefined;
+  const entry = entryOf(client, endpoint);
+  if (link.query === 'json') {
+    const text = JSON.stringify({ name: endpoint.name, ...entry });
+    return `${link.url}?${encodeURIComponent(text.replaceAll('%', String.raw`\u0025`))}`; // VS Code decodes the query twice
+  }
+  const config = Buffer.from(JSON.stringify(entry)).toString('base64');
+  return `${link.url}?name=${encodeURIComponent(endpoint.name)}&config=${encodeURIComponent(config)}`;
+}
+
+/** Returns the words of the client's own command that adds an endpoint; undefined for a client without such a command. */
+export function addCommand({ addCommand: command }: Client, { name, url }: Endpoint): readonly string[] | undefined {
+  const values: Readonly<Record<string, string>> = {
+    '{name}': name,
+    '{url}': url,
+    '{transport}': isSseUrl(url) ? 'sse' : 'http',
+  };
+  return command?.split(' ').map((word) => values[word] ?? word);
 }

@@ -2,12 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Client, Endpoint } from './client.ts';
 import { entryOf, urlOf } from './entry.ts';
-import { FORMATS } from './formats/index.ts';
+import type { Format } from './formats/format.ts';
+import { jsonc } from './formats/jsonc.ts';
+import { toml } from './formats/toml.ts';
+import { yaml } from './formats/yaml.ts';
+
+/** Syntax of each `Client.format`. */
+const FORMATS: Readonly<Record<Client['format'], Format>> = { jsonc, toml, yaml };
 
 /** Result of an edit: the new text, which is the old one when there was nothing to do. */
 export type Edit = { readonly text: string } | { readonly problem: EditProblem };
 
-export interface EditProblem {
+interface EditProblem {
   /** Line in the file, when the problem has one. */
   readonly line?: number;
   /** Text that follows the file name in a sentence, such as "is not valid JSON". */
@@ -16,7 +22,7 @@ export interface EditProblem {
   readonly isTaken?: boolean;
 }
 
-export interface EditOptions {
+interface EditOptions {
   /** Replaces or removes an entry that points elsewhere. */
   readonly force?: boolean;
 }

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { durationMs, DURATION_PATTERN } from '../../../contract/fields.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { LogOptions } from '../../../workloads/workloads.ts';
-import type { ManagementContext } from '../../context.ts';
+import type { ManagementContext } from '../../operation.ts';
 import { READ_ERRORS } from './workload-request.ts';
 
 const DEFAULT_LINES = 1000;

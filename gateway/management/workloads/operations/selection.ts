@@ -3,7 +3,7 @@ import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { WORKLOAD_NAME } from '../../../workloads/definition/settings.ts';
 import { groupName } from '../../../workloads/definition/summary.ts';
 import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
-import type { ManagementContext } from '../../context.ts';
+import type { ManagementContext } from '../../operation.ts';
 import { GROUP_NAME, groupOf } from '../../groups/groups.ts';
 import { CHANGE_ERRORS, GROUP_IN_BODY } from './workload-request.ts';
 

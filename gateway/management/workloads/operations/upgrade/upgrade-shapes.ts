@@ -10,7 +10,7 @@ import {
   upgradeCheckOf,
   type UpgradeCheck,
 } from '../../../../workloads/definition/upgrade/upgrade.ts';
-import type { ManagementContext } from '../../../context.ts';
+import type { ManagementContext } from '../../../operation.ts';
 import type { Entries } from '../../../registry/document/server-entries.ts';
 import { findServer } from '../../../registry/lookup/find-server.ts';
 import { READING_ERRORS } from '../../../registry/registry-errors.ts';

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CLIENTS } from '../clients.ts';
-import { startManagementServer } from '../../testdata/management-server.ts';
+import { startManagementServer } from '../testdata/management-server.ts';
+import { CLIENTS } from './clients.ts';
 
 const P = '/api/v1beta';
 const ENDPOINT = { name: 'team', url: 'http://127.0.0.1:4483/mcp', group: 'default' };

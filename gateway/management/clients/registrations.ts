@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { DEFAULT_GROUP, groupOf, mapGroups, type Groups, type GroupsDocument } from '../../groups/groups.ts';
-import { readUserFile, writeUserFile, type UserFile } from '../../state/user-file.ts';
-import { UserFileError } from '../../state/write-files.ts';
-import type { Client, Endpoint } from '../client.ts';
-import { CLIENTS } from '../clients.ts';
-import { configFileOf, installedMarkOf, type UserFolders } from '../config-file.ts';
-import { register, unregister, type Edit } from '../register.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import { DEFAULT_GROUP, groupOf, mapGroups, type Groups, type GroupsDocument } from '../groups/groups.ts';
+import { readUserFile, writeUserFile, type UserFile } from '../state/user-file.ts';
+import { UserFileError } from '../state/write-files.ts';
+import type { Client, Endpoint } from './client.ts';
+import { CLIENTS } from './clients.ts';
+import { configFileOf, installedMarkOf, type UserFolders } from './config-file.ts';
+import { register, unregister, type Edit } from './register.ts';
 
 /** MCP endpoint that belongs to a group. */
 export interface GroupEndpoint extends Endpoint {

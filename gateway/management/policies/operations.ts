@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { parseObject } from '../../contract/json.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { memberTexts } from '../../http/known-members.ts';
-import { Explanation, explainTools } from '../../policy/explain/explanation.ts';
+import { explainTools, Explanation } from '../../policy/explain/explanation.ts';
 import { lenientMember } from '../frame/lenient-json.ts';
-import { API_BASE, defineManagementOperation } from '../operation.ts';
+import { API_BASE, defineManagementOperation, type ManagementOperation } from '../operation.ts';
 import type { ExplainedServer } from './explained-servers.ts';
 
 const Claims = Type.Object(
@@ -36,36 +36,42 @@ const Answer = Type.Object({
   }),
 });
 
-export const explainPolicies = defineManagementOperation({
-  id: 'explainPolicies',
-  method: 'POST',
-  path: `${API_BASE}/policies/explain`,
-  tag: 'policies',
-  summary: 'Explain which tools a user may call',
-  description:
-    'Answers for each tool whether the user may call it, by which policy, which field hides it, and which credential its backend receives, ' +
-    'as `vmcp explain` does for files. Calls nothing and needs no login of the user.',
-  input: { body: Request, bodyText: true },
-  success: { status: 200, body: Answer },
-  errors: {
-    server_not_found: { status: 404, message: 'this process runs no such virtual server or workload' },
-    server_required: { status: 400, message: 'this process runs several servers: set "server"' },
-  },
-  run: async ({ servers }, { body: { claims, server: name, tool }, bodyText }) => {
-    const server = choose(servers(), name);
-    const { tools, unknown } = await server.listTools();
-    // of the text, because the frame drops members that are null, and numbers do not show how they were written
-    const args = lenientMember(bodyText, 'arguments');
-    const written = parseObject(String(lenientMember(bodyText, 'claims')));
-    const call = {
-      claims: { ...written, sub: claims.sub },
-      arguments: args,
-      readArguments: (isRead: (name: string) => boolean = () => true) => args && memberTexts(args, isRead),
-      tool,
-    };
-    return { server: keyOf(server), tools: explainTools(server.config, tools, call), unknown };
-  },
-});
+const keyOf = ({ namespace, name }: ExplainedServer): string =>
+  namespace === undefined ? name : `${namespace}/${name}`;
+
+/** Operations on policies, in the order of the documentation. To add an operation, add an entry. */
+export const POLICY_OPERATIONS: readonly ManagementOperation[] = [
+  defineManagementOperation({
+    id: 'explainPolicies',
+    method: 'POST',
+    path: `${API_BASE}/policies/explain`,
+    tag: 'policies',
+    summary: 'Explain which tools a user may call',
+    description:
+      'Answers for each tool whether the user may call it, by which policy, which field hides it, and which credential its backend receives, ' +
+      'as `vmcp explain` does for files. Calls nothing and needs no login of the user.',
+    input: { body: Request, bodyText: true },
+    success: { status: 200, body: Answer },
+    errors: {
+      server_not_found: { status: 404, message: 'this process runs no such virtual server or workload' },
+      server_required: { status: 400, message: 'this process runs several servers: set "server"' },
+    },
+    run: async ({ servers }, { body: { claims, server: name, tool }, bodyText }) => {
+      const server = choose(servers(), name);
+      const { tools, unknown } = await server.listTools();
+      // of the text, because the frame drops members that are null, and numbers do not show how they were written
+      const args = lenientMember(bodyText, 'arguments');
+      const written = parseObject(String(lenientMember(bodyText, 'claims')));
+      const call = {
+        claims: { ...written, sub: claims.sub },
+        arguments: args,
+        readArguments: (isRead: (name: string) => boolean = () => true) => args && memberTexts(args, isRead),
+        tool,
+      };
+      return { server: keyOf(server), tools: explainTools(server.config, tools, call), unknown };
+    },
+  }),
+];
 
 /** Throws `server_not_found` and `server_required`. */
 function choose(servers: readonly ExplainedServer[], name: string | undefined): ExplainedServer {
@@ -77,6 +83,3 @@ function choose(servers: readonly ExplainedServer[], name: string | undefined): 
   const detail = known === '' ? 'this process runs no servers' : `there is no such server: use one of ${known}`;
   throw new OperationError('server_not_found', detail);
 }
-
-const keyOf = ({ namespace, name }: ExplainedServer): string =>
-  namespace === undefined ? name : `${namespace}/${name}`;
