@@ -1,3 +1,4 @@
+import { SECRET_OPERATIONS } from './secrets/operations.ts';
 import { SERVER_OPERATIONS } from './server/operations.ts';
 import { POLICY_OPERATIONS } from './policies/operations.ts';
 import { GROUP_OPERATIONS } from './groups/operations.ts';
@@ -17,12 +18,6 @@ import { getProtocolServer } from './registry/protocol/get-protocol-server.ts';
 import { getRegistrySkill } from './registry/protocol/get-registry-skill.ts';
 import { listProtocolServers } from './registry/protocol/list-protocol-servers.ts';
 import { listRegistrySkills } from './registry/protocol/list-registry-skills.ts';
-import { createSecret } from './secrets/create-secret.ts';
-import { deleteSecret } from './secrets/delete-secret.ts';
-import { getSecretsProvider } from './secrets/get-secrets-provider.ts';
-import { listSecrets } from './secrets/list-secrets.ts';
-import { setUpSecrets } from './secrets/set-up-secrets.ts';
-import { updateSecret } from './secrets/update-secret.ts';
 import { getSkillContent } from './skills/operations/get-skill-content.ts';
 import { getSkill } from './skills/operations/get-skill.ts';
 import { installSkill } from './skills/operations/install-skill.ts';
@@ -69,12 +64,7 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   getProtocolServer,
   listRegistrySkills,
   getRegistrySkill,
-  setUpSecrets,
-  getSecretsProvider,
-  listSecrets,
-  createSecret,
-  updateSecret,
-  deleteSecret,
+  ...SECRET_OPERATIONS,
   listSkills,
   installSkill,
   validateSkill,

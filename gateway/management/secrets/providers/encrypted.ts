@@ -1,9 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { EncryptedFile, type Opened } from '../encrypted/encrypted-file.ts';
-import type { SecretMap } from '../encrypted/file-format.ts';
-import { NoKeyring, type Keyring } from '../password/keyring.ts';
-import { standInPassword } from '../password/stand-in.ts';
+import { EncryptedFile, type Opened } from '../encrypted-file.ts';
+import type { SecretMap } from '../file-format.ts';
+import { NoKeyring, standInPassword, type Keyring } from '../password.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
 import type { Condition, ListedSecret, ProviderDeps, ProviderVariant, SecretsProvider } from './provider.ts';
 

@@ -1,7 +1,15 @@
 import type { ClusterAccess } from '../../cluster-access.ts';
-import type { Environment } from '../environment-secrets.ts';
-import type { ConnectOnePassword } from '../one-password/one-password.ts';
-import type { Keyring } from '../password/keyring.ts';
+import type { ConnectOnePassword } from '../one-password-sdk.ts';
+import type { Keyring } from '../password.ts';
+
+/** Variables of the process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = 'VMCP_SECRET_';
+
+/** Returns the secret that a variable of the process holds. An empty variable counts as absent. */
+export const environmentSecret = (env: Environment, name: string): string | undefined =>
+  env[`${PREFIX}${name}`] || undefined;
 
 /** Secret in a list, without its value. */
 export interface ListedSecret {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { KeyDeriver } from './encrypted-file.ts';
 import type { Scrypt } from './file-format.ts';
-import { KeyDeriver } from './key-deriver.ts';
 
 const SCRYPT: Scrypt = {
   kind: 'scrypt',

@@ -1,8 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../testdata/temporary-folder.ts';
-import { standInPassword } from './stand-in.ts';
+import { NoKeyring, osKeyring, standInPassword } from './password.ts';
+import { temporaryFolder } from './testdata/temporary-folder.ts';
+
+it('reads nothing from the keyring of this machine, or reports that there is none', async () => {
+  const outcome = await osKeyring(`/of-a-test/${randomUUID()}`)
+    .read()
+    .catch((error: unknown) => error);
+  if (outcome !== undefined) {
+    expect(outcome).toBeInstanceOf(NoKeyring);
+    expect((outcome as NoKeyring).message).toContain('VMCP_SECRETS_PASSWORD');
+  }
+});
 
 function passwordFile() {
   const path = join(temporaryFolder(), 'password');

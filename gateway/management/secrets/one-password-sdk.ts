@@ -1,5 +1,22 @@
-import { SecretsFailure } from '../secrets-failure.ts';
-import type { ConnectOnePassword, Field } from './one-password.ts';
+import { SecretsFailure } from './secrets-failure.ts';
+
+/** Field of an item, without its value. */
+interface Field {
+  /** Secret reference: `op://vault/item/field`. */
+  readonly reference: string;
+  /** Titles of vault, item and field. */
+  readonly description: string;
+}
+
+/** Connection to 1Password. */
+export interface OnePassword {
+  /** Returns undefined if there is no such field. */
+  resolve(reference: string): Promise<string | undefined>;
+  fields(): Promise<readonly Field[]>;
+}
+
+/** Connects with the token of a service account. */
+export type ConnectOnePassword = (token: string) => Promise<OnePassword>;
 
 /** The members of the package `@1password/sdk` that are used. */
 export interface OnePasswordSdk {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SecretsFailure } from '../secrets-failure.ts';
-import { connectWithSdk, loadSdk, type OnePasswordSdk } from './sdk.ts';
+import { connectWithSdk, loadSdk, type OnePasswordSdk } from './one-password-sdk.ts';
+import { SecretsFailure } from './secrets-failure.ts';
 
 const REFERENCE = 'op://vault/item/field';
 

@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, createSecretKey, randomBytes, scrypt, type KeyObject } from 'node:crypto';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writeDurably } from '../../../state/state-file.ts';
-import { SecretsFailure } from '../secrets-failure.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeDurably } from '../../state/state-file.ts';
+import { tryLock } from '../../workloads/runner/process/process-lock.ts';
 import {
   MAX_FILE_BYTES,
   NONCE_BYTES,
@@ -14,8 +15,7 @@ import {
   type Scrypt,
   type SecretMap,
 } from './file-format.ts';
-import { FileLock } from './file-lock.ts';
-import { KeyDeriver } from './key-deriver.ts';
+import { SecretsFailure } from './secrets-failure.ts';
 
 /** Decrypted content of the file. */
 export interface Opened {
@@ -100,3 +100,83 @@ export class EncryptedFile {
 /** Returns the code of an error of the system, such as ENOSPC; undefined for other errors. */
 const systemCode = (error: unknown): string | undefined =>
   error instanceof Error && 'syscall' in error ? (error as NodeJS.ErrnoException).code : undefined;
+
+const RETRY_MS = 20;
+/** Maximum wait for the lock. No change takes that long, even on a busy machine. */
+const MAX_WAIT_MS = 10_000;
+
+/** Lets one change at a time run, in this process and in others that use the same lock file. */
+class FileLock {
+  readonly #path: string;
+  /** Settles when all queued changes of this process are done. */
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Runs a change while it holds the lock. @throws SecretsFailure if another process does not release the lock in time */
+  hold<Result>(run: () => Promise<Result>): Promise<Result> {
+    const result = this.#tail.then(async () => {
+      const release = await this.#take();
+      try {
+        return await run();
+      } finally {
+        release();
+      }
+    });
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  async #take(): Promise<() => void> {
+    const deadline = performance.now() + MAX_WAIT_MS;
+    for (;;) {
+      const attempt = tryLock(this.#path);
+      if (attempt.held) return attempt.release;
+      if (performance.now() > deadline) {
+        const holder = String(attempt.holder.pid);
+        throw new SecretsFailure(
+          'unavailable',
+          `the lock ${this.#path} is held by process ${holder}: wait until it is done, or stop it`,
+        );
+      }
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** Maximum number of cached keys. A process uses one key, and two while it changes the password. */
+const KEPT_KEYS = 4;
+
+/** Derives keys from passwords. Caches the last few keys, because scrypt is slow on purpose. */
+export class KeyDeriver {
+  readonly #keys = new Map<string, Promise<KeyObject>>();
+
+  keyOf(password: string, derivation: Derivation): Promise<KeyObject> {
+    const id = createHash('sha256')
+      .update(JSON.stringify([derivation, password]))
+      .digest('base64');
+    const known = this.#keys.get(id);
+    if (known) return known;
+    const key = derive(password, derivation);
+    this.#keys.set(id, key);
+    key.catch(() => this.#keys.delete(id));
+    const [oldest] = this.#keys.keys();
+    if (oldest !== undefined && this.#keys.size > KEPT_KEYS) this.#keys.delete(oldest);
+    return key;
+  }
+}
+
+async function derive(password: string, derivation: Derivation): Promise<KeyObject> {
+  if (derivation.kind === 'sha256') return createSecretKey(createHash('sha256').update(password).digest());
+  const { salt, log2Cost, blockSize, parallelism } = derivation;
+  const cost = 2 ** log2Cost;
+  const maxmem = 256 * blockSize * (cost + parallelism);
+  return new Promise((resolve, reject) => {
+    scrypt(password, salt, 32, { cost, blockSize, parallelization: parallelism, maxmem }, (error, key) => {
+      if (error) reject(error);
+      else resolve(createSecretKey(key));
+    });
+  });
+}
