@@ -4,7 +4,7 @@ import type { Workloads } from '../workloads/workloads.ts';
 import type { ClientRegistrations } from './clients/registrations.ts';
 import type { Groups } from './groups/groups.ts';
 import type { ExplainedServers } from './policies/explained-servers.ts';
-import type { Registry } from './registry/service/registry.ts';
+import type { Registry } from './registry/registry.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import type { Skills } from './skills/skills.ts';
 

@@ -1,23 +1,11 @@
+import { PROTOCOL_OPERATIONS } from './registry/protocol-operations.ts';
+import { REGISTRY_OPERATIONS } from './registry/operations.ts';
 import { SECRET_OPERATIONS } from './secrets/operations.ts';
 import { SERVER_OPERATIONS } from './server/operations.ts';
 import { POLICY_OPERATIONS } from './policies/operations.ts';
 import { GROUP_OPERATIONS } from './groups/operations.ts';
 import { CLIENT_OPERATIONS } from './clients/operations.ts';
 import type { ManagementOperation } from './operation.ts';
-import { addRegistry } from './registry/operations/add-registry.ts';
-import { deleteRegistry } from './registry/operations/delete-registry.ts';
-import { getRegistryServer } from './registry/operations/get-registry-server.ts';
-import { getRegistry } from './registry/operations/get-registry.ts';
-import { listRegistries } from './registry/operations/list-registries.ts';
-import { listRegistryServers } from './registry/operations/list-registry-servers.ts';
-import { logInToRegistry } from './registry/operations/log-in-to-registry.ts';
-import { logOutOfRegistry } from './registry/operations/log-out-of-registry.ts';
-import { refreshRegistry } from './registry/operations/refresh-registry.ts';
-import { updateRegistry } from './registry/operations/update-registry.ts';
-import { getProtocolServer } from './registry/protocol/get-protocol-server.ts';
-import { getRegistrySkill } from './registry/protocol/get-registry-skill.ts';
-import { listProtocolServers } from './registry/protocol/list-protocol-servers.ts';
-import { listRegistrySkills } from './registry/protocol/list-registry-skills.ts';
 import { getSkillContent } from './skills/operations/get-skill-content.ts';
 import { getSkill } from './skills/operations/get-skill.ts';
 import { installSkill } from './skills/operations/install-skill.ts';
@@ -50,20 +38,8 @@ import { upgradeWorkload } from './workloads/operations/upgrade/upgrade-workload
 export const OPERATIONS: readonly ManagementOperation[] = [
   ...CLIENT_OPERATIONS,
   ...GROUP_OPERATIONS,
-  listRegistries,
-  addRegistry,
-  getRegistry,
-  updateRegistry,
-  deleteRegistry,
-  refreshRegistry,
-  listRegistryServers,
-  getRegistryServer,
-  logInToRegistry,
-  logOutOfRegistry,
-  listProtocolServers,
-  getProtocolServer,
-  listRegistrySkills,
-  getRegistrySkill,
+  ...REGISTRY_OPERATIONS,
+  ...PROTOCOL_OPERATIONS,
   ...SECRET_OPERATIONS,
   listSkills,
   installSkill,

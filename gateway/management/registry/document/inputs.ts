@@ -1,5 +1,5 @@
 import { filled, placeholdersIn } from '../../../workloads/definition/entry/entry-variables.ts';
-import type { EnvVar, Header } from '../schema/entry-parts.ts';
+import type { EnvVar, Header } from '../schema/entries.ts';
 import type { Argument, KeyValueInput } from '../schema/server-json.ts';
 
 type Input = Omit<KeyValueInput, 'name'>;

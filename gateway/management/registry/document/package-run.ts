@@ -1,5 +1,4 @@
-import type { EnvVar, Header } from '../schema/entry-parts.ts';
-import type { ServerEntry } from '../schema/entries.ts';
+import type { EnvVar, Header, ServerEntry } from '../schema/entries.ts';
 import type { Argument, Package } from '../schema/server-json.ts';
 import { filled } from '../../../workloads/definition/entry/entry-variables.ts';
 import { asVariable, resolved, wordsOf } from './inputs.ts';

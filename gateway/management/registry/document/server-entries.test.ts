@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { OFFICIAL } from './official-meta.ts';
+import { OFFICIAL } from './catalog.ts';
 import { entriesOf } from './server-entries.ts';
 import { catalogOf, ECHO, NOTES } from './testdata/records.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../contract/json.ts';
-import { serversOf, skillsOf } from '../document/parse-document.ts';
-import { RegistryFault } from '../registry-fault.ts';
+import { serversOf, skillsOf } from '../document/catalog.ts';
+import { RegistryFault } from '../fault.ts';
 import { objectIn, placeOf, requireAccess, type Request } from './request.ts';
 import type { RegistrySource } from './source.ts';
 

@@ -1,5 +1,5 @@
 import snapshot from '../snapshot/registry.json' with { type: 'json' };
-import { catalogIn } from '../document/document-fault.ts';
+import { catalogIn } from '../document/catalog.ts';
 import type { Reading, RegistrySource } from './source.ts';
 
 let reading: Reading | undefined;

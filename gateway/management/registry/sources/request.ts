@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundReply } from '../../../outbound/fetch.ts';
 import { OutboundError } from '../../../outbound/outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../../outbound/policy.ts';
-import { RegistryFault } from '../registry-fault.ts';
+import { RegistryFault } from '../fault.ts';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import type { Catalog } from '../document/catalog.ts';
-import type { SourceType } from '../schema/source-type.ts';
+import type { SourceType } from '../schema/registry.ts';
 import type { Request } from './request.ts';
 
 /** Result of reading a registry. */

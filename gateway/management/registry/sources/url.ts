@@ -1,4 +1,4 @@
-import { catalogIn } from '../document/document-fault.ts';
+import { catalogIn } from '../document/catalog.ts';
 import { placeOf, requireAccess } from './request.ts';
 import type { RegistrySource } from './source.ts';
 

@@ -3,7 +3,7 @@ import { FromRegistry } from '../../../workloads/definition/entry/registry-entry
 import { WORKLOAD_NAME } from '../../../workloads/definition/settings.ts';
 import { CONFIRMATION_ERRORS } from '../../../workloads/definition/confirmation/confirmation.ts';
 import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
-import { READING_ERRORS } from '../../registry/registry-errors.ts';
+import { READING_ERRORS } from '../../registry/errors.ts';
 
 export const WorkloadPath = Type.Object({
   name: Type.String({ pattern: WORKLOAD_NAME, description: 'Name of the workload.' }),

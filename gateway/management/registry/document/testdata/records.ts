@@ -1,5 +1,4 @@
-import type { Catalog } from '../catalog.ts';
-import { serversOf } from '../parse-document.ts';
+import { serversOf, type Catalog } from '../catalog.ts';
 
 export const READ_AT = '2026-01-02T03:04:05Z';
 

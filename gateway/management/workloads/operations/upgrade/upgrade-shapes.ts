@@ -12,8 +12,8 @@ import {
 } from '../../../../workloads/definition/upgrade/upgrade.ts';
 import type { ManagementContext } from '../../../operation.ts';
 import type { Entries } from '../../../registry/document/server-entries.ts';
-import { findServer } from '../../../registry/lookup/find-server.ts';
-import { READING_ERRORS } from '../../../registry/registry-errors.ts';
+import { findServer } from '../../../registry/lookup.ts';
+import { READING_ERRORS } from '../../../registry/errors.ts';
 
 const MissingVariable = Type.Object(
   {

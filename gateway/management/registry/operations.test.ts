@@ -3,11 +3,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
-import { eventually } from '../../../../e2e/harness/poll.ts';
-import { ECHO, NOTES, upstreamDocument } from '../document/testdata/records.ts';
-import { protocolAnswers, startRegistry, type TestRegistry } from '../testdata/registry-server.ts';
-import { OPERATIONS } from '../../operations.ts';
-import { startManagementServer, type ManagementServer } from '../../testdata/management-server.ts';
+import { eventually } from '../../../e2e/harness/poll.ts';
+import { OPERATIONS } from '../operations.ts';
+import { startManagementServer, type ManagementServer } from '../testdata/management-server.ts';
+import { ECHO, NOTES, upstreamDocument } from './document/testdata/records.ts';
+import { protocolAnswers, startRegistry, type TestRegistry } from './testdata/registry-server.ts';
 
 const BASE = '/api/v1beta/registry';
 const DEFAULT = `${BASE}/default`;

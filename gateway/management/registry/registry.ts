@@ -1,18 +1,22 @@
 import { join } from 'node:path';
-import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { createOutbound } from '../../../outbound/fetch.ts';
-import { StateFile } from '../../../state/state-file.ts';
-import { DiskCache } from '../cache/disk-cache.ts';
-import type { Catalog } from '../document/catalog.ts';
-import { entriesOf, type Entries } from '../document/server-entries.ts';
-import type { PendingLogin } from '../login/registry-login.ts';
-import { LoginStore, type RegistrySecrets } from '../login/stored-login.ts';
-import type { RegistryDetail, RegistrySummary } from '../schema/registry.ts';
-import { BUILT_IN, RegistrySettings, type RegistryUpdate } from '../schema/settings.ts';
-import type { SourceType } from '../schema/source-type.ts';
-import { ConfiguredRegistry } from './configured-registry.ts';
-import type { RegistryDeps } from './registry-deps.ts';
-import { readingError, updateError } from './fault-codes.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import { createOutbound } from '../../outbound/fetch.ts';
+import { StateFile } from '../../state/state-file.ts';
+import { ConfiguredRegistry, type RegistryDeps } from './configured-registry.ts';
+import { DiskCache } from './disk-cache.ts';
+import type { Catalog } from './document/catalog.ts';
+import { entriesOf, type Entries } from './document/server-entries.ts';
+import { readingError, updateError } from './fault.ts';
+import { LoginStore, type RegistrySecrets } from './login-store.ts';
+import type { PendingLogin } from './login.ts';
+import {
+  BUILT_IN,
+  RegistrySettings,
+  type RegistryDetail,
+  type RegistrySummary,
+  type RegistryUpdate,
+  type SourceType,
+} from './schema/registry.ts';
 import { validateUpdate } from './validate-update.ts';
 
 const DEFAULT = 'default';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { OFFICIAL } from './official-meta.ts';
-import { parseDocument } from './parse-document.ts';
+import { OFFICIAL, parseDocument } from './catalog.ts';
 import { ECHO, NOTES, READ_AT, SUMMARY_SKILL, upstreamDocument } from './testdata/records.ts';
 
 const catalogIn = (text: string) => {

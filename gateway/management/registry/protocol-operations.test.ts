@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
-import { ECHO, NOTES, SUMMARY_SKILL, upstreamDocument } from '../document/testdata/records.ts';
-import { OFFICIAL } from '../document/official-meta.ts';
-import { protocolAnswers, startRegistry } from '../testdata/registry-server.ts';
-import { OPERATIONS } from '../../operations.ts';
-import { startManagementServer } from '../../testdata/management-server.ts';
+import { OPERATIONS } from '../operations.ts';
+import { startManagementServer } from '../testdata/management-server.ts';
+import { OFFICIAL } from './document/catalog.ts';
+import { ECHO, NOTES, SUMMARY_SKILL, upstreamDocument } from './document/testdata/records.ts';
+import { protocolAnswers, startRegistry } from './testdata/registry-server.ts';
 
 const BASE = '/registry/default/v0.1';
 

@@ -1,10 +1,30 @@
-import type { Logger } from '../../../contract/logger.ts';
-import { RegistryFault } from '../registry-fault.ts';
-import type { Reading } from '../sources/source.ts';
+import type { Logger } from '../../contract/logger.ts';
 import type { DiskCache } from './disk-cache.ts';
-import { isFresh, isUsable } from './freshness.ts';
+import { RegistryFault } from './fault.ts';
+import type { Reading } from './sources/source.ts';
 
-export interface ReadingCacheOptions {
+const FRESH_MS = 3_600_000;
+const STALE_MS = 7 * 86_400_000;
+/** Pause after a failure, in which a stale reading is used without a further attempt. */
+const REST_MS = 30_000;
+
+/** Times of a cached reading, in ms since the epoch. */
+interface ReadingTimes {
+  readonly readAt: number;
+  /** Time of the last failed attempt to read again. */
+  readonly failedAt?: number | undefined;
+}
+
+/** Returns true for a reading that is used without reading again. */
+function isFresh({ readAt, failedAt }: ReadingTimes, now: number): boolean {
+  const isResting = failedAt !== undefined && now - failedAt < REST_MS;
+  return isUsable({ readAt }, now) && (now - readAt < FRESH_MS || isResting);
+}
+
+/** Returns true for a reading that may stand in for a registry that cannot be read. */
+const isUsable = ({ readAt }: ReadingTimes, now: number): boolean => readAt <= now && now - readAt < STALE_MS;
+
+interface ReadingCacheOptions {
   readonly disk: DiskCache;
   /** ms since the epoch. */
   readonly now: () => number;

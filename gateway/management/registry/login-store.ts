@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { Secret } from '../../../contract/identity.ts';
-import type { Logger } from '../../../contract/logger.ts';
-import type { UpstreamGrant } from '../../../authserver/upstream/upstream.ts';
-import type { RegistryAuth } from '../schema/settings.ts';
+import type { UpstreamGrant } from '../../authserver/upstream/upstream.ts';
+import { Secret } from '../../contract/identity.ts';
+import type { Logger } from '../../contract/logger.ts';
+import type { RegistryAuth } from './schema/registry.ts';
 
 /** Store of internal secrets. Each method may reject, for example before a secrets provider is set up. */
 export interface RegistrySecrets {

@@ -1,5 +1,22 @@
-import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { RegistryFault, type RegistryFaultKind } from '../registry-fault.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+
+type RegistryFaultKind =
+  | 'connect' // the registry cannot be reached, or its address is not allowed
+  | 'document' // the content is not a registry
+  | 'legacy' // the content has the old layout
+  | 'auth' // the registry requires a login
+  | 'setting'; // the location or another setting is wrong
+
+/** A registry cannot be read. `message` is one sentence for the user, without text of the registry. */
+export class RegistryFault extends Error {
+  readonly kind: RegistryFaultKind;
+
+  constructor(kind: RegistryFaultKind, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'RegistryFault';
+    this.kind = kind;
+  }
+}
 
 /** Codes of operations that read a registry. */
 export type ReadingCode = 'registry_auth_required' | 'registry_unavailable' | 'registry_legacy_format';

@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
-import { OFFICIAL } from '../document/official-meta.ts';
-import { entriesOf } from '../document/server-entries.ts';
-import { catalogOf, ECHO, NOTES, SUMMARY_SKILL } from '../document/testdata/records.ts';
-import { findServer, serverLists } from './find-server.ts';
-import { findVersion, listServers, type ServerQuery } from './list-servers.ts';
-import { listSkills } from './list-skills.ts';
+import { OFFICIAL } from './document/catalog.ts';
+import { entriesOf } from './document/server-entries.ts';
+import { catalogOf, ECHO, NOTES, SUMMARY_SKILL } from './document/testdata/records.ts';
+import { findServer, findVersion, listServers, listSkills, serverLists, type ServerQuery } from './lookup.ts';
 
 const entries = entriesOf(catalogOf(NOTES, ECHO));
 

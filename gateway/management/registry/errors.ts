@@ -1,5 +1,5 @@
 import type { ManagementError } from '../operation.ts';
-import type { ReadingCode, UpdateCode } from './service/fault-codes.ts';
+import type { ReadingCode, UpdateCode } from './fault.ts';
 
 /** Errors of operations that read a registry. */
 export const READING_ERRORS = {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { oidc } from '../../../authserver/upstream/oidc.ts';
-import type { LegSecrets, Upstream } from '../../../authserver/upstream/upstream.ts';
-import type { Logger } from '../../../contract/logger.ts';
-import { openRedirectListener, type RedirectListener } from '../../../http/redirect-listener.ts';
-import type { Outbound, OutboundOptions } from '../../../outbound/fetch.ts';
-import { RegistryFault } from '../registry-fault.ts';
-import type { RegistryAuth } from '../schema/settings.ts';
-import { registryPolicy, urlFault } from '../sources/request.ts';
-import type { Login, LoginStore } from './stored-login.ts';
+import { oidc } from '../../authserver/upstream/oidc.ts';
+import type { LegSecrets, Upstream } from '../../authserver/upstream/upstream.ts';
+import type { Logger } from '../../contract/logger.ts';
+import { openRedirectListener, type RedirectListener } from '../../http/redirect-listener.ts';
+import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
+import { RegistryFault } from './fault.ts';
+import type { Login, LoginStore } from './login-store.ts';
+import type { RegistryAuth } from './schema/registry.ts';
+import { registryPolicy, urlFault } from './sources/request.ts';
 
 /** Ports of the redirect URI. A provider that compares ports must know the redirect URI of each port that may be used. */
 const PORTS = Array.from({ length: 10 }, (_, index) => 8666 + index);

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import { compiled } from '../schema/compiled.ts';
-import { ServerRecord } from '../schema/server-json.ts';
-import { EntryProblem } from '../schema/registry.ts';
-import { RegistrySkill } from '../schema/skill.ts';
-import { writeDurably } from '../../../state/state-file.ts';
+import { writeDurably } from '../../state/state-file.ts';
+import { compiled } from './schema/compiled.ts';
+import { EntryProblem } from './schema/registry.ts';
+import { ServerRecord } from './schema/server-json.ts';
+import { RegistrySkill } from './schema/skill.ts';
 
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;

@@ -3,11 +3,16 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually } from '../../../../e2e/harness/poll.ts';
-import { CLIENT_ID, json, openidProvider, type ScriptedProvider } from '../../../authserver/upstream/testdata/scripted-provider.ts'; // oxfmt-ignore
-import { ECHO, upstreamDocument } from '../document/testdata/records.ts';
-import { Registry, type RegistryOptions } from '../service/registry.ts';
-import { protocolAnswers, startRegistry } from '../testdata/registry-server.ts';
+import { eventually } from '../../../e2e/harness/poll.ts';
+import {
+  CLIENT_ID,
+  json,
+  openidProvider,
+  type ScriptedProvider,
+} from '../../authserver/upstream/testdata/scripted-provider.ts';
+import { ECHO, upstreamDocument } from './document/testdata/records.ts';
+import { Registry, type RegistryOptions } from './registry.ts';
+import { protocolAnswers, startRegistry } from './testdata/registry-server.ts';
 
 const silent = (): void => undefined;
 

@@ -1,13 +1,26 @@
-import type { Outbound } from '../../../outbound/fetch.ts';
-import { ReadingCache, type Read } from '../cache/reading-cache.ts';
-import type { Catalog } from '../document/catalog.ts';
-import { loginRequired, RegistryLogin } from '../login/registry-login.ts';
-import type { RegistrySettings } from '../schema/settings.ts';
-import type { RegistrySummary } from '../schema/registry.ts';
-import { sourceOf } from '../sources/index.ts';
-import type { Reading } from '../sources/source.ts';
-import { registryPolicy, requester } from '../sources/request.ts';
-import type { RegistryDeps } from './registry-deps.ts';
+import type { Logger } from '../../contract/logger.ts';
+import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
+import type { DiskCache } from './disk-cache.ts';
+import type { Catalog } from './document/catalog.ts';
+import type { LoginStore } from './login-store.ts';
+import { loginRequired, RegistryLogin } from './login.ts';
+import { ReadingCache, type Read } from './reading-cache.ts';
+import type { RegistrySettings, RegistrySummary } from './schema/registry.ts';
+import { sourceOf } from './sources/index.ts';
+import { registryPolicy, requester } from './sources/request.ts';
+import type { Reading } from './sources/source.ts';
+
+/** Dependencies of the parts of a registry. */
+export interface RegistryDeps {
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
+  readonly outbound: (options: OutboundOptions) => Outbound;
+  readonly logins: LoginStore;
+  readonly disk: DiskCache;
+  /** Ports of the redirect URI of a login; 8666 to 8675 when absent. */
+  readonly loginPorts?: readonly number[] | undefined;
+}
 
 /** The registry of one version of the settings. */
 export class ConfiguredRegistry {

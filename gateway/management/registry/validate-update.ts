@@ -1,11 +1,12 @@
-import { RegistryFault } from '../registry-fault.ts';
-import { RegistryLogin } from '../login/registry-login.ts';
-import type { RegistrySettings, RegistryUpdate } from '../schema/settings.ts';
-import { chooseSource, locationsIn, type Source } from '../settings/choose-source.ts';
-import { sourceOf } from '../sources/index.ts';
-import { registryPolicy, requester, type Request } from '../sources/request.ts';
-import type { Reading } from '../sources/source.ts';
-import type { RegistryDeps } from './registry-deps.ts';
+import type { RegistryDeps } from './configured-registry.ts';
+import { RegistryFault } from './fault.ts';
+import { RegistryLogin } from './login.ts';
+import type { RegistrySettings, RegistryUpdate, SourceType } from './schema/registry.ts';
+import { speaksProtocol } from './sources/api.ts';
+import { pathIn } from './sources/file.ts';
+import { sourceOf } from './sources/index.ts';
+import { registryPolicy, requester, urlFault, type Request } from './sources/request.ts';
+import type { Reading } from './sources/source.ts';
 
 const TIMEOUT_MS = 5_000;
 
@@ -75,4 +76,33 @@ async function checkLogin(auth: RegistrySettings['auth'] & object, allowPrivateI
   } finally {
     await login.close();
   }
+}
+
+/** Source of a registry. */
+interface Source {
+  readonly type: SourceType;
+  /** URL without a slash at its end, or absolute path; empty for the built-in registry. */
+  readonly location: string;
+}
+
+/** Lists the locations in new settings. More than one is a mistake. */
+const locationsIn = ({ url, api_url, local_path }: RegistryUpdate): string[] =>
+  [url, api_url, local_path].filter((location) => location !== undefined && location !== '') as string[];
+
+/**
+ * Determines the kind of registry at the location. `url` and `api_url` may hold a path or either kind of URL. A URL that ends in
+ * `.json` or has a query is a document; any other URL is probed. Throws `RegistryFault`.
+ */
+async function chooseSource(update: RegistryUpdate, request: Request): Promise<Source> {
+  const [location] = locationsIn(update);
+  if (location === undefined) return { type: 'default', location: '' };
+  const isPath =
+    location === update.local_path || /^file:/iu.test(location) || !/^[a-z][a-z0-9+.-]*:\/\//iu.test(location);
+  if (isPath) return { type: 'file', location: pathIn(location) };
+  const refused = urlFault(location, registryPolicy(update.allow_private_ip === true));
+  if (refused) throw refused;
+  const { pathname, search } = new URL(location);
+  if (pathname.endsWith('.json') || search !== '') return { type: 'url', location };
+  const base = location.endsWith('/') ? location.slice(0, -1) : location;
+  return (await speaksProtocol(base, request)) ? { type: 'api', location: base } : { type: 'url', location };
 }
