@@ -1,3 +1,4 @@
+import { SKILL_OPERATIONS } from './skills/operations.ts';
 import { PROTOCOL_OPERATIONS } from './registry/protocol-operations.ts';
 import { REGISTRY_OPERATIONS } from './registry/operations.ts';
 import { SECRET_OPERATIONS } from './secrets/operations.ts';
@@ -6,13 +7,6 @@ import { POLICY_OPERATIONS } from './policies/operations.ts';
 import { GROUP_OPERATIONS } from './groups/operations.ts';
 import { CLIENT_OPERATIONS } from './clients/operations.ts';
 import type { ManagementOperation } from './operation.ts';
-import { getSkillContent } from './skills/operations/get-skill-content.ts';
-import { getSkill } from './skills/operations/get-skill.ts';
-import { installSkill } from './skills/operations/install-skill.ts';
-import { listSkills } from './skills/operations/list-skills.ts';
-import { uninstallSkill } from './skills/operations/uninstall-skill.ts';
-import { upgradeSkills } from './skills/operations/upgrade-skills.ts';
-import { validateSkill } from './skills/operations/validate-skill.ts';
 import { checkWorkloadUpgrade } from './workloads/operations/upgrade/check-workload-upgrade.ts';
 import { checkWorkloadUpgrades } from './workloads/operations/upgrade/check-workload-upgrades.ts';
 import { createWorkload } from './workloads/operations/create-workload.ts';
@@ -41,13 +35,7 @@ export const OPERATIONS: readonly ManagementOperation[] = [
   ...REGISTRY_OPERATIONS,
   ...PROTOCOL_OPERATIONS,
   ...SECRET_OPERATIONS,
-  listSkills,
-  installSkill,
-  validateSkill,
-  upgradeSkills,
-  getSkillContent,
-  getSkill,
-  uninstallSkill,
+  ...SKILL_OPERATIONS,
   listWorkloads,
   createWorkload,
   deleteWorkloads,

@@ -1,6 +1,8 @@
-import { SkillError } from './skill-error.ts';
-import type { Scope } from './installed-skill.ts';
-import { checkProjectRoot } from './files/project-root.ts';
+import { lstat, realpath } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { SkillError } from './errors.ts';
+import { isThere } from './files/read-folder.ts';
+import type { Scope } from './shapes.ts';
 
 /** Home folder or project that skills are installed in. */
 export interface Place {
@@ -31,3 +33,26 @@ export const isIn = (
   { scope, project_root: project }: Place,
   record: { readonly scope: Scope; readonly project_root?: string },
 ): boolean => record.scope === scope && record.project_root === project;
+
+/** Returns the normal form of the folder of a project. @throws SkillError */
+export async function checkProjectRoot(path: string): Promise<string> {
+  const fault = pathFault(path) ?? (await folderFault(resolve(path)));
+  if (fault !== undefined) throw new SkillError('invalid_skill_request', `project_root ${fault}`);
+  return resolve(path);
+}
+
+async function folderFault(path: string): Promise<string | undefined> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats?.isSymbolicLink() === true || (stats && (await realpath(path)) !== path)) {
+    return 'must not contain a symbolic link';
+  }
+  if (stats?.isDirectory() !== true) return 'must be an existing folder';
+  return (await isThere(join(path, '.git'))) ? undefined : 'must be the top folder of a git repository';
+}
+
+/** Returns the reason why a text cannot be the path of a folder; undefined when it can. Does not read the disk. */
+export function pathFault(path: string): string | undefined {
+  if (!isAbsolute(path)) return 'must be an absolute path';
+  if (path.includes('\0')) return 'must not contain a NUL character';
+  return path.split(/[/\\]/u).includes('..') ? 'must not contain ".."' : undefined;
+}

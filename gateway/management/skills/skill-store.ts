@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { StateFile } from '../../state/state-file.ts';
-import { SkillRecord } from './installed-skill.ts';
+import { SkillRecord } from './shapes.ts';
 import { isIn, type Place } from './place.ts';
 
 const SkillsDocument = Type.Object({ skills: Type.Array(SkillRecord) });

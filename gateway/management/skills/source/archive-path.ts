@@ -1,6 +1,13 @@
 import { jsonText } from '../../../contract/text/printable.ts';
 import { foldedName, nameFault } from '../files/entry-name.ts';
-import { ArchiveError } from './archive-error.ts';
+
+/** The archive is damaged, too large, or holds something other than files and folders. */
+export class ArchiveError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ArchiveError';
+  }
+}
 
 /** Limits that the file systems of clients have at least. */
 const MAX_NAME_BYTES = 255;

@@ -1,7 +1,7 @@
 import { formatGitReference, parseGitReference, type GitReference } from '../reference/git-reference.ts';
 import type { RegistryName } from '../reference/install-source.ts';
 import { parseOciReference, type OciReference } from '../reference/oci-reference.ts';
-import { SkillError } from '../skill-error.ts';
+import { SkillError } from '../errors.ts';
 
 /** Members of a registry's skill that an installation uses. */
 export interface RegistryEntry {

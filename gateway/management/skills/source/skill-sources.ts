@@ -1,17 +1,16 @@
 import { mkdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { readSkillMd, SKILL_FILE } from '../document/skill-md.ts';
-import { contentDigest, fileSizes } from '../files/read-folder.ts';
-import { readSkillFile } from '../files/read-skill-file.ts';
-import type { DownloadedSkill } from '../install/collect-skills.ts';
+import { readSkillMd, SKILL_FILE } from '../skill-md.ts';
+import { contentDigest, fileSizes, readSkillFile } from '../files/read-folder.ts';
+import type { DownloadedSkill } from '../collect-skills.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import type { GitReference } from '../reference/git-reference.ts';
 import { installSource, type RegistryName } from '../reference/install-source.ts';
 import { isOnLoopback, type OciReference } from '../reference/oci-reference.ts';
-import { SkillError } from '../skill-error.ts';
+import { SkillError } from '../errors.ts';
 import type { Download, DownloadDeps, DownloadRequest } from './download.ts';
-import { downloadFromGit } from './git/download-git.ts';
+import { downloadFromGit } from './download-git.ts';
 import { downloadFromOci } from './oci/download-oci.ts';
 import { matchingEntries, packageOf, type RegistryEntry } from './registry-entry.ts';
 

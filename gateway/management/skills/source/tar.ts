@@ -1,5 +1,4 @@
-import { ArchiveError } from './archive-error.ts';
-import { PathSet, safePath } from './archive-path.ts';
+import { ArchiveError, PathSet, safePath } from './archive-path.ts';
 
 /** Regular file of an archive. */
 export interface ArchivedFile {

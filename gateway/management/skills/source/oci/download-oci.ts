@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { formatOciReference, type OciReference } from '../../reference/oci-reference.ts';
-import { SkillError } from '../../skill-error.ts';
-import type { Download, DownloadDeps, DownloadRequest } from '../download.ts';
-import { sourceError } from '../source-error.ts';
-import { ArchiveError } from '../archive-error.ts';
+import { SkillError } from '../../errors.ts';
+import { sourceError, type Download, type DownloadDeps, type DownloadRequest } from '../download.ts';
+import { ArchiveError } from '../archive-path.ts';
 import { unpackSkill } from '../unpack-skill.ts';
 import { registryAuthorization } from './docker-credentials.ts';
 import {

@@ -1,5 +1,5 @@
 import { isObject } from '../../../../contract/json.ts';
-import { isSkillName } from '../../reference/skill-name.ts';
+import { isSkillName } from '../../reference/install-source.ts';
 import { decodeUtf8 } from '../../../../contract/text/utf8.ts';
 
 /** Blob that a manifest names. */

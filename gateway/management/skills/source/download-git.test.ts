@@ -1,20 +1,20 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { lookup } from 'node:dns';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { blockScope, testScope } from '../../../../../e2e/harness/scope.ts';
-import { createOutbound } from '../../../../outbound/fetch.ts';
-import type { OutboundPolicy } from '../../../../outbound/policy.ts';
-import { createAuthority } from '../../../../outbound/testdata/authority.ts';
-import { forwardProxy, withProxies } from '../../../../outbound/testdata/forward-proxy.ts';
-import { serveTlsInFront } from '../../../../outbound/testdata/servers.ts';
-import { parseGitReference } from '../../reference/git-reference.ts';
-import { startEndlessGitServer } from '../../testdata/endless-git-server.ts';
-import { startGitServer, type GitServer } from '../../testdata/git-server.ts';
-import type { Download, DownloadDeps } from '../download.ts';
+import { blockScope, testScope } from '../../../../e2e/harness/scope.ts';
+import { createOutbound } from '../../../outbound/fetch.ts';
+import type { OutboundPolicy } from '../../../outbound/policy.ts';
+import { createAuthority } from '../../../outbound/testdata/authority.ts';
+import { forwardProxy, withProxies } from '../../../outbound/testdata/forward-proxy.ts';
+import { serveTlsInFront } from '../../../outbound/testdata/servers.ts';
+import { parseGitReference } from '../reference/git-reference.ts';
+import { startEndlessGitServer } from '../testdata/endless-git-server.ts';
+import { startGitServer, type GitServer } from '../testdata/git-server.ts';
 import { downloadFromGit } from './download-git.ts';
+import type { Download, DownloadDeps } from './download.ts';
 
 const POLICY: OutboundPolicy = { allowPrivate: true, allowLoopback: true, allowHttp: false };
 const FILES = {

@@ -1,8 +1,7 @@
-import { hasInvisible } from '../../../contract/text/printable.ts';
-import { decodeUtf8 } from '../../../contract/text/utf8.ts';
-import { installSource } from '../reference/install-source.ts';
+import { hasInvisible } from '../../contract/text/printable.ts';
+import { decodeUtf8 } from '../../contract/text/utf8.ts';
 import { parseFields, type FrontMatter } from './front-matter.ts';
-import { isSkillName, SKILL_NAME_RULE } from '../reference/skill-name.ts';
+import { installSource, isSkillName, SKILL_NAME_RULE } from './reference/install-source.ts';
 
 /** Name of the file that describes a skill, at the top of its folder. */
 export const SKILL_FILE = 'SKILL.md';

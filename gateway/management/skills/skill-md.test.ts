@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { isSkillName } from './reference/install-source.ts';
 import { readSkillMd } from './skill-md.ts';
-import { isSkillName } from '../reference/skill-name.ts';
 
 const skillMd = (frontMatter: string, body = '# PDF\n'): string => `---\n${frontMatter}\n---\n${body}`;
 const GOOD = 'name: pdf\ndescription: Fills forms.';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planInstall, type InstallFacts } from './plan-install.ts';
+import { planInstall, type InstallFacts } from './apply-install.ts';
 
 const FACTS: InstallFacts = {
   recorded: undefined,

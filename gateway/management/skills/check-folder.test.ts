@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkSkill } from './check-skill.ts';
+import { checkSkill } from './check-folder.ts';
 
 const skillMd = '---\nname: pdf\ndescription: Fills forms.\n---\n# PDF\n';
 const GOOD = { name: 'pdf', links: [], skillMd };

@@ -1,5 +1,5 @@
-import { MAX_DEPENDENCIES, type SkillMetadata } from '../document/skill-md.ts';
-import { SkillError } from '../skill-error.ts';
+import { SkillError } from './errors.ts';
+import { MAX_DEPENDENCIES, type SkillMetadata } from './skill-md.ts';
 
 /** Skill that was downloaded into a folder of its own. */
 export interface DownloadedSkill {

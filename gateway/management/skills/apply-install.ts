@@ -1,18 +1,15 @@
 import { dirname } from 'node:path';
-import { folderForClient } from '../files/client-folders.ts';
-import { checkRemovable, placeFolder, removeFolder, type FolderChange } from '../files/change-folder.ts';
-import { isThere } from '../files/read-folder.ts';
-import type { SkillRecord } from '../installed-skill.ts';
-import { openProjectLock } from '../lock/project-lock.ts';
-import type { Place } from '../place.ts';
-import { hasMoved } from '../reference/same-repository.ts';
-import { SkillError } from '../skill-error.ts';
-import type { SkillStore } from '../skill-store.ts';
 import type { CollectedSkill } from './collect-skills.ts';
-import { nextRecord } from './next-record.ts';
-import { orphans } from '../orphans.ts';
-import { planInstall, type InstallPlan } from './plan-install.ts';
-import { Undo } from './undo.ts';
+import { SkillError } from './errors.ts';
+import { checkRemovable, placeFolder, removeFolder, type FolderChange } from './files/change-folder.ts';
+import { folderForClient } from './files/client-folders.ts';
+import { isThere } from './files/read-folder.ts';
+import { orphans } from './orphans.ts';
+import type { Place } from './place.ts';
+import { openProjectLock } from './project-lock.ts';
+import { hasMoved } from './reference/install-source.ts';
+import type { SkillRecord } from './shapes.ts';
+import type { SkillStore } from './skill-store.ts';
 
 export interface InstallDeps {
   readonly store: SkillStore;
@@ -30,7 +27,7 @@ interface Change {
   readonly removed: readonly SkillRecord[];
 }
 
-export interface InstallJob {
+interface InstallJob {
   readonly place: Place;
   /** Dependencies first, the requested skill last. */
   readonly skills: readonly CollectedSkill[];
@@ -150,3 +147,99 @@ const keptFolder = ({ scope, root }: Place, folder: string): string =>
 
 const foldersOf = ({ clients, metadata }: SkillRecord, place: Place): string[] =>
   clients.map((client) => folderForClient(client, place, metadata.name));
+
+/** Facts that decide what an installation writes. */
+export interface InstallFacts {
+  /** Record of the skill; undefined when it is not installed. */
+  readonly recorded:
+    | { readonly digest: string; readonly content_digest: string; readonly clients: readonly string[] }
+    | undefined;
+  readonly digest: string;
+  /** Digest of the files. Those of one source change with the rules that leave files out. */
+  readonly contentDigest: string;
+  /** Types of the clients that get the skill. */
+  readonly clients: readonly string[];
+  /** Returns the folder of the skill for a client. Clients may share a folder. */
+  readonly folderOf: (client: string) => string;
+  /** Folders of the clients, also of earlier ones, that exist. */
+  readonly existing: ReadonlySet<string>;
+  readonly force: boolean;
+}
+
+interface InstallPlan {
+  /** Folders to write, without repetitions. */
+  readonly write: readonly string[];
+  /** Existing folders that vmcp does not manage. They block the installation. */
+  readonly conflicts: readonly string[];
+  /** Clients that have the skill afterwards. */
+  readonly clients: readonly string[];
+}
+
+/**
+ * Decides which folders an installation writes. Folders that the record covers are managed by vmcp; those that are missing, after a
+ * crash or because the user has deleted them, are written again.
+ */
+export function planInstall(facts: InstallFacts): InstallPlan {
+  const { recorded, digest, contentDigest, folderOf, existing, force } = facts;
+  const clients = [...new Set([...(recorded?.clients ?? []), ...facts.clients])].toSorted();
+  const managed = new Set((recorded?.clients ?? []).map(folderOf));
+  const all = [...new Set(clients.map(folderOf))];
+  const added = all.filter((folder) => !managed.has(folder));
+  const isSame = recorded?.digest === digest && recorded.content_digest === contentDigest;
+  return {
+    write: isSame ? all.filter((folder) => added.includes(folder) || !existing.has(folder)) : all,
+    conflicts: force ? [] : added.filter((folder) => existing.has(folder)),
+    clients,
+  };
+}
+
+/** Returns the record of a skill after its installation. The time changes only when files are written. `now` is in RFC 3339. */
+function nextRecord(
+  skill: CollectedSkill,
+  before: SkillRecord | undefined,
+  { plan, place, isExplicit, now }: { plan: InstallPlan; place: Place; isExplicit: boolean; now: string },
+): SkillRecord {
+  const explicit = isExplicit || before?.explicit === true;
+  const { metadata, reference, tag, digest, contentDigest } = skill;
+  const dependencies = skill.dependencies.map((dependency) => ({ ...dependency }));
+  if (before?.digest === digest && plan.write.length === 0) {
+    return { ...before, clients: [...plan.clients], dependencies, explicit };
+  }
+  return {
+    metadata,
+    scope: place.scope,
+    ...(place.project_root !== undefined && { project_root: place.project_root }),
+    reference,
+    ...(tag !== undefined && { tag }),
+    digest,
+    installed_at: now,
+    clients: [...plan.clients],
+    dependencies,
+    // A skill that the user requested keeps the source that the user named.
+    source: !isExplicit && before?.explicit === true ? before.source : skill.source,
+    content_digest: contentDigest,
+    explicit,
+  };
+}
+
+/** Steps that undo the changes of an operation, in reverse order. */
+class Undo {
+  readonly #steps: (() => void | Promise<void>)[] = [];
+
+  add(step: () => void | Promise<void>): void {
+    this.#steps.push(step);
+  }
+
+  /** Undoes all changes. After a step that fails, the other steps still run. Returns the failures. */
+  async run(): Promise<unknown[]> {
+    const failures: unknown[] = [];
+    for (const step of this.#steps.splice(0).reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    return failures;
+  }
+}

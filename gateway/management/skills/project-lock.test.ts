@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseLockFile, renderLockFile, updateLockFile, type LockEntry } from './lock-file.ts';
+import { parseLockFile, renderLockFile, updateLockFile, type LockEntry } from './project-lock.ts';
 
 const entry = (name: string, more: Partial<LockEntry> = {}): LockEntry => ({
   name,

@@ -3,17 +3,15 @@ import { isIP, type LookupFunction } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { getCACertificates } from 'node:tls';
-import { classifyHost } from '../../../../outbound/address-class.ts';
-import { guardedLookup } from '../../../../outbound/connector.ts';
-import { proxyFor, type Proxy } from '../../../../outbound/proxy/proxies.ts';
-import { printable } from '../../../../contract/text/printable.ts';
-import { formatGitReference, gitRefName, type GitReference } from '../../reference/git-reference.ts';
-import { SkillError } from '../../skill-error.ts';
-import type { Download, DownloadDeps, DownloadRequest } from '../download.ts';
-import { sourceError, statusError } from '../source-error.ts';
-import { unpackSkill } from '../unpack-skill.ts';
-import { gitAuthorization } from './git-token.ts';
+import { printable } from '../../../contract/text/printable.ts';
+import { classifyHost } from '../../../outbound/address-class.ts';
+import { guardedLookup } from '../../../outbound/connector.ts';
+import { proxyFor, type Proxy } from '../../../outbound/proxy/proxies.ts';
+import { SkillError } from '../errors.ts';
+import { formatGitReference, gitRefName, type GitReference } from '../reference/git-reference.ts';
+import { sourceError, statusError, type Download, type DownloadDeps, type DownloadRequest } from './download.ts';
 import { GitError, runGit, type GitRun, type GitSettings } from './run-git.ts';
+import { unpackSkill } from './unpack-skill.ts';
 
 const TIMEOUT_MS = 120_000;
 const MIB = 1024 * 1024;
@@ -186,4 +184,24 @@ function gitFailure({ message, output }: GitError, what: string, maxBytes: numbe
     return new SkillError('unusable_skill', detail);
   }
   return new SkillError('source_failed', `${what} cannot be downloaded: git failed (${message})`);
+}
+
+/** Tokens that are sent to one host only. */
+const TOKENS_OF_HOSTS: ReadonlyMap<string, string> = new Map([
+  ['github.com', 'GITHUB_TOKEN'],
+  ['gitlab.com', 'GITLAB_TOKEN'],
+]);
+/** Variable with the token for any host that the user names. */
+const TOKEN_OF_ANY_HOST = 'GIT_TOKEN';
+const USER = 'x-access-token';
+
+/** Returns the `authorization` header for a git host; undefined without a token for it. */
+function gitAuthorization(
+  host: string,
+  env: Readonly<Record<string, string | undefined>>,
+  isNamedByUser: boolean,
+): string | undefined {
+  const own = TOKENS_OF_HOSTS.get(host.toLowerCase());
+  const token = (own !== undefined && env[own]) || (isNamedByUser && env[TOKEN_OF_ANY_HOST]);
+  return token ? `Basic ${Buffer.from(`${USER}:${token}`).toString('base64')}` : undefined;
 }

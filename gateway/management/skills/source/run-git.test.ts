@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { lastText } from './last-text.ts';
+import { lastText } from './run-git.ts';
 
 async function* chunks(...texts: string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);

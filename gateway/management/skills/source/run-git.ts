@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { findOnPath } from '../../../../workloads/runner/schemes/path.ts';
-import { signalGroup } from '../../../../workloads/runner/process/reaper.ts';
-import { printable } from '../../../../contract/text/printable.ts';
-import { SkillError } from '../../skill-error.ts';
-import { lastText } from './last-text.ts';
+import { printable } from '../../../contract/text/printable.ts';
+import { signalGroup } from '../../../workloads/runner/process/reaper.ts';
+import { findOnPath } from '../../../workloads/runner/schemes/path.ts';
+import { SkillError } from '../errors.ts';
 
 /** Settings of git by their names. They are passed in the environment, because a list of processes shows arguments. */
 export type GitSettings = Readonly<Record<string, string>>;
@@ -102,4 +101,11 @@ function settingVariables(settings: GitSettings): Record<string, string> {
       ]),
     ),
   };
+}
+
+/** Reads a stream to its end and returns its last bytes as text. */
+export async function lastText(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  let last = Buffer.alloc(0);
+  for await (const chunk of stream) last = Buffer.from(Buffer.concat([last, chunk]).subarray(-maxBytes));
+  return last.toString('utf8');
 }

@@ -1,6 +1,6 @@
 import { isScalar, parseDocument, visit, type Document } from 'yaml';
-import { isObject } from '../../../contract/json.ts';
-import { isSkillName } from '../reference/skill-name.ts';
+import { isObject } from '../../contract/json.ts';
+import { isSkillName } from './reference/install-source.ts';
 
 /** Fields by name. All scalars are texts: `version: 1.0` is "1.0". */
 export type FrontMatter = Readonly<Record<string, unknown>>;
