@@ -1,19 +1,27 @@
 import { Type } from 'typebox';
-import { flag, text, textMap } from '../../../../contract/optional.ts';
-import type { RunConfig } from '../../../../contract/run-config/run-config.ts';
-import { OperationError } from '../../../../http/endpoint/request-error.ts';
-import type { RegistryEntry } from '../../../../workloads/definition/entry/registry-entry.ts';
-import { WorkloadSettings } from '../../../../workloads/definition/settings.ts';
+import { flag, text, textMap } from '../../contract/optional.ts';
+import type { RunConfig } from '../../contract/run-config/run-config.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import { CONFIRMATION_ERRORS, confirmationRequired } from '../../workloads/definition/confirmation/confirmation.ts';
+import type { RegistryEntry } from '../../workloads/definition/entry/registry-entry.ts';
+import { WorkloadSettings } from '../../workloads/definition/settings.ts';
 import {
+  missingVariables,
+  newDefaults,
   unknownCheck,
   UPGRADE_STATES,
   upgradeCheckOf,
+  upgradeSettings,
+  upgradeToConfirm,
   type UpgradeCheck,
-} from '../../../../workloads/definition/upgrade/upgrade.ts';
-import type { ManagementContext } from '../../../operation.ts';
-import type { Entries } from '../../../registry/document/server-entries.ts';
-import { findServer } from '../../../registry/lookup.ts';
-import { READING_ERRORS } from '../../../registry/errors.ts';
+  type UpgradeRequest,
+} from '../../workloads/definition/upgrade/upgrade.ts';
+import type { DerivedSettings } from '../../workloads/workloads.ts';
+import type { ManagementContext } from '../operation.ts';
+import type { Entries } from '../registry/document/server-entries.ts';
+import { READING_ERRORS } from '../registry/errors.ts';
+import { findServer } from '../registry/lookup.ts';
+import { READ_ERRORS, SETTINGS_ERRORS } from './shapes.ts';
 
 const MissingVariable = Type.Object(
   {
@@ -67,8 +75,23 @@ export const UpgradeCheckBody = Type.Object(
   { title: 'WorkloadUpgradeCheck', description: 'Comparison of a workload with its registry entry.' },
 );
 
+const UNTOUCHED = 422;
+
+const { managed_by_files, invalid_workload, image_not_found, ...others } = SETTINGS_ERRORS;
+
+/** Errors of an upgrade. After those with status 422 the workload is as it was. */
+export const UPGRADE_ERRORS = {
+  ...READ_ERRORS,
+  ...others,
+  confirmation_required: { ...CONFIRMATION_ERRORS.confirmation_required, members: { confirm: Confirmed } },
+  not_upgradable: { status: UNTOUCHED, message: 'the workload cannot be upgraded' },
+  managed_by_files: { ...managed_by_files, status: UNTOUCHED },
+  invalid_workload: { ...invalid_workload, status: UNTOUCHED },
+  image_not_found: { ...image_not_found, status: UNTOUCHED },
+};
+
 /** Entries of the registry, or the reason why it cannot be read. */
-export type ReadRegistry = { readonly entries: Entries } | { readonly reason: string };
+type ReadRegistry = { readonly entries: Entries } | { readonly reason: string };
 
 /** Reads the registry. A registry that cannot be read is a result, so that a check of many workloads always answers. */
 export async function readRegistry({ registry }: Pick<ManagementContext, 'registry'>): Promise<ReadRegistry> {
@@ -87,8 +110,25 @@ export function checkOf(config: RunConfig, read: ReadRegistry): UpgradeCheck {
 }
 
 /** Returns the registry entry that a workload was created from. */
-export function entryOf({ registry_server_name: name = '' }: RunConfig, entries: Entries): RegistryEntry | undefined {
+function entryOf({ registry_server_name: name = '' }: RunConfig, entries: Entries): RegistryEntry | undefined {
   const found = name === '' ? undefined : findServer(entries, name);
   const entry = found?.server ?? found?.remote_server;
   return entry && { ...entry, name };
+}
+
+/** Returns the edit that upgrades a workload. Throws `not_upgradable` and `confirmation_required`. */
+export function upgraded(config: RunConfig, read: ReadRegistry, request: UpgradeRequest): DerivedSettings {
+  const { reason } = checkOf(config, read);
+  const entry = 'entries' in read ? entryOf(config, read.entries) : undefined;
+  if (reason !== undefined || !entry) throw new OperationError('not_upgradable', reason);
+  const missing = missingVariables(config, entry, request);
+  if (missing.length > 0) {
+    const message = `the new version requires values for ${missing.join(', ')}: set them in "env" or in "secrets"`;
+    throw new OperationError('not_upgradable', message);
+  }
+  const toConfirm = upgradeToConfirm(config, entry, request);
+  if (toConfirm) throw confirmationRequired(toConfirm);
+  const defaults = newDefaults(config, entry, request);
+  const from = { server: entry.name, settings: { env_vars: Object.fromEntries(defaults) } };
+  return { settings: upgradeSettings(config, entry, request), ...(defaults.length > 0 && { from }) };
 }

@@ -2,9 +2,9 @@ import { once, setMaxListeners } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import type { ManagementApiOptions } from '../../management-api.ts';
-import { startManagementServer } from '../../testdata/management-server.ts';
-import { inMemoryWorkloads, workloadOf, type LineSource } from '../testdata/in-memory-workloads.ts';
+import type { ManagementApiOptions } from '../management-api.ts';
+import { startManagementServer } from '../testdata/management-server.ts';
+import { inMemoryWorkloads, workloadOf, type LineSource } from './testdata/in-memory-workloads.ts';
 
 /** Starts the API with one workload and follows its logs with a real client. */
 async function follow(source: LineSource, accept = '*/*', options: Partial<ManagementApiOptions> = {}) {

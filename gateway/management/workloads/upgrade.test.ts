@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { OperationError } from '../../../../http/endpoint/request-error.ts';
-import { OPERATIONS } from '../../../operations.ts';
-import { startManagementServer } from '../../../testdata/management-server.ts';
-import { inMemoryWorkloads, workloadOf } from '../../testdata/in-memory-workloads.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import { OPERATIONS } from '../operations.ts';
+import { startManagementServer } from '../testdata/management-server.ts';
+import { inMemoryWorkloads, workloadOf } from './testdata/in-memory-workloads.ts';
 
 const P = '/api/v1beta';
 const SERVER = 'com.example/time';

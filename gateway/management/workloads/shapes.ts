@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { FromRegistry } from '../../../workloads/definition/entry/registry-entry.ts';
-import { WORKLOAD_NAME } from '../../../workloads/definition/settings.ts';
-import { CONFIRMATION_ERRORS } from '../../../workloads/definition/confirmation/confirmation.ts';
-import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
-import { READING_ERRORS } from '../../registry/errors.ts';
+import { CONFIRMATION_ERRORS } from '../../workloads/definition/confirmation/confirmation.ts';
+import { FromRegistry } from '../../workloads/definition/entry/registry-entry.ts';
+import { WORKLOAD_NAME } from '../../workloads/definition/settings.ts';
+import { WORKLOAD_ERRORS } from '../../workloads/workloads.ts';
+import { READING_ERRORS } from '../registry/errors.ts';
 
 export const WorkloadPath = Type.Object({
   name: Type.String({ pattern: WORKLOAD_NAME, description: 'Name of the workload.' }),

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
-import { durationMs, DURATION_PATTERN } from '../../../contract/fields.ts';
-import { OperationError } from '../../../http/endpoint/request-error.ts';
-import type { LogOptions } from '../../../workloads/workloads.ts';
-import type { ManagementContext } from '../../operation.ts';
-import { READ_ERRORS } from './workload-request.ts';
+import { DURATION_PATTERN, durationMs } from '../../contract/fields.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import type { LogOptions } from '../../workloads/workloads.ts';
+import type { ManagementContext } from '../operation.ts';
+import { READ_ERRORS } from './shapes.ts';
 
 const DEFAULT_LINES = 1000;
 const MOST_LINES = 10_000;

@@ -1,12 +1,12 @@
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
-import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { WORKLOAD_ERRORS } from '../../../workloads/workloads.ts';
-import { OPERATIONS } from '../../operations.ts';
-import { READING_ERRORS } from '../../registry/errors.ts';
-import { startManagementServer, type Answer } from '../../testdata/management-server.ts';
-import { inMemoryWorkloads, workloadOf } from '../testdata/in-memory-workloads.ts';
-import { STATUSES } from '../testdata/statuses.ts';
+import { OperationError } from '../../http/endpoint/request-error.ts';
+import { WORKLOAD_ERRORS } from '../../workloads/workloads.ts';
+import { OPERATIONS } from '../operations.ts';
+import { READING_ERRORS } from '../registry/errors.ts';
+import { startManagementServer, type Answer } from '../testdata/management-server.ts';
+import { inMemoryWorkloads, workloadOf } from './testdata/in-memory-workloads.ts';
+import { STATUSES } from './testdata/statuses.ts';
 
 const P = '/api/v1beta';
 const PROBLEM = { accept: 'application/problem+json' };
