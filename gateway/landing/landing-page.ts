@@ -7,8 +7,65 @@ import { CLIENTS } from '../management/clients/clients.ts';
 import { shownFileOf } from '../management/clients/config-file.ts';
 import { addCommand, installLink } from '../management/clients/entry.ts';
 import { snippet } from '../management/clients/register.ts';
-import { LANDING_SCRIPT, UNKNOWN_URL } from './landing-script.ts';
-import { LANDING_STYLE } from './landing-style.ts';
+
+/** MCP URL of the page when the gateway does not know its own. `HOST` stands for the address that the browser shows. */
+export const UNKNOWN_URL = 'http://HOST/mcp';
+
+/**
+ * Script of the page at `/`. Writes the address of the browser in place of `HOST`, and shows the copy buttons. Without a secure
+ * context there is no clipboard object: the browser then copies the selection.
+ */
+export const LANDING_SCRIPT = `
+const note = document.getElementById('host');
+if (note) {
+  const { href } = Object.assign(document.createElement('a'), { href: 'mcp' });
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll('${UNKNOWN_URL}', href);
+  note.remove();
+}
+const said = document.getElementById('copied');
+for (const button of document.querySelectorAll('button[data-copies]')) {
+  const source = document.getElementById(button.dataset.copies);
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent.trim());
+    } catch {
+      getSelection().selectAllChildren(source);
+      document.execCommand('copy');
+    }
+    button.textContent = 'Copied';
+    said.textContent = 'Copied';
+    setTimeout(() => {
+      button.textContent = 'Copy';
+      said.textContent = '';
+    }, 2000);
+  });
+}
+`;
+
+/** Style of the page at `/`, behind the style of all pages. */
+export const LANDING_STYLE = `
+[hidden]{display:none}
+.copyable{display:flex;gap:.75rem;align-items:flex-start}
+.copyable code,.copyable pre{flex:1 1 auto;min-width:0;color:var(--text)}
+.copyable button{flex:0 0 auto;min-height:2.75rem;padding:.25rem 1rem;font-size:.875rem}
+.target.copyable{align-items:center}
+.target code{font:600 1rem/1.4 ui-monospace,monospace;color:var(--text)}
+details{border-top:1px solid var(--line)}
+details:last-of-type{border-bottom:1px solid var(--line)}
+summary{padding:.625rem 0;min-height:2.75rem;cursor:pointer;font-weight:600}
+details>p{margin-top:0}
+main>.copyable,details>.copyable{margin-bottom:1rem}
+pre{margin:0;padding:.75rem;background:var(--well);border-radius:.5rem}
+pre{font:.8125rem/1.5 ui-monospace,monospace;white-space:pre-wrap}
+pre span{display:inline-block;max-width:100%}
+.button{display:inline-block;padding:.5625rem 1.25rem .625rem;border-radius:.5rem;font-weight:600}
+.button{background:var(--accent);color:var(--onAccent);text-decoration:none}
+.links{display:flex;flex-wrap:wrap;gap:.75rem;margin-bottom:1rem}
+.unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%)}
+@media (max-width:38rem){.copyable:has(pre){flex-direction:column;align-items:stretch}.target code{font-size:.875rem}}
+`;
 
 /** Content of the page at `/`. */
 export interface LandingFacts {
