@@ -11,17 +11,16 @@ let copy: SourceCopy;
 const LIST = 'export const GROUP_OPERATIONS: readonly ManagementOperation[] = [\n';
 /** Operation as a contributor might add it: the entry contains everything about it. */
 const ENTRY = `
-  defineManagementOperation({
+  operation({
     id: 'repeatGroupName',
     method: 'POST',
     path: \`\${API_BASE}/groups/{name}/repeat\`,
-    tag: 'groups',
     summary: 'Repeat the name of a group',
     input: { path: GroupPath, body: Type.Object({ times: Type.Integer({ minimum: 1, maximum: 3 }) }) },
     success: { status: 200, body: Type.Object({ text: Type.String() }) },
     errors: { group_not_found: GROUP_NOT_FOUND },
     run: async ({ groups }, { path: { name }, body: { times } }) => {
-      groupOf(await groups.read(), name);
+      requireGroup(await groups.read(), name);
       return { text: name.repeat(times) };
     },
   }),

@@ -20,7 +20,7 @@ import { findProblem, findServer } from './registry/lookup.ts';
 import { Registry, type RegistryOptions } from './registry/registry.ts';
 import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 import { Skills } from './skills/skills.ts';
-import type { RegistryEntry } from './skills/source/registry-entry.ts';
+import type { SkillEntry } from './skills/source/registry-entry.ts';
 
 export interface ManagementApiOptions {
   /** Folder of all documents of the API. It belongs to this process alone. */
@@ -70,7 +70,7 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
   const secrets = new Secrets({ stateDir, cluster, ...options.secrets });
   const registry = new Registry({ ...options.registry, secrets: secrets.system('registry'), stateDir, now, log });
-  const registrySkills = (): Promise<readonly RegistryEntry[]> => registry.skills();
+  const registrySkills = (): Promise<readonly SkillEntry[]> => registry.skills();
   const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });
   const workloads = options.workloads({
     secrets: new SecretValues(secrets, secrets.system('workloads')),

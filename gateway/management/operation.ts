@@ -43,6 +43,25 @@ interface SuccessHeader {
   readonly value: (context: ManagementContext) => string;
 }
 
+/** Services that the operations use, one for each resource. */
+export interface ManagementContext {
+  readonly clients: ClientRegistrations;
+  readonly groups: Groups;
+  readonly registry: Registry;
+  readonly secrets: Secrets;
+  readonly skills: Skills;
+  readonly workloads: Workloads;
+  readonly servers: ExplainedServers;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Version of vmcp. */
+  readonly version: string;
+  /** Random text of this process. */
+  readonly nonce: string;
+  /** Returns the OpenAPI document. */
+  readonly openApi: () => unknown;
+}
+
 /** Context of one call of an operation. */
 interface Call {
   /** Aborted when the client disconnects, when the operation exceeds its time limit, or when the process drains during a stream. */
@@ -81,29 +100,12 @@ export interface ManagementOperation {
 /** Limit for operations that move images or artifacts. */
 export const TRANSFER_TIMEOUT_MS = 11 * 60_000;
 
-/** Types the input of `run` by the schemas of the operation. */
-export const defineManagementOperation = <const Schemas extends ManagementOperation['input']>(
-  operation: Omit<ManagementOperation, 'input' | 'run'> & {
-    readonly input: Schemas;
-    readonly run: (context: ManagementContext, input: Input<Schemas>, call: Call) => unknown;
-  },
-): ManagementOperation => operation;
-
-/** Services that the operations use, one for each resource. */
-export interface ManagementContext {
-  readonly clients: ClientRegistrations;
-  readonly groups: Groups;
-  readonly registry: Registry;
-  readonly secrets: Secrets;
-  readonly skills: Skills;
-  readonly workloads: Workloads;
-  readonly servers: ExplainedServers;
-  /** ms since the epoch. */
-  readonly now: () => number;
-  /** Version of vmcp. */
-  readonly version: string;
-  /** Random text of this process. */
-  readonly nonce: string;
-  /** Returns the OpenAPI document. */
-  readonly openApi: () => unknown;
-}
+/** Returns the function that defines operations on a resource. It types the input of `run` by the schemas of the operation. */
+export const operationsOn =
+  (tag: ManagementOperation['tag']) =>
+  <const Schemas extends ManagementOperation['input']>(
+    operation: Omit<ManagementOperation, 'tag' | 'input' | 'run'> & {
+      readonly input: Schemas;
+      readonly run: (context: ManagementContext, input: Input<Schemas>, call: Call) => unknown;
+    },
+  ): ManagementOperation => ({ tag, ...operation });

@@ -1,7 +1,7 @@
 import type { Client, Endpoint, Entry } from './client.ts';
 
 /** Returns the entry of an endpoint in the configuration file of a client. */
-export function entryOf(client: Client, { name, url }: Endpoint): Entry {
+export function clientEntry(client: Client, { name, url }: Endpoint): Entry {
   const { entry, isList = false } = client;
   if (entry === 'mcp-remote') return bridgeTo(url);
   const { urlKey, sseUrlKey = urlKey, transport, hasName = isList, extra } = entry;
@@ -37,7 +37,7 @@ export function urlOf({ entry }: Client, value: unknown): string | undefined {
 export function installLink(client: Client, endpoint: Endpoint): string | undefined {
   const { link } = client;
   if (!link) return undefined;
-  const entry = entryOf(client, endpoint);
+  const entry = clientEntry(client, endpoint);
   if (link.query === 'json') {
     const text = JSON.stringify({ name: endpoint.name, ...entry });
     return `${link.url}?${encodeURIComponent(text.replaceAll('%', String.raw`\u0025`))}`; // VS Code decodes the query twice

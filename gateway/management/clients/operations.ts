@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
-import { API_BASE, defineManagementOperation, type ManagementOperation } from '../operation.ts';
+import { API_BASE, operationsOn, type ManagementOperation } from '../operation.ts';
 import { CLIENTS } from './clients.ts';
+
+const operation = operationsOn('clients');
 
 const ClientType = Type.Enum(
   CLIENTS.map(({ type }) => type),
@@ -42,11 +44,10 @@ const ClientStatus = Type.Object(
 
 /** Operations on clients, in the order of the documentation. To add an operation, add an entry. */
 export const CLIENT_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'registerClient',
     method: 'POST',
     path: `${API_BASE}/clients`,
-    tag: 'clients',
     summary: 'Register a client',
     description:
       'Writes an entry for each running endpoint of the groups into the configuration file of the client. Without `groups`, registers it in the group `default`.',
@@ -55,11 +56,10 @@ export const CLIENT_OPERATIONS: readonly ManagementOperation[] = [
     errors: { ...CLIENT_ERRORS, ...ENTRY_EXISTS },
     run: async ({ clients }, { body: { name, groups } }) => (await clients.register([name], groups))[0],
   }),
-  defineManagementOperation({
+  operation({
     id: 'registerClients',
     method: 'POST',
     path: `${API_BASE}/clients/register`,
-    tag: 'clients',
     summary: 'Register several clients',
     description: 'Registers all of them or, on an error, none.',
     input: { body: Type.Object({ names: Type.Array(ClientType, { minItems: 1 }), groups: Type.Optional(GroupNames) }) },
@@ -67,33 +67,30 @@ export const CLIENT_OPERATIONS: readonly ManagementOperation[] = [
     errors: { ...CLIENT_ERRORS, ...ENTRY_EXISTS },
     run: ({ clients }, { body: { names, groups } }) => clients.register(names, groups),
   }),
-  defineManagementOperation({
+  operation({
     id: 'discoverClients',
     method: 'GET',
     path: `${API_BASE}/discovery/clients`,
-    tag: 'clients',
     summary: 'List the status of every supported client',
     input: {},
     success: { status: 200, body: Type.Object({ clients: Type.Array(ClientStatus) }) },
     errors: CLUSTER_UNAVAILABLE,
     run: async ({ clients }) => ({ clients: await clients.statuses() }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'listClients',
     method: 'GET',
     path: `${API_BASE}/clients`,
-    tag: 'clients',
     summary: 'List the registered clients',
     input: {},
     success: { status: 200, body: Type.Array(RegisteredClient) },
     errors: CLUSTER_UNAVAILABLE,
     run: ({ clients }) => clients.list(),
   }),
-  defineManagementOperation({
+  operation({
     id: 'unregisterClients',
     method: 'POST',
     path: `${API_BASE}/clients/unregister`,
-    tag: 'clients',
     summary: 'Unregister several clients',
     description:
       'Removes their entries from the configuration files. Without `groups`, unregisters them from every group.',
@@ -102,22 +99,20 @@ export const CLIENT_OPERATIONS: readonly ManagementOperation[] = [
     errors: CLIENT_ERRORS,
     run: ({ clients }, { body: { names, groups } }) => clients.unregister(names, groups),
   }),
-  defineManagementOperation({
+  operation({
     id: 'unregisterClient',
     method: 'DELETE',
     path: `${API_BASE}/clients/{name}`,
-    tag: 'clients',
     summary: 'Unregister a client',
     input: { path: Type.Object({ name: ClientType }) },
     success: { status: 204 },
     errors: { ...CLIENT_ERRORS, not_registered: { status: 404, message: 'the client is not registered' } },
     run: ({ clients }, { path: { name } }) => clients.unregisterOne(name),
   }),
-  defineManagementOperation({
+  operation({
     id: 'unregisterClientFromGroup',
     method: 'DELETE',
     path: `${API_BASE}/clients/{name}/groups/{group}`,
-    tag: 'clients',
     summary: 'Unregister a client from one group',
     input: { path: Type.Object({ name: ClientType, group: Type.String({ description: 'Name of the group.' }) }) },
     success: { status: 204 },

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Client, Endpoint } from './client.ts';
-import { entryOf, urlOf } from './entry.ts';
+import { clientEntry, urlOf } from './entry.ts';
 import type { Format } from './formats/format.ts';
 import { jsonc } from './formats/jsonc.ts';
 import { toml } from './formats/toml.ts';
@@ -66,7 +66,7 @@ export function registered(text: string, client: Client): ReadonlyMap<string, st
 export function snippet(client: Client, endpoint: Endpoint, isNew = false): string {
   const { format } = client;
   const text = isNew ? newFileOf(client) : '';
-  return FORMATS[format].insert(text, placeOf(client), endpoint.name, entryOf(client, endpoint)) ?? '';
+  return FORMATS[format].insert(text, serversPlace(client), endpoint.name, clientEntry(client, endpoint)) ?? '';
 }
 
 /** Returns the text of a new file without servers: the members in YAML that the client requires. */
@@ -77,7 +77,7 @@ const newFileOf = ({ required = {} }: Client): string =>
 
 const BOM = /^\uFEFF/u;
 
-const placeOf = ({ servers: key, isList = false }: Client) => ({ key, isList });
+const serversPlace = ({ servers: key, isList = false }: Client) => ({ key, isList });
 
 type Servers = ReadonlyMap<string, unknown>;
 
@@ -91,15 +91,15 @@ function edit(text: string, client: Client, change: (body: string, servers: Serv
 }
 
 function add(text: string, client: Client, endpoint: Endpoint): Edit {
-  const entry = entryOf(client, endpoint);
-  const changed = FORMATS[client.format].insert(text, placeOf(client), endpoint.name, entry);
+  const entry = clientEntry(client, endpoint);
+  const changed = FORMATS[client.format].insert(text, serversPlace(client), endpoint.name, entry);
   return verified(text, client, endpoint.name, changed, (present) =>
     isDeepStrictEqual({ ...(present as object) }, entry),
   );
 }
 
 function remove(text: string, client: Client, name: string): Edit {
-  const changed = FORMATS[client.format].remove(text, placeOf(client), name);
+  const changed = FORMATS[client.format].remove(text, serversPlace(client), name);
   return verified(text, client, name, changed, (present) => present === undefined);
 }
 
@@ -141,7 +141,7 @@ function read(
     return { problem: { line: parsed.line, message: `${parsed.message}: correct the file, then try again` } };
   }
   const { data } = parsed;
-  const { key, isList } = placeOf(client);
+  const { key, isList } = serversPlace(client);
   if (!isObject(data)) return { problem: { message: 'must hold an object: correct the file, then try again' } };
   const servers = data[key] ?? (isList ? [] : {});
   if (isList ? !Array.isArray(servers) : !isObject(servers)) {
@@ -149,19 +149,19 @@ function read(
     return { problem: { message } };
   }
   const entries = isList
-    ? (servers as unknown[]).map((entry) => [nameOf(entry), entry] as const)
+    ? (servers as unknown[]).map((entry) => [serverName(entry), entry] as const)
     : Object.entries(servers);
   return { data, entries: new Map(entries) };
 }
 
-const nameOf = (entry: unknown): string => (isObject(entry) ? String(entry['name']) : '');
+const serverName = (entry: unknown): string => (isObject(entry) ? String(entry['name']) : '');
 
 /** Returns the data of a file without one server, and without an empty object of servers. */
 function othersOf(data: JsonObject, client: Client, name: string): unknown {
-  const { key, isList } = placeOf(client);
+  const { key, isList } = serversPlace(client);
   const { [key]: servers, ...rest } = data;
   const others: unknown = isList
-    ? ((servers ?? []) as unknown[]).filter((entry) => nameOf(entry) !== name)
+    ? ((servers ?? []) as unknown[]).filter((entry) => serverName(entry) !== name)
     : Object.fromEntries(Object.entries(servers ?? {}).filter(([other]) => other !== name));
   return { rest, others };
 }

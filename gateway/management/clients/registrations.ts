@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { DEFAULT_GROUP, groupOf, mapGroups, type Groups, type GroupsDocument } from '../groups/groups.ts';
+import { DEFAULT_GROUP, requireGroup, mapGroups, type Groups, type GroupsDocument } from '../groups/groups.ts';
 import { readUserFile, writeUserFile, type UserFile } from '../state/user-file.ts';
 import { UserFileError } from '../state/write-files.ts';
 import type { Client, Endpoint } from './client.ts';
@@ -13,7 +13,7 @@ export interface GroupEndpoint extends Endpoint {
   readonly group: string;
 }
 
-export interface ClientStatus {
+interface ClientStatus {
   readonly client_type: string;
   readonly installed: boolean;
   readonly registered: boolean;
@@ -21,12 +21,12 @@ export interface ClientStatus {
 }
 
 /** A client with the groups in which it is registered. Without `groups` it is registered without a group. */
-export interface RegisteredClient {
+interface ClientRegistration {
   readonly name: string;
   readonly groups?: readonly string[];
 }
 
-export interface ClientRegistrationsDeps {
+interface ClientRegistrationsDeps {
   readonly groups: Groups;
   readonly folders: UserFolders;
   /** Lists the endpoints that run now. */
@@ -62,7 +62,7 @@ export class ClientRegistrations {
   }
 
   /** Registered clients by name. */
-  async list(): Promise<RegisteredClient[]> {
+  async list(): Promise<ClientRegistration[]> {
     const document = await this.#deps.groups.read();
     const names = CLIENTS.map(({ type }) => type).filter((type) => isRegistered(document, type));
     return names.toSorted().map((name) => withGroups(name, groupsOf(document, name)));
@@ -72,12 +72,12 @@ export class ClientRegistrations {
    * Registers clients in groups, by default in the group `default`, and writes the entries. Nothing is written on an error.
    * Throws `unsupported_client`, `group_not_found`, `entry_exists` and `client_file_unusable`.
    */
-  async register(names: readonly string[], requested: readonly string[] = []): Promise<RegisteredClient[]> {
+  async register(names: readonly string[], requested: readonly string[] = []): Promise<ClientRegistration[]> {
     const clients = [...new Set(names)].map(supportedClient);
     let effective: readonly string[] = requested;
     await this.#deps.groups.update((document) => {
       if (requested.length === 0) effective = Object.hasOwn(document.groups, DEFAULT_GROUP) ? [DEFAULT_GROUP] : [];
-      for (const group of effective) groupOf(document, group);
+      for (const group of effective) requireGroup(document, group);
       this.#write(
         clients.map((client) => this.#plan(client, effective, (text, endpoint) => register(text, client, endpoint))),
       );
@@ -93,7 +93,7 @@ export class ClientRegistrations {
   async unregister(names: readonly string[], requested?: readonly string[]): Promise<void> {
     names.forEach(supportedClient);
     await this.#deps.groups.update((document) => {
-      for (const group of requested ?? []) groupOf(document, group);
+      for (const group of requested ?? []) requireGroup(document, group);
       return this.withoutClients(document, names, requested);
     });
   }
@@ -102,7 +102,7 @@ export class ClientRegistrations {
   async unregisterOne(name: string, requested?: readonly string[]): Promise<void> {
     supportedClient(name);
     await this.#deps.groups.update((document) => {
-      for (const group of requested ?? []) groupOf(document, group);
+      for (const group of requested ?? []) requireGroup(document, group);
       const isKnown = requested ? groupsOf(document, name).includes(requested[0] ?? '') : isRegistered(document, name);
       if (!isKnown) throw new OperationError('not_registered');
       return this.withoutClients(document, [name], requested);
@@ -221,7 +221,7 @@ const groupsOf = ({ groups }: GroupsDocument, client: string): string[] =>
     .filter((name) => groups[name]?.registered_clients.includes(client))
     .toSorted();
 
-const withGroups = (name: string, groups: readonly string[]): RegisteredClient => ({
+const withGroups = (name: string, groups: readonly string[]): ClientRegistration => ({
   name,
   ...(groups.length > 0 && { groups }),
 });

@@ -5,7 +5,7 @@ import type { Logger } from '../../contract/logger.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
 import type { ManagementContext, ManagementOperation } from '../operation.ts';
-import { answerError, logFailure, sendError, STREAM_LIMIT_ERROR, wantsProblem } from './error-answers.ts';
+import { createErrorHandler, logFailure, sendErrorAnswer, STREAM_LIMIT_ERROR, wantsProblem } from './error-answers.ts';
 import { parseLeniently } from './lenient-json.ts';
 import { limitTime, type LimitedCall } from './time-limit.ts';
 
@@ -43,12 +43,12 @@ export function serveOperations(
     [...endpoints.keys()],
     {
       methodNotAllowed: (res, message) => {
-        if (wantsProblem(res.req)) sendError(res.req, res, { ...METHOD_NOT_ALLOWED, message });
+        if (wantsProblem(res.req)) sendErrorAnswer(res.req, res, { ...METHOD_NOT_ALLOWED, message });
         else res.status(405).end();
       },
       thrown: (endpoint, req, res, error) => {
         const operation = endpoints.get(endpoint);
-        if (operation) answerError(operation, log)(req, res, error);
+        if (operation) createErrorHandler(operation, log)(req, res, error);
       },
     },
     { maxBodyBytes: MAX_BODY_BYTES, ignoresMediaType: true, acceptsRepeated: true, parseBody: parseLeniently },
@@ -62,7 +62,7 @@ export function serveOperations(
     res.set('Cache-Control', 'no-store');
     if (req.path.startsWith('/api/')) res.setHeader('content-type', 'application/json');
     answer(req, res, () => {
-      sendError(req, res, { status: 404, code: 'not_found', message: '404 page not found', isStructured: false });
+      sendErrorAnswer(req, res, { status: 404, code: 'not_found', message: '404 page not found', isStructured: false });
     });
   };
 }
@@ -118,7 +118,7 @@ async function sendStream(
   };
   if (streams.open >= MOST_STREAMS) {
     end();
-    sendError(req, res, TOO_MANY_STREAMS);
+    sendErrorAnswer(req, res, TOO_MANY_STREAMS);
     return;
   }
   draining.addEventListener('abort', end, { once: true });

@@ -4,8 +4,10 @@ import { OperationError } from '../../http/endpoint/request-error.ts';
 import { groupName } from '../../workloads/definition/summary.ts';
 import { WORKLOAD_ERRORS } from '../../workloads/workloads.ts';
 import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
-import { API_BASE, defineManagementOperation, type ManagementContext, type ManagementOperation } from '../operation.ts';
-import { DEFAULT_GROUP, GROUP_NAME, groupOf, MAX_GROUP_NAME, type GroupRecord } from './groups.ts';
+import { API_BASE, operationsOn, type ManagementContext, type ManagementOperation } from '../operation.ts';
+import { DEFAULT_GROUP, GROUP_NAME, requireGroup, MAX_GROUP_NAME, type GroupRecord } from './groups.ts';
+
+const operation = operationsOn('groups');
 
 const NAME_RULE = 'lower-case letters, digits, "_" and "-", with single spaces between words.';
 
@@ -49,11 +51,10 @@ const STUCK: Readonly<Record<string, DeclaredError>> = {
 
 /** Operations on groups, in the order of the documentation. To add an operation, add an entry. */
 export const GROUP_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'listGroups',
     method: 'GET',
     path: `${API_BASE}/groups`,
-    tag: 'groups',
     summary: 'List the groups',
     input: {},
     success: { status: 200, body: Type.Object({ groups: Type.Array(Group) }) },
@@ -64,11 +65,10 @@ export const GROUP_OPERATIONS: readonly ManagementOperation[] = [
       return { groups: byName.map(([name, group]) => groupAnswer(name, group)) };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'createGroup',
     method: 'POST',
     path: `${API_BASE}/groups`,
-    tag: 'groups',
     summary: 'Create a group',
     input: { body: Type.Object({ name: GroupName }) },
     success: { status: 201, body: Type.Object({ name: Type.String() }) },
@@ -85,22 +85,20 @@ export const GROUP_OPERATIONS: readonly ManagementOperation[] = [
       return { name };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'getGroup',
     method: 'GET',
     path: `${API_BASE}/groups/{name}`,
-    tag: 'groups',
     summary: 'Get a group',
     input: { path: GroupPath },
     success: { status: 200, body: Group },
     errors: { group_not_found: GROUP_NOT_FOUND, ...CLUSTER_UNAVAILABLE },
-    run: async ({ groups }, { path: { name } }) => groupAnswer(name, groupOf(await groups.read(), name)),
+    run: async ({ groups }, { path: { name } }) => groupAnswer(name, requireGroup(await groups.read(), name)),
   }),
-  defineManagementOperation({
+  operation({
     id: 'deleteGroup',
     method: 'DELETE',
     path: `${API_BASE}/groups/{name}`,
-    tag: 'groups',
     summary: 'Delete a group',
     description:
       'Its workloads move to the group `default`, or are deleted in the background. Its clients are no longer registered in it. Its skills ' +
@@ -123,7 +121,7 @@ export const GROUP_OPERATIONS: readonly ManagementOperation[] = [
     },
     run: async (context, { path: { name }, query: { 'with-workloads': areDeleted = false } }, { signal }) => {
       const { groups, clients } = context;
-      groupOf(await groups.read(), name);
+      requireGroup(await groups.read(), name);
       if (name === DEFAULT_GROUP) throw new OperationError('default_group');
       groups.refuseFileGroup(name);
       await releaseWorkloads(context, name, areDeleted, signal);

@@ -4,8 +4,10 @@ import { OperationError } from '../../http/endpoint/request-error.ts';
 import { memberTexts } from '../../http/known-members.ts';
 import { explainTools, Explanation } from '../../policy/explain/explanation.ts';
 import { lenientMember } from '../frame/lenient-json.ts';
-import { API_BASE, defineManagementOperation, type ManagementOperation } from '../operation.ts';
+import { API_BASE, operationsOn, type ManagementOperation } from '../operation.ts';
 import type { ExplainedServer } from './explained-servers.ts';
+
+const operation = operationsOn('policies');
 
 const Claims = Type.Object(
   { sub: Type.String({ minLength: 1, description: 'Subject of the user.' }) },
@@ -36,16 +38,15 @@ const Answer = Type.Object({
   }),
 });
 
-const keyOf = ({ namespace, name }: ExplainedServer): string =>
+const serverKey = ({ namespace, name }: ExplainedServer): string =>
   namespace === undefined ? name : `${namespace}/${name}`;
 
 /** Operations on policies, in the order of the documentation. To add an operation, add an entry. */
 export const POLICY_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'explainPolicies',
     method: 'POST',
     path: `${API_BASE}/policies/explain`,
-    tag: 'policies',
     summary: 'Explain which tools a user may call',
     description:
       'Answers for each tool whether the user may call it, by which policy, which field hides it, and which credential its backend receives, ' +
@@ -68,17 +69,17 @@ export const POLICY_OPERATIONS: readonly ManagementOperation[] = [
         readArguments: (isRead: (name: string) => boolean = () => true) => args && memberTexts(args, isRead),
         tool,
       };
-      return { server: keyOf(server), tools: explainTools(server.config, tools, call), unknown };
+      return { server: serverKey(server), tools: explainTools(server.config, tools, call), unknown };
     },
   }),
 ];
 
 /** Throws `server_not_found` and `server_required`. */
 function choose(servers: readonly ExplainedServer[], name: string | undefined): ExplainedServer {
-  const named = name === undefined ? servers : servers.filter((one) => one.name === name || keyOf(one) === name);
+  const named = name === undefined ? servers : servers.filter((one) => one.name === name || serverKey(one) === name);
   const [found, other] = named;
   if (found && !other) return found;
-  const known = servers.map(keyOf).join(', ');
+  const known = servers.map(serverKey).join(', ');
   if (found) throw new OperationError('server_required', `set "server" to one of ${known}`);
   const detail = known === '' ? 'this process runs no servers' : `there is no such server: use one of ${known}`;
   throw new OperationError('server_not_found', detail);

@@ -1,14 +1,14 @@
 import type { Logger } from '../../contract/logger.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import type { DiskCache } from './disk-cache.ts';
-import type { Catalog } from './document/catalog.ts';
+import type { RegistryCatalog } from './document/catalog.ts';
 import type { LoginStore } from './login-store.ts';
 import { loginRequired, RegistryLogin } from './login.ts';
 import { ReadingCache, type Read } from './reading-cache.ts';
 import type { RegistrySettings, RegistrySummary } from './schema/registry.ts';
 import { sourceOf } from './sources/index.ts';
 import { registryPolicy, requester } from './sources/request.ts';
-import type { Reading } from './sources/source.ts';
+import type { RegistryReading } from './sources/source.ts';
 
 /** Dependencies of the parts of a registry. */
 export interface RegistryDeps {
@@ -48,7 +48,7 @@ export class ConfiguredRegistry {
   }
 
   /** Returns the content. Throws `RegistryFault`. Without the login that the registry needs it throws even if the content is cached. */
-  async catalog(): Promise<Catalog> {
+  async catalog(): Promise<RegistryCatalog> {
     if (this.login && !(await this.login.isLoggedIn())) throw loginRequired();
     const { catalog } = await (this.#isRemote ? this.#cache.current(this.#read) : this.#read(undefined));
     return catalog;
@@ -60,7 +60,7 @@ export class ConfiguredRegistry {
   }
 
   /** Keeps what was read from a location without a credential, unless this registry is another one or needs a login. */
-  async keep(location: string, reading: Reading): Promise<void> {
+  async keep(location: string, reading: RegistryReading): Promise<void> {
     if (!this.#isRemote || this.login || location !== this.settings.location) return;
     await this.#cache.refresh(() => Promise.resolve(reading));
   }

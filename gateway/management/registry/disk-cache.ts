@@ -25,7 +25,7 @@ const KeptReading = Type.Object({
   }),
 });
 /** Reading of a registry in its form on disk. */
-export type KeptReading = Static<typeof KeptReading>;
+type KeptReading = Static<typeof KeptReading>;
 
 const isKeptReading = compiled(KeptReading);
 

@@ -13,7 +13,7 @@ export interface RegistrySecrets {
 }
 
 /** Completed login at a registry. */
-export interface Login {
+export interface GrantedLogin {
   readonly grant: UpstreamGrant;
   readonly subject: string;
 }
@@ -43,7 +43,7 @@ export class LoginStore {
   }
 
   /** Returns the stored login for this client. */
-  async read({ issuer, client_id }: RegistryAuth): Promise<Login | undefined> {
+  async read({ issuer, client_id }: RegistryAuth): Promise<GrantedLogin | undefined> {
     const stored = parsed(await this.#secrets?.get(NAME).catch(() => undefined));
     if (stored?.issuer !== issuer || stored.client_id !== client_id) return undefined;
     const { access_token, refresh_token, scope, expires_at } = stored;
@@ -57,7 +57,7 @@ export class LoginStore {
     };
   }
 
-  async write({ issuer, client_id }: RegistryAuth, { grant, subject }: Login): Promise<void> {
+  async write({ issuer, client_id }: RegistryAuth, { grant, subject }: GrantedLogin): Promise<void> {
     const stored: Static<typeof StoredLogin> = {
       ...{ issuer, client_id, subject, access_token: grant.accessToken.reveal() },
       ...(grant.refreshToken && { refresh_token: grant.refreshToken.reveal() }),

@@ -5,7 +5,7 @@ import type { Logger } from '../../contract/logger.ts';
 import { openRedirectListener, type RedirectListener } from '../../http/redirect-listener.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import { RegistryFault } from './fault.ts';
-import type { Login, LoginStore } from './login-store.ts';
+import type { GrantedLogin, LoginStore } from './login-store.ts';
 import type { RegistryAuth } from './schema/registry.ts';
 import { registryPolicy, urlFault } from './sources/request.ts';
 
@@ -16,7 +16,7 @@ const TIMEOUT_MS = 5_000;
 /** An access token is refreshed this long before it expires. */
 const EARLY_MS = 60_000;
 
-export interface RegistryLoginOptions {
+interface RegistryLoginOptions {
   readonly auth: RegistryAuth;
   readonly allowPrivateIp: boolean;
   readonly store: LoginStore;
@@ -39,7 +39,7 @@ export interface PendingLogin {
 export class RegistryLogin {
   readonly #options: RegistryLoginOptions;
   readonly #upstream: Upstream;
-  #login: Login | undefined;
+  #login: GrantedLogin | undefined;
   #loaded: Promise<void> | undefined;
   #attempt: RedirectListener | undefined;
   #refreshing: Promise<void> | undefined;
@@ -134,7 +134,7 @@ export class RegistryLogin {
     await this.#upstream.close();
   }
 
-  async #current(): Promise<Login | undefined> {
+  async #current(): Promise<GrantedLogin | undefined> {
     this.#loaded ??= this.#options.store.read(this.#options.auth).then((login) => {
       this.#login ??= login;
     });
@@ -162,7 +162,7 @@ export class RegistryLogin {
     }
   }
 
-  async #refresh({ grant, subject }: Login): Promise<void> {
+  async #refresh({ grant, subject }: GrantedLogin): Promise<void> {
     const ends = this.#ends;
     const result = await this.#upstream.refresh({ grant, subject });
     switch (result.outcome) {
@@ -180,7 +180,7 @@ export class RegistryLogin {
   }
 
   /** Throws `RegistryFault`, and revokes the tokens, if the login was ended after they were requested. */
-  async #keep(login: Login, ends: number): Promise<void> {
+  async #keep(login: GrantedLogin, ends: number): Promise<void> {
     if (ends !== this.#ends) {
       void this.#upstream.revoke(login.grant);
       throw loginRequired();
@@ -190,7 +190,7 @@ export class RegistryLogin {
     await this.#writing;
   }
 
-  #isExpired({ grant: { expiresAt } }: Login): boolean {
+  #isExpired({ grant: { expiresAt } }: GrantedLogin): boolean {
     return expiresAt !== undefined && expiresAt - EARLY_MS <= this.#options.now();
   }
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { OFFICIAL } from './document/catalog.ts';
-import { entriesOf } from './document/server-entries.ts';
+import { convertCatalog } from './document/server-entries.ts';
 import { catalogOf, ECHO, NOTES, SUMMARY_SKILL } from './document/testdata/records.ts';
-import { findServer, findVersion, listServers, listSkills, serverLists, type ServerQuery } from './lookup.ts';
+import { findServer, findVersion, serverPage, skillPage, serverLists, type ServerQuery } from './lookup.ts';
 
-const entries = entriesOf(catalogOf(NOTES, ECHO));
+const entries = convertCatalog(catalogOf(NOTES, ECHO));
 
 it('finds a server by its name, and by an ending that only one server has', () => {
   expect(findServer(entries, 'com.example/echo')).toMatchObject({ server: { name: ECHO.name }, is_remote: false });
@@ -15,9 +15,9 @@ it('finds a server by its name, and by an ending that only one server has', () =
 });
 
 it('finds no server by an ending that two servers have', () => {
-  const twins = entriesOf(catalogOf(ECHO, { ...NOTES, name: 'com.other/echo' }));
+  const twins = convertCatalog(catalogOf(ECHO, { ...NOTES, name: 'com.other/echo' }));
   expect(findServer(twins, 'echo')).toBeUndefined();
-  const both = entriesOf(catalogOf({ ...ECHO, remotes: NOTES.remotes }));
+  const both = convertCatalog(catalogOf({ ...ECHO, remotes: NOTES.remotes }));
   expect(findServer(both, 'echo')).toMatchObject({ is_remote: false });
 });
 
@@ -26,7 +26,7 @@ it('lists servers, and remote servers only when there are any', () => {
     servers: [{ name: ECHO.name }],
     remote_servers: [{ name: NOTES.name }],
   });
-  expect(serverLists(entriesOf(catalogOf(ECHO)))).not.toHaveProperty('remote_servers');
+  expect(serverLists(convertCatalog(catalogOf(ECHO)))).not.toHaveProperty('remote_servers');
 });
 
 const skills = Array.from({ length: 260 }, (_, index) => ({ ...SUMMARY_SKILL, name: `skill-${String(index)}` }));
@@ -46,7 +46,7 @@ it.each([
   [{ page: '4000000000', limit: '4000000000' }, 4_000_000_000, 200, 0],
   [{ page: '6', limit: '50' }, 6, 50, 10],
 ])('reads page and limit of the list of skills: %o', (query, page, limit, count) => {
-  const found = listSkills(skills, query);
+  const found = skillPage(skills, query);
   expect(found.metadata).toEqual({ page, limit, total: 260 });
   expect(found.skills).toHaveLength(count);
 });
@@ -58,21 +58,21 @@ it.each([
   ['', 260],
   ['absent', 0],
 ])('matches %j with name, namespace and description of a skill, in any case', (q, total) => {
-  expect(listSkills(skills, { q }).metadata.total).toBe(total);
+  expect(skillPage(skills, { q }).metadata.total).toBe(total);
 });
 
 const records = catalogOf(
   ...Array.from({ length: 5 }, (_, index) => ({ ...ECHO, name: `com.example/s${String(index)}` })),
   NOTES,
 ).servers;
-const namesOf = (query: ServerQuery) => listServers(records, query).servers.map(({ server }) => server.name.slice(12));
+const namesOf = (query: ServerQuery) => serverPage(records, query).servers.map(({ server }) => server.name.slice(12));
 
 it('pages through servers by cursor and by number', () => {
-  const first = listServers(records, { limit: '2' });
+  const first = serverPage(records, { limit: '2' });
   expect(first.metadata).toEqual({ count: 2, nextCursor: 'com.example/s0' });
   expect(namesOf({ limit: '2' })).toEqual(['notes', 's0']);
   expect(namesOf({ limit: '2', cursor: 'com.example/s0' })).toEqual(['s1', 's2']);
-  expect(listServers(records, { limit: '2', cursor: 'com.example/s2' }).metadata).toEqual({ count: 2 });
+  expect(serverPage(records, { limit: '2', cursor: 'com.example/s2' }).metadata).toEqual({ count: 2 });
   expect(namesOf({ limit: '2', cursor: 'com.example/s4' })).toEqual([]);
   expect(namesOf({ limit: '4', page: '2' })).toEqual(['s3', 's4']);
   expect(namesOf({ page: '9' })).toEqual([]);
@@ -91,7 +91,7 @@ it('lists deleted and changed servers on request', () => {
     { server: ECHO, _meta: meta('deleted', '2026-03-01T00:00:00Z') },
     { server: NOTES, _meta: meta('active', '2026-01-01T00:00:00Z') },
   );
-  const names = (query: ServerQuery) => listServers(servers, query).servers.map(({ server }) => server.name);
+  const names = (query: ServerQuery) => serverPage(servers, query).servers.map(({ server }) => server.name);
   expect(names({})).toEqual([NOTES.name]);
   expect(names({ include_deleted: 'true' })).toEqual([ECHO.name, NOTES.name]);
   expect(names({ updated_since: '2026-02-01T00:00:00Z' })).toEqual([ECHO.name]);

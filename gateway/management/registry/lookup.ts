@@ -8,7 +8,7 @@ import type { RegistrySkill, SkillPage } from './schema/skill.ts';
  * Finds a server by its name. A name without a slash also matches `NAMESPACE/name` if only one server has that ending.
  */
 export function findServer({ servers, remoteServers }: Entries, name: string): ServerLookup | undefined {
-  const key = keyOf(new Set([...servers.keys(), ...remoteServers.keys()]), name);
+  const key = findKey(new Set([...servers.keys(), ...remoteServers.keys()]), name);
   if (key === undefined) return undefined;
   const server = servers.get(key);
   if (server) return { server, is_remote: false };
@@ -16,7 +16,7 @@ export function findServer({ servers, remoteServers }: Entries, name: string): S
   return remote && { remote_server: remote, is_remote: true };
 }
 
-function keyOf(names: ReadonlySet<string>, name: string): string | undefined {
+function findKey(names: ReadonlySet<string>, name: string): string | undefined {
   if (names.has(name) || name.includes('/')) return name;
   const matches = [...names].filter((candidate) => candidate.endsWith(`/${name}`));
   return matches.length === 1 ? matches[0] : undefined;
@@ -24,7 +24,7 @@ function keyOf(names: ReadonlySet<string>, name: string): string | undefined {
 
 /** Returns the reason why a server of the registry has no entry, with advice for the user. Matches names as `findServer` does. */
 export function findProblem({ problems }: Entries, name: string): string | undefined {
-  const key = keyOf(new Set(problems.map(({ server }) => server)), name);
+  const key = findKey(new Set(problems.map(({ server }) => server)), name);
   const problem = problems.find(({ server }) => server === key);
   return (
     problem &&
@@ -60,7 +60,7 @@ const LATEST = 'latest';
  * name of the last server of the page before, so it stays valid when the registry changes. With `updated_since` deleted
  * servers are listed too.
  */
-export function listServers(records: readonly ServerRecord[], query: ServerQuery): ServerPage {
+export function serverPage(records: readonly ServerRecord[], query: ServerQuery): ServerPage {
   const { cursor } = query;
   const matches = records.filter((record) => isMatch(record, query));
   const limit = pageLength(query.limit, DEFAULT_SERVERS, MAX_SERVERS);
@@ -106,7 +106,7 @@ const DEFAULT_SKILLS = 50;
 const MAX_SKILLS = 200;
 
 /** Lists one page of the skills whose name, namespace or description contains `q`, in any case. */
-export function listSkills(skills: readonly RegistrySkill[], query: SkillQuery): SkillPage {
+export function skillPage(skills: readonly RegistrySkill[], query: SkillQuery): SkillPage {
   const text = (query.q ?? '').toLowerCase();
   const matches = skills.filter((skill) =>
     [skill.name, skill.namespace, skill.description].some((member) => member.toLowerCase().includes(text)),

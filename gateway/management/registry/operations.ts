@@ -1,11 +1,13 @@
 import { Type } from 'typebox';
 import { text } from '../../contract/optional.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { API_BASE, defineManagementOperation, type ManagementOperation } from '../operation.ts';
+import { API_BASE, operationsOn, type ManagementOperation } from '../operation.ts';
 import { DELETE_ERRORS, LOGIN_ERRORS, READING_ERRORS, REGISTRY_NOT_FOUND, UPDATE_ERRORS } from './errors.ts';
 import { findProblem, findServer, serverLists } from './lookup.ts';
 import { ServerLists, ServerLookup } from './schema/entries.ts';
 import { RegistryDetail, RegistrySummary, RegistryUpdate, SOURCE_TYPES } from './schema/registry.ts';
+
+const operation = operationsOn('registry');
 
 /** Path with the name of a registry. */
 const RegistryPath = Type.Object({
@@ -17,22 +19,20 @@ const REGISTRY_PATH_ERRORS = { name: 'registry_not_found' } as const;
 
 /** Operations on the registry, in the order of the documentation. To add an operation, add an entry. */
 export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'listRegistries',
     method: 'GET',
     path: `${API_BASE}/registry`,
-    tag: 'registry',
     summary: 'List the registries',
     input: {},
     success: { status: 200, body: Type.Object({ registries: Type.Array(RegistrySummary) }) },
     errors: READING_ERRORS,
     run: async ({ registry }) => ({ registries: [await registry.summary()] }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'addRegistry',
     method: 'POST',
     path: `${API_BASE}/registry`,
-    tag: 'registry',
     summary: 'Add a registry',
     description: 'Always answers 501: there is one registry, `default`, whose source can be chosen.',
     input: {},
@@ -47,11 +47,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
       throw new OperationError('not_implemented');
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'getRegistry',
     method: 'GET',
     path: `${API_BASE}/registry/{name}`,
-    tag: 'registry',
     summary: 'Get a registry with its servers',
     input: { path: RegistryPath },
     success: { status: 200, body: RegistryDetail },
@@ -59,11 +58,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
     errors: { ...REGISTRY_NOT_FOUND, ...READING_ERRORS },
     run: ({ registry }) => registry.detail(),
   }),
-  defineManagementOperation({
+  operation({
     id: 'updateRegistry',
     method: 'PUT',
     path: `${API_BASE}/registry/{name}`,
-    tag: 'registry',
     summary: 'Choose the source of a registry',
     description:
       'Without a source the built-in registry is used. A URL that ends in `.json` or has a query is a document, of type `url`. Any other URL is probed: a server of the MCP registry protocol has the type `api`. The login at the previous source ends.',
@@ -76,11 +74,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
     errors: UPDATE_ERRORS,
     run: async ({ registry }, { body }) => ({ type: await registry.update(body) }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'deleteRegistry',
     method: 'DELETE',
     path: `${API_BASE}/registry/{name}`,
-    tag: 'registry',
     summary: 'Delete a registry',
     description: 'The default registry cannot be deleted.',
     input: { path: RegistryPath },
@@ -89,11 +86,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
     errors: DELETE_ERRORS,
     run: ({ registry }) => registry.remove(),
   }),
-  defineManagementOperation({
+  operation({
     id: 'refreshRegistry',
     method: 'POST',
     path: `${API_BASE}/registry/{name}/refresh`,
-    tag: 'registry',
     summary: 'Read a registry again',
     input: { path: RegistryPath },
     success: { status: 200, body: Type.Object({ status: Type.Literal('refreshed') }) },
@@ -104,11 +100,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
       return { status: 'refreshed' };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'listRegistryServers',
     method: 'GET',
     path: `${API_BASE}/registry/{name}/servers`,
-    tag: 'registry',
     summary: 'List the servers of a registry',
     input: { path: RegistryPath },
     success: { status: 200, body: ServerLists },
@@ -116,11 +111,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
     errors: { ...REGISTRY_NOT_FOUND, ...READING_ERRORS },
     run: async ({ registry }) => serverLists(await registry.entries()),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getRegistryServer',
     method: 'GET',
     path: `${API_BASE}/registry/{name}/servers/{serverName}`,
-    tag: 'registry',
     summary: 'Get a server of a registry',
     description: 'A name without a slash also finds the only server that ends in `/NAME`.',
     input: {
@@ -143,11 +137,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
       return found;
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'logInToRegistry',
     method: 'POST',
     path: `${API_BASE}/registry/auth/login`,
-    tag: 'registry',
     summary: 'Start the login of vmcp at the registry',
     description:
       'Open `authorization_url` in a browser on the machine of vmcp. After the login, `auth_status` of the registry is `authenticated`.',
@@ -168,11 +161,10 @@ export const REGISTRY_OPERATIONS: readonly ManagementOperation[] = [
       return { status: 'pending', authorization_url: authorizationUrl, expires_at: new Date(expiresAt).toISOString() };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'logOutOfRegistry',
     method: 'POST',
     path: `${API_BASE}/registry/auth/logout`,
-    tag: 'registry',
     summary: 'End the login of vmcp at the registry',
     input: {},
     success: { status: 200, body: Type.Object({ status: Type.Literal('logged_out') }) },

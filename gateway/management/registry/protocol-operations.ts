@@ -1,11 +1,13 @@
 import { Type } from 'typebox';
 import { text } from '../../contract/optional.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { defineManagementOperation, type ManagementOperation } from '../operation.ts';
+import { operationsOn, type ManagementOperation } from '../operation.ts';
 import { READING_ERRORS } from './errors.ts';
-import { findVersion, listServers, listSkills } from './lookup.ts';
+import { findVersion, serverPage, skillPage } from './lookup.ts';
 import { ServerPage, ServerRecord } from './schema/server-json.ts';
 import { RegistrySkill, SkillPage } from './schema/skill.ts';
+
+const operation = operationsOn('registry');
 
 /** Path prefix of the MCP registry protocol. */
 const PROTOCOL_BASE = '/registry/{registryName}/v0.1';
@@ -19,11 +21,10 @@ const ext = Type.String({ description: 'Namespace of the vendor: any name, such 
 /** Operations of the MCP registry protocol, in the order of the documentation. To add an operation, add an entry. */
 export const PROTOCOL_OPERATIONS: readonly ManagementOperation[] = [
   /** @see MCP registry, generic API, revision 2025-12-01 */
-  defineManagementOperation({
+  operation({
     id: 'listProtocolServers',
     method: 'GET',
     path: `${PROTOCOL_BASE}/servers`,
-    tag: 'registry',
     summary: 'List the servers of a registry in the MCP registry protocol',
     input: {
       path: Type.Object({ registryName }),
@@ -41,14 +42,13 @@ export const PROTOCOL_OPERATIONS: readonly ManagementOperation[] = [
     success: { status: 200, body: ServerPage },
     errors: READING_ERRORS,
     hasStructuredErrors: true,
-    run: async ({ registry }, { query }) => listServers((await registry.catalog()).servers, query),
+    run: async ({ registry }, { query }) => serverPage((await registry.catalog()).servers, query),
   }),
   /** @see MCP registry, generic API, revision 2025-12-01 */
-  defineManagementOperation({
+  operation({
     id: 'getProtocolServer',
     method: 'GET',
     path: `${PROTOCOL_BASE}/servers/{serverName}/versions/{version}`,
-    tag: 'registry',
     summary: 'Get a version of a server in the MCP registry protocol',
     input: {
       path: Type.Object({
@@ -70,11 +70,10 @@ export const PROTOCOL_OPERATIONS: readonly ManagementOperation[] = [
       return found;
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'listRegistrySkills',
     method: 'GET',
     path: `${PROTOCOL_BASE}/x/{ext}/skills`,
-    tag: 'registry',
     summary: 'List the skills of a registry',
     input: {
       path: Type.Object({ registryName, ext }),
@@ -87,13 +86,12 @@ export const PROTOCOL_OPERATIONS: readonly ManagementOperation[] = [
     success: { status: 200, body: SkillPage },
     errors: READING_ERRORS,
     hasStructuredErrors: true,
-    run: async ({ registry }, { query }) => listSkills(await registry.skills(), query),
+    run: async ({ registry }, { query }) => skillPage(await registry.skills(), query),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getRegistrySkill',
     method: 'GET',
     path: `${PROTOCOL_BASE}/x/{ext}/skills/{namespace}/{skillName}`,
-    tag: 'registry',
     summary: 'Get a skill of a registry',
     input: {
       path: Type.Object({

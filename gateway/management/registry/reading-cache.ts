@@ -1,7 +1,7 @@
 import type { Logger } from '../../contract/logger.ts';
 import type { DiskCache } from './disk-cache.ts';
 import { RegistryFault } from './fault.ts';
-import type { Reading } from './sources/source.ts';
+import type { RegistryReading } from './sources/source.ts';
 
 const FRESH_MS = 3_600_000;
 const STALE_MS = 7 * 86_400_000;
@@ -32,10 +32,10 @@ interface ReadingCacheOptions {
 }
 
 /** Reads a registry. `known` is the earlier reading. */
-export type Read = (known: Reading | undefined) => Promise<Reading>;
+export type Read = (known: RegistryReading | undefined) => Promise<RegistryReading>;
 
 interface Kept {
-  readonly reading: Reading;
+  readonly reading: RegistryReading;
   readonly readAt: number;
   readonly failedAt?: number | undefined;
 }
@@ -48,7 +48,7 @@ export class ReadingCache {
   readonly #options: ReadingCacheOptions;
   readonly #location: string;
   #kept: Kept | undefined;
-  #running: Promise<Reading> | undefined;
+  #running: Promise<RegistryReading> | undefined;
   /** Number of calls of `clear`. */
   #clears = 0;
 
@@ -59,7 +59,7 @@ export class ReadingCache {
   }
 
   /** Returns the cached reading while it is fresh; otherwise reads the registry again. */
-  current(read: Read): Promise<Reading> {
+  current(read: Read): Promise<RegistryReading> {
     return this.#share(async () => {
       const kept = await this.#load();
       if (kept && isFresh(kept, this.#options.now())) return kept.reading;
@@ -84,7 +84,7 @@ export class ReadingCache {
     await this.#options.disk.delete(this.#location);
   }
 
-  #share(attempt: () => Promise<Reading>): Promise<Reading> {
+  #share(attempt: () => Promise<RegistryReading>): Promise<RegistryReading> {
     this.#running ??= attempt().finally(() => {
       this.#running = undefined;
     });
@@ -100,7 +100,7 @@ export class ReadingCache {
     return this.#kept;
   }
 
-  async #renew(read: Read, known: Reading | undefined): Promise<Reading> {
+  async #renew(read: Read, known: RegistryReading | undefined): Promise<RegistryReading> {
     const clears = this.#clears;
     const reading = await read(known);
     if (clears !== this.#clears) return reading;
@@ -118,7 +118,7 @@ export class ReadingCache {
     return reading;
   }
 
-  #standIn(error: unknown, kept: Kept | undefined): Reading {
+  #standIn(error: unknown, kept: Kept | undefined): RegistryReading {
     const isFault = error instanceof RegistryFault && error.kind !== 'auth';
     const now = this.#options.now();
     if (!isFault || !kept || !isUsable(kept, now)) throw error;

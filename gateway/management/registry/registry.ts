@@ -4,8 +4,8 @@ import { createOutbound } from '../../outbound/fetch.ts';
 import { StateFile } from '../../state/state-file.ts';
 import { ConfiguredRegistry, type RegistryDeps } from './configured-registry.ts';
 import { DiskCache } from './disk-cache.ts';
-import type { Catalog } from './document/catalog.ts';
-import { entriesOf, type Entries } from './document/server-entries.ts';
+import type { RegistryCatalog } from './document/catalog.ts';
+import { convertCatalog, type Entries } from './document/server-entries.ts';
 import { readingError, updateError } from './fault.ts';
 import { LoginStore, type RegistrySecrets } from './login-store.ts';
 import type { PendingLogin } from './login.ts';
@@ -33,7 +33,7 @@ export interface RegistryOptions extends Pick<RegistryDeps, 'now' | 'log' | 'log
 }
 
 interface Content {
-  readonly catalog: Catalog;
+  readonly catalog: RegistryCatalog;
   readonly entries: Entries;
 }
 
@@ -77,12 +77,12 @@ export class Registry {
   }
 
   /** Returns the content. Throws `READING_ERRORS`. */
-  async catalog(): Promise<Catalog> {
+  async catalog(): Promise<RegistryCatalog> {
     return (await this.#contentOf(await this.#configured())).catalog;
   }
 
   /** Returns the skills. Throws `READING_ERRORS`. */
-  async skills(): Promise<Catalog['skills'] & object> {
+  async skills(): Promise<RegistryCatalog['skills'] & object> {
     const { skills } = await this.catalog();
     if (skills) return skills;
     throw new OperationError('registry_unavailable', 'the registry does not deliver its skills: try again later');
@@ -175,7 +175,7 @@ export class Registry {
     try {
       const catalog = await registry.catalog();
       if (this.#content?.catalog === catalog) return this.#content;
-      const content = { catalog, entries: entriesOf(catalog) };
+      const content = { catalog, entries: convertCatalog(catalog) };
       this.#content = content;
       this.#logProblems(content.entries);
       return content;

@@ -6,7 +6,7 @@ import { speaksProtocol } from './sources/api.ts';
 import { pathIn } from './sources/file.ts';
 import { sourceOf } from './sources/index.ts';
 import { registryPolicy, requester, urlFault, type Request } from './sources/request.ts';
-import type { Reading } from './sources/source.ts';
+import type { RegistryReading } from './sources/source.ts';
 
 const TIMEOUT_MS = 5_000;
 
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 5_000;
 interface ValidUpdate {
   readonly settings: RegistrySettings;
   /** Document that the check has read without a credential. */
-  readonly reading: Reading | undefined;
+  readonly reading: RegistryReading | undefined;
 }
 
 /**
@@ -57,7 +57,7 @@ async function checkDocument(
   request: Request,
   hasAuth: boolean,
   deps: RegistryDeps,
-): Promise<Reading | undefined> {
+): Promise<RegistryReading | undefined> {
   if (type === 'api') return undefined;
   try {
     return await sourceOf(type).read(location, { request, readAt: new Date(deps.now()).toISOString() });

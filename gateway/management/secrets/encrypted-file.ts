@@ -18,7 +18,7 @@ import {
 import { SecretsFailure } from './secrets-failure.ts';
 
 /** Decrypted content of the file. */
-export interface Opened {
+export interface OpenedSecrets {
   readonly secrets: SecretMap;
   readonly derivation: Derivation;
 }
@@ -56,7 +56,7 @@ export class EncryptedFile {
   }
 
   /** Decrypts the file. Returns undefined for a wrong password. @throws SecretsFailure, also for a file with another format */
-  async open(password: string): Promise<Opened | 'absent' | undefined> {
+  async open(password: string): Promise<OpenedSecrets | 'absent' | undefined> {
     const bytes = await this.#bytes();
     if (bytes === undefined) return 'absent';
     const envelope = parseEnvelope(bytes);

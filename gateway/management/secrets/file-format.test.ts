@@ -1,6 +1,6 @@
 import { createCipheriv, createHash, createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { openEnvelope, parseEnvelope, sealEnvelope, type Envelope, type Scrypt } from './file-format.ts';
+import { openEnvelope, parseEnvelope, sealEnvelope, type SecretsEnvelope, type Scrypt } from './file-format.ts';
 
 const KEY = createSecretKey(Buffer.alloc(32, 7));
 const NONCE = Buffer.alloc(12, 9);
@@ -28,7 +28,7 @@ function withoutHeader(text: string, password: string): Buffer {
 describe('the file of encrypted secrets', () => {
   it('opens with its key and has the parameters of the key in its header', () => {
     expect(open(sealed())).toEqual(SECRETS);
-    expect((parseEnvelope(sealed()) as Envelope).derivation).toEqual(SCRYPT);
+    expect((parseEnvelope(sealed()) as SecretsEnvelope).derivation).toEqual(SCRYPT);
   });
 
   it('holds no secret in clear', () => {

@@ -17,7 +17,7 @@ export interface Scrypt {
 export type Derivation = Scrypt | { readonly kind: 'sha256' };
 
 /** Parts of an encrypted file. */
-export interface Envelope {
+export interface SecretsEnvelope {
   readonly derivation: Derivation;
   /** Authenticated together with the ciphertext. */
   readonly header: Buffer;
@@ -41,7 +41,7 @@ export const MAX_FILE_BYTES = HEADER_BYTES + NONCE_BYTES + MAX_PLAINTEXT_BYTES +
 const MAX_LOG2_WORK = 21;
 
 /** Splits a file into its parts. The problem continues a sentence that starts with the path of the file. Pure. */
-export function parseEnvelope(bytes: Buffer): Envelope | { readonly problem: string } {
+export function parseEnvelope(bytes: Buffer): SecretsEnvelope | { readonly problem: string } {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return sealedParts(bytes, 0, { kind: 'sha256' });
   const [version, derivationId, log2Cost = 0, blockSize = 0, parallelism = 0] = bytes.subarray(MAGIC.length);
   if (version !== VERSION || derivationId !== SCRYPT_ID) {
@@ -55,7 +55,11 @@ export function parseEnvelope(bytes: Buffer): Envelope | { readonly problem: str
 
 const DAMAGED = { problem: 'is damaged: restore it from a backup' };
 
-function sealedParts(bytes: Buffer, headerBytes: number, derivation: Derivation): Envelope | { problem: string } {
+function sealedParts(
+  bytes: Buffer,
+  headerBytes: number,
+  derivation: Derivation,
+): SecretsEnvelope | { problem: string } {
   if (bytes.length < headerBytes + NONCE_BYTES + TAG_BYTES) return DAMAGED;
   return {
     derivation,
@@ -67,7 +71,10 @@ function sealedParts(bytes: Buffer, headerBytes: number, derivation: Derivation)
 }
 
 /** Decrypts a file. Returns undefined if the key is not the right one or if the file has been changed. Pure. */
-export function openEnvelope({ header, nonce, ciphertext, tag }: Envelope, key: KeyObject): SecretMap | undefined {
+export function openEnvelope(
+  { header, nonce, ciphertext, tag }: SecretsEnvelope,
+  key: KeyObject,
+): SecretMap | undefined {
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
     .setAAD(header)
     .setAuthTag(tag);

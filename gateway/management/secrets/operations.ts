@@ -1,9 +1,11 @@
 import { Type } from 'typebox';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
-import { API_BASE, defineManagementOperation, type ManagementOperation } from '../operation.ts';
+import { API_BASE, operationsOn, type ManagementOperation } from '../operation.ts';
 import { PROVIDERS } from './providers/index.ts';
 import { SecretsFailure } from './secrets-failure.ts';
+
+const operation = operationsOn('secrets');
 
 /** Path of the provider in use. Only one provider is in use at a time. */
 const PROVIDER_PATH = `${API_BASE}/secrets/default`;
@@ -47,11 +49,10 @@ const MAX_SECRET_NAME = 1024;
 
 /** Operations on secrets, in the order of the documentation. To add an operation, add an entry. */
 export const SECRET_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'setUpSecrets',
     method: 'POST',
     path: `${API_BASE}/secrets`,
-    tag: 'secrets',
     summary: 'Set up or reconfigure the secrets provider',
     description: 'The provider is tested first. If the test fails, the answer has the reason, and nothing changes.',
     input: {
@@ -98,11 +99,10 @@ export const SECRET_OPERATIONS: readonly ManagementOperation[] = [
       }),
     }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getSecretsProvider',
     method: 'GET',
     path: PROVIDER_PATH,
-    tag: 'secrets',
     summary: 'Get the secrets provider and its capabilities',
     input: {},
     success: {
@@ -131,11 +131,10 @@ export const SECRET_OPERATIONS: readonly ManagementOperation[] = [
       return { name: 'default', provider_type: type, capabilities };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'listSecrets',
     method: 'GET',
     path: `${PROVIDER_PATH}/keys`,
-    tag: 'secrets',
     summary: 'List the names of the secrets',
     input: {},
     success: {
@@ -155,11 +154,10 @@ export const SECRET_OPERATIONS: readonly ManagementOperation[] = [
     errors: { not_set_up: NOT_SET_UP, unsupported: UNSUPPORTED, ...CLUSTER_UNAVAILABLE },
     run: async ({ secrets }) => ({ keys: await secrets.list() }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'createSecret',
     method: 'POST',
     path: `${PROVIDER_PATH}/keys`,
-    tag: 'secrets',
     summary: 'Create a new secret',
     description:
       'Only for the providers `encrypted` and `cluster`. A secret in an environment variable counts as existing.',
@@ -190,11 +188,10 @@ export const SECRET_OPERATIONS: readonly ManagementOperation[] = [
       return { key, message: 'secret created' };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'updateSecret',
     method: 'PUT',
     path: `${PROVIDER_PATH}/keys/{key}`,
-    tag: 'secrets',
     summary: 'Update a secret',
     description: 'Only for the providers `encrypted` and `cluster`.',
     input: { path: SecretPath, body: Type.Object({ value: SecretValue }) },
@@ -211,11 +208,10 @@ export const SECRET_OPERATIONS: readonly ManagementOperation[] = [
       return { key, message: 'secret updated' };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'deleteSecret',
     method: 'DELETE',
     path: `${PROVIDER_PATH}/keys/{key}`,
-    tag: 'secrets',
     summary: 'Delete a secret',
     input: { path: SecretPath },
     success: { status: 204 },

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Environment } from '../../workloads/runner/environment.ts';
 import { SecretsFailure } from './secrets-failure.ts';
 import { withinTime } from './time-limit.ts';
 
@@ -6,7 +7,7 @@ import { withinTime } from './time-limit.ts';
  * Returns the password that the environment gives in place of a keyring. Reads its file at each call.
  * @throws SecretsFailure for a file that has no password
  */
-export async function standInPassword(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
+export async function standInPassword(env: Environment): Promise<string | undefined> {
   const { VMCP_SECRETS_PASSWORD: password, VMCP_SECRETS_PASSWORD_FILE: path } = env;
   if (password) return password;
   if (!path) return undefined;

@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { isObject } from '../../contract/json.ts';
-import { API_BASE, defineManagementOperation, type ManagementOperation } from '../operation.ts';
+import { API_BASE, operationsOn, type ManagementOperation } from '../operation.ts';
+
+const operation = operationsOn('server');
 
 const Resource = Type.Object({
   path: Type.String({ description: 'Path, with its parameters in braces.' }),
@@ -10,11 +12,10 @@ const Resource = Type.Object({
 
 /** Operations on vmcp itself, in the order of the documentation. To add an operation, add an entry. */
 export const SERVER_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'getHealth',
     method: 'GET',
     path: '/health',
-    tag: 'server',
     summary: 'Check that the API answers',
     input: {},
     success: {
@@ -29,22 +30,20 @@ export const SERVER_OPERATIONS: readonly ManagementOperation[] = [
     errors: {},
     run: () => undefined,
   }),
-  defineManagementOperation({
+  operation({
     id: 'getVersion',
     method: 'GET',
     path: `${API_BASE}/version`,
-    tag: 'server',
     summary: 'Get the version of vmcp',
     input: {},
     success: { status: 200, body: Type.Object({ version: Type.String() }, { title: 'Version' }) },
     errors: {},
     run: ({ version }) => ({ version }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getIndex',
     method: 'GET',
     path: API_BASE,
-    tag: 'server',
     summary: 'List the paths of the API',
     input: {},
     success: {
@@ -58,11 +57,10 @@ export const SERVER_OPERATIONS: readonly ManagementOperation[] = [
     errors: {},
     run: ({ version, openApi }) => ({ version, openapi: '/api/openapi.json', resources: resourcesOf(openApi()) }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getOpenApi',
     method: 'GET',
     path: '/api/openapi.json',
-    tag: 'server',
     summary: 'Get this document',
     input: {},
     success: { status: 200, body: Type.Object({}, { title: 'OpenApiDocument', description: 'OpenAPI 3.1 document.' }) },

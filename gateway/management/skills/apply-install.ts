@@ -3,9 +3,9 @@ import type { CollectedSkill } from './collect-skills.ts';
 import { SkillError } from './errors.ts';
 import { checkRemovable, placeFolder, removeFolder, type FolderChange } from './files/change-folder.ts';
 import { folderForClient } from './files/client-folders.ts';
-import { isThere } from './files/read-folder.ts';
+import { pathExists } from './files/read-folder.ts';
 import { orphans } from './orphans.ts';
-import type { Place } from './place.ts';
+import type { SkillPlace } from './place.ts';
 import { openProjectLock } from './project-lock.ts';
 import { hasMoved } from './reference/install-source.ts';
 import type { SkillRecord } from './shapes.ts';
@@ -19,7 +19,7 @@ export interface InstallDeps {
 
 /** Change of the skills of the user or of one project. */
 interface Change {
-  readonly place: Place;
+  readonly place: SkillPlace;
   readonly before: readonly SkillRecord[];
   readonly after: readonly SkillRecord[];
   /** Folders to write, with the folder that each is copied from. */
@@ -28,7 +28,7 @@ interface Change {
 }
 
 interface InstallJob {
-  readonly place: Place;
+  readonly place: SkillPlace;
   /** Dependencies first, the requested skill last. */
   readonly skills: readonly CollectedSkill[];
   readonly clients: readonly string[];
@@ -69,7 +69,11 @@ export async function applyInstall(job: InstallJob, deps: InstallDeps): Promise<
 
 /** Removes a skill and the dependencies that no other skill needs, or leaves everything as it was. */
 export async function applyUninstall(
-  { place, name, finish }: { place: Place; name: string; finish: (removed: readonly SkillRecord[]) => Promise<void> },
+  {
+    place,
+    name,
+    finish,
+  }: { place: SkillPlace; name: string; finish: (removed: readonly SkillRecord[]) => Promise<void> },
   deps: InstallDeps,
 ): Promise<void> {
   const before = await deps.store.listIn(place);
@@ -100,7 +104,7 @@ async function planFor(
   const { name } = skill.metadata;
   const folderOf = (client: string): string => folderForClient(client, place, name);
   const folders = [...new Set([...(recorded?.clients ?? []), ...clients].map(folderOf))];
-  const there = await Promise.all(folders.map(isThere));
+  const there = await Promise.all(folders.map(pathExists));
   const existing = new Set(folders.filter((_, index) => there[index]));
   const plan = planInstall({
     ...{ recorded, digest: skill.digest, contentDigest: skill.contentDigest },
@@ -113,7 +117,7 @@ async function planFor(
 
 async function applyChange(change: Change, finish: () => Promise<void>, { store, now }: InstallDeps): Promise<void> {
   const { place, before, after, write, removed } = change;
-  const hasLock = place.project_root !== undefined && (await isThere(place.root));
+  const hasLock = place.project_root !== undefined && (await pathExists(place.root));
   const lock = hasLock ? openProjectLock(place.root) : undefined;
   const gone = new Set(removed.flatMap((record) => foldersOf(record, place)));
   for (const folder of gone) await checkRemovable(place.root, folder);
@@ -142,10 +146,10 @@ async function applyChange(change: Change, finish: () => Promise<void>, { store,
  * Returns the folder above which no empty parent is removed. In the home folder that is the client's own folder, because its
  * presence means that the client is installed. In a project the client's folder is removed too.
  */
-const keptFolder = ({ scope, root }: Place, folder: string): string =>
+const keptFolder = ({ scope, root }: SkillPlace, folder: string): string =>
   scope === 'user' ? dirname(dirname(folder)) : root;
 
-const foldersOf = ({ clients, metadata }: SkillRecord, place: Place): string[] =>
+const foldersOf = ({ clients, metadata }: SkillRecord, place: SkillPlace): string[] =>
   clients.map((client) => folderForClient(client, place, metadata.name));
 
 /** Facts that decide what an installation writes. */
@@ -197,7 +201,7 @@ export function planInstall(facts: InstallFacts): InstallPlan {
 function nextRecord(
   skill: CollectedSkill,
   before: SkillRecord | undefined,
-  { plan, place, isExplicit, now }: { plan: InstallPlan; place: Place; isExplicit: boolean; now: string },
+  { plan, place, isExplicit, now }: { plan: InstallPlan; place: SkillPlace; isExplicit: boolean; now: string },
 ): SkillRecord {
   const explicit = isExplicit || before?.explicit === true;
   const { metadata, reference, tag, digest, contentDigest } = skill;

@@ -1,8 +1,8 @@
 import { basename, join, resolve } from 'node:path';
 import { SkillError } from './errors.ts';
 import { leftOutOf } from './files/entry-name.ts';
-import { isThere, listFolder, readSkillFile } from './files/read-folder.ts';
-import { pathFault } from './place.ts';
+import { pathExists, listFolder, readSkillFile } from './files/read-folder.ts';
+import { folderPathFault } from './place.ts';
 import { MAX_DEPENDENCIES, readSkillMd, SKILL_FILE } from './skill-md.ts';
 import { ArchiveError, PathSet, safePath } from './source/archive-path.ts';
 import { MAX_FILES } from './source/unpack-skill.ts';
@@ -58,15 +58,15 @@ type MissingSkills = (names: readonly string[]) => Promise<readonly string[]>;
 
 /** Checks the skill in a folder of this machine. Does not look further into a folder without `SKILL.md`. @throws SkillError */
 export async function checkFolder(path: string, missing: MissingSkills): Promise<SkillCheck> {
-  const fault = pathFault(path);
+  const fault = folderPathFault(path);
   if (fault !== undefined) throw new SkillError('invalid_skill_request', `path ${fault}`);
   const folder = resolve(path);
   const name = basename(folder);
-  if (!(await isThere(join(folder, SKILL_FILE)))) return checkSkill({ name, links: [], skillMd: undefined });
+  if (!(await pathExists(join(folder, SKILL_FILE)))) return checkSkill({ name, links: [], skillMd: undefined });
   const listing = await listFolder(folder);
   const [files, links] = [listing.files, listing.links].map((paths) => paths.filter((each) => !isOwnRepository(each)));
   const skillMd = listing.files.includes(SKILL_FILE) ? await readSkillFile(folder) : undefined;
-  const hasRepository = await isThere(join(folder, REPOSITORY));
+  const hasRepository = await pathExists(join(folder, REPOSITORY));
   const paths = checkPaths(files ?? [], hasRepository);
   const needed = await checkNeeded(
     skillMd === undefined ? [] : (readSkillMd(skillMd).document?.requires ?? []),

@@ -31,7 +31,7 @@ const FIRST_LINE = 2;
  */
 export function parseFields(source: string): Fields | string {
   const yaml = parseDocument(source, OPTIONS);
-  const value = yaml.errors.length === 0 ? valueOf(yaml) : undefined;
+  const value = yaml.errors.length === 0 ? yamlValue(yaml) : undefined;
   if (value === undefined) return hasAnchors(yaml) ? ALIASES : fieldByField(source);
   if (!isObject(value)) return NO_MAP;
   if (hasDuplicateKeys(yaml)) {
@@ -95,7 +95,7 @@ function sectionsOf(source: string): Section[] | string {
 function strictValue({ key, text }: Section): unknown {
   const yaml = parseDocument(text, OPTIONS);
   if (yaml.errors.length > 0 || hasDuplicateKeys(yaml)) return undefined;
-  const fields = valueOf(yaml);
+  const fields = yamlValue(yaml);
   if (!isObject(fields) || Object.keys(fields).length !== 1) return undefined;
   const value = fields[key];
   return key === 'description' && typeof value !== 'string' ? undefined : value;
@@ -116,7 +116,7 @@ function lenientValue({ key, text }: Section): string | undefined {
 }
 
 /** Returns the value; undefined for a text with aliases. */
-function valueOf(yaml: Document): unknown {
+function yamlValue(yaml: Document): unknown {
   try {
     return yaml.toJS({ maxAliasCount: 0 }) ?? '';
   } catch {

@@ -1,10 +1,12 @@
 import { Type } from 'typebox';
 import { CLUSTER_UNAVAILABLE } from '../cluster-access.ts';
-import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS, type ManagementOperation } from '../operation.ts';
+import { API_BASE, operationsOn, TRANSFER_TIMEOUT_MS, type ManagementOperation } from '../operation.ts';
 import { SKILL_ERRORS } from './errors.ts';
 import { SkillContent } from './read-content.ts';
 import { InstalledSkill, PlaceSchema, SkillInstall, SkillMetadataSchema, toInstalledSkill } from './shapes.ts';
 import { SkillUpgrade, UpgradeOutcome } from './upgrade-skills.ts';
+
+const operation = operationsOn('skills');
 
 const SkillPath = Type.Object({ name: Type.String({ description: 'Name of the skill.' }) });
 
@@ -16,11 +18,10 @@ const { signature_required: _signature, group_not_found: _group, ...CONTENT_ERRO
 
 /** Operations on skills, in the order of the documentation. To add an operation, add an entry. */
 export const SKILL_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'listSkills',
     method: 'GET',
     path: `${API_BASE}/skills`,
-    tag: 'skills',
     summary: 'List installed skills',
     input: {
       query: Type.Object({
@@ -33,11 +34,10 @@ export const SKILL_OPERATIONS: readonly ManagementOperation[] = [
     errors: { invalid_skill_request, group_not_found, ...CLUSTER_UNAVAILABLE },
     run: async ({ skills }, { query }) => ({ skills: (await skills.list(query)).map(toInstalledSkill) }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'installSkill',
     method: 'POST',
     path: `${API_BASE}/skills`,
-    tag: 'skills',
     summary: 'Install a skill',
     description:
       'Downloads the skill and the skills that it needs, and writes them into the folders of the clients. An error leaves everything as it was. ' +
@@ -63,11 +63,10 @@ export const SKILL_OPERATIONS: readonly ManagementOperation[] = [
       return { skill: toInstalledSkill(record), ...(leftOut.length > 0 && { left_out: leftOut }) };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'validateSkill',
     method: 'POST',
     path: `${API_BASE}/skills/validate`,
-    tag: 'skills',
     summary: 'Check the folder of a skill',
     input: {
       body: Type.Object({
@@ -85,11 +84,10 @@ export const SKILL_OPERATIONS: readonly ManagementOperation[] = [
     errors: { invalid_skill_request },
     run: ({ skills }, { body: { path } }) => skills.check(path),
   }),
-  defineManagementOperation({
+  operation({
     id: 'upgradeSkills',
     method: 'POST',
     path: `${API_BASE}/skills/upgrade`,
-    tag: 'skills',
     summary: 'Upgrade skills',
     description:
       'Reads the sources of installed skills again, and replaces the files that have changed, for the same clients and groups. ' +
@@ -105,11 +103,10 @@ export const SKILL_OPERATIONS: readonly ManagementOperation[] = [
     timeoutMs: TRANSFER_TIMEOUT_MS,
     run: async ({ skills }, { body }, { signal }) => ({ outcomes: await skills.upgrade(body, signal) }),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getSkillContent',
     method: 'GET',
     path: `${API_BASE}/skills/content`,
-    tag: 'skills',
     summary: 'Read a skill without installing it',
     input: {
       query: Type.Object({
@@ -121,11 +118,10 @@ export const SKILL_OPERATIONS: readonly ManagementOperation[] = [
     timeoutMs: TRANSFER_TIMEOUT_MS,
     run: ({ skills }, { query: { ref } }, { signal }) => skills.content(ref, signal),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getSkill',
     method: 'GET',
     path: `${API_BASE}/skills/{name}`,
-    tag: 'skills',
     summary: 'Get the details of an installed skill',
     description: 'Without `scope`, that of the user.',
     input: { path: SkillPath, query: PlaceSchema },
@@ -143,11 +139,10 @@ export const SKILL_OPERATIONS: readonly ManagementOperation[] = [
       return { metadata: record.metadata, installed_skill: toInstalledSkill(record), unsigned: true };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'uninstallSkill',
     method: 'DELETE',
     path: `${API_BASE}/skills/{name}`,
-    tag: 'skills',
     summary: 'Uninstall a skill',
     description:
       'Removes its folders, and the skills that were installed only because it needs them. Without `scope`, uninstalls the skill of the user.',

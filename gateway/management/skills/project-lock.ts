@@ -34,10 +34,10 @@ export function openProjectLock(projectRoot: string): ProjectLock {
   return {
     write: (skills, removed, now) =>
       replace(
-        textOf(
+        lockText(
           updateLockFile(
             lock,
-            skills.map((skill) => entryOf(skill, skills)),
+            skills.map((skill) => lockEntry(skill, skills)),
             removed,
           ),
         ),
@@ -50,10 +50,10 @@ export function openProjectLock(projectRoot: string): ProjectLock {
 }
 
 /** A lock file without content is removed. */
-const textOf = (lock: LockFile): string =>
+const lockText = (lock: LockFile): string =>
   lock.entries.length === 0 && Object.keys(lock.others).length === 0 ? '' : renderLockFile(lock);
 
-function entryOf(skill: SkillRecord, skills: readonly SkillRecord[]): LockEntry {
+function lockEntry(skill: SkillRecord, skills: readonly SkillRecord[]): LockEntry {
   const { metadata, source, reference, digest, content_digest: contentDigest, explicit } = skill;
   const parents = requiredBy(metadata.name, skills);
   return {
@@ -105,20 +105,20 @@ class LockFileError extends Error {
 /** Parses a lock file; an empty text has no entries. @throws LockFileError */
 export function parseLockFile(text: string): LockFile {
   if (text.trim() === '') return { entries: [], others: {} };
-  const document = membersOf(parseYaml(text), 'must hold a map');
+  const document = requireMembers(parseYaml(text), 'must hold a map');
   const { version, skills, ...others } = document;
   if (version !== VERSION) {
     throw new LockFileError(`has the version ${JSON.stringify(version)}, which this vmcp does not know: update vmcp`);
   }
   if (skills !== undefined && skills !== null && !Array.isArray(skills))
     throw new LockFileError('must have a list in "skills"');
-  const entries = ((skills ?? []) as unknown[]).map((entry) => membersOf(entry, 'must hold maps in "skills"'));
+  const entries = ((skills ?? []) as unknown[]).map((entry) => requireMembers(entry, 'must hold maps in "skills"'));
   return { entries, others };
 }
 
 /** Renders a lock file with its entries sorted by name. */
 export function renderLockFile({ entries, others }: LockFile): string {
-  const skills = entries.toSorted((one, two) => (nameOf(one) < nameOf(two) ? -1 : 1));
+  const skills = entries.toSorted((one, two) => (entryName(one) < entryName(two) ? -1 : 1));
   return stringify({ version: VERSION, skills, ...others }, { lineWidth: 0 });
 }
 
@@ -127,7 +127,7 @@ const OWN = ['version', 'unsigned', 'requiredBy', 'explicit'];
 
 /** Adds the `changed` entries or replaces those of the same name, and removes the entries whose names are `removed`. */
 export function updateLockFile(file: LockFile, changed: readonly LockEntry[], removed: ReadonlySet<string>): LockFile {
-  const known = new Map(file.entries.map((entry) => [nameOf(entry), entry]));
+  const known = new Map(file.entries.map((entry) => [entryName(entry), entry]));
   for (const name of removed) known.delete(name);
   for (const entry of changed) {
     const foreign = Object.entries(known.get(entry.name) ?? {}).filter(([name]) => !OWN.includes(name));
@@ -136,7 +136,7 @@ export function updateLockFile(file: LockFile, changed: readonly LockEntry[], re
   return { ...file, entries: [...known.values()] };
 }
 
-const nameOf = (entry: Members): string => String(entry['name']);
+const entryName = (entry: Members): string => String(entry['name']);
 
 function parseYaml(text: string): unknown {
   try {
@@ -146,7 +146,7 @@ function parseYaml(text: string): unknown {
   }
 }
 
-function membersOf(value: unknown, reason: string): Members {
+function requireMembers(value: unknown, reason: string): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new LockFileError(reason);
   return { ...value };
 }

@@ -25,7 +25,7 @@ export interface SkillMetadata {
   readonly tags?: string[];
 }
 
-export interface SkillDocument {
+interface SkillDocument {
   readonly metadata: SkillMetadata;
   /** References of the skills that this one needs. */
   readonly requires: readonly string[];
@@ -36,7 +36,7 @@ export interface SkillDocument {
 }
 
 /** Result of reading a `SKILL.md`. Without readable front matter it has errors and no document. With a document it may also have errors. */
-export interface SkillReading {
+interface SkillReading {
   readonly document: SkillDocument | undefined;
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
@@ -57,14 +57,16 @@ export function readSkillMd(content: string | Buffer): SkillReading {
   const requires = requiresOf(fields);
   const lines = text.trimEnd().split('\n').length;
   return {
-    document: { metadata: metadataOf(fields), requires, license: textOf(fields, 'license'), body },
-    errors: errorsOf(fields, requires),
+    document: { metadata: metadataOf(fields), requires, license: fieldText(fields, 'license'), body },
+    errors: findErrors(fields, requires),
     warnings: [
       ...faults.map((fault) => `${SKILL_FILE}: ${fault}`),
       ...(hasTextsOnly(fields['metadata'])
         ? []
         : [`${SKILL_FILE}: metadata maps names to texts: some clients do not read its other values`]),
-      ...(textOf(fields, 'allowed-tools').includes(',') ? [`${SKILL_FILE}: allowed-tools: separate with spaces`] : []),
+      ...(fieldText(fields, 'allowed-tools').includes(',')
+        ? [`${SKILL_FILE}: allowed-tools: separate with spaces`]
+        : []),
       ...(hasInvisible(text.replaceAll(/\s/gu, '')) ? [`${SKILL_FILE} has invisible characters: remove them`] : []),
       ...(lines > MAX_LINES ? [`${SKILL_FILE} has ${String(lines)} lines: move details to other files`] : []),
     ],
@@ -86,13 +88,13 @@ function splitText(text: string): [string, string] | undefined {
 }
 
 /** Returns the text of a field; empty when the field is absent or has another type. */
-function textOf(fields: FrontMatter, name: string): string {
+function fieldText(fields: FrontMatter, name: string): string {
   const value = fields[name];
   return typeof value === 'string' ? value.trim() : '';
 }
 
 /** Returns the texts of a field that is a list or one text, separated by commas if it has any, else by spaces. */
-function listOf(value: unknown): string[] {
+function textsIn(value: unknown): string[] {
   const parts = typeof value === 'string' ? value.split(value.includes(',') ? ',' : /\s/u) : [value].flat();
   return parts.flatMap((part) => (typeof part === 'string' && part.trim() !== '' ? [part.trim()] : []));
 }
@@ -100,18 +102,18 @@ function listOf(value: unknown): string[] {
 /** Vendors write the field with a prefix: `example.requires` is `requires`. */
 function requiresOf(fields: FrontMatter): string[] {
   const names = Object.keys(fields).filter((name) => name === 'requires' || name.endsWith('.requires'));
-  return [...new Set(names.flatMap((name) => listOf(fields[name])))];
+  return [...new Set(names.flatMap((name) => textsIn(fields[name])))];
 }
 
 function metadataOf(fields: FrontMatter): SkillMetadata {
   const more = fields['metadata'];
   const extra: FrontMatter = typeof more === 'object' && more !== null ? { ...more } : {};
-  const either = (name: string): string => textOf(fields, name) || textOf(extra, name);
-  const tags = listOf(fields['tags'] ?? extra['tags']);
+  const either = (name: string): string => fieldText(fields, name) || fieldText(extra, name);
+  const tags = textsIn(fields['tags'] ?? extra['tags']);
   return {
-    name: textOf(fields, 'name'),
+    name: fieldText(fields, 'name'),
     version: either('version'),
-    description: textOf(fields, 'description'),
+    description: fieldText(fields, 'description'),
     author: either('author'),
     ...(tags.length > 0 && { tags }),
   };
@@ -120,15 +122,15 @@ function metadataOf(fields: FrontMatter): SkillMetadata {
 const noSkill = (name: string): string =>
   `requires: "${name.slice(0, 200)}" names no skill: write git://HOST/OWNER/REPOSITORY#FOLDER, or name programs in compatibility`;
 
-function errorsOf(fields: FrontMatter, requires: readonly string[]): string[] {
-  const name = textOf(fields, 'name');
-  const description = textOf(fields, 'description');
+function findErrors(fields: FrontMatter, requires: readonly string[]): string[] {
+  const name = fieldText(fields, 'name');
+  const description = fieldText(fields, 'description');
   const faults = [
     name === '' && 'name is missing',
     name !== '' && !isSkillName(name) && `name ${SKILL_NAME_RULE}`,
     description === '' && 'description is missing',
     isLonger(description, MAX_DESCRIPTION) && `description is longer than ${String(MAX_DESCRIPTION)} characters`,
-    isLonger(textOf(fields, 'compatibility'), MAX_COMPATIBILITY) &&
+    isLonger(fieldText(fields, 'compatibility'), MAX_COMPATIBILITY) &&
       `compatibility is longer than ${String(MAX_COMPATIBILITY)} characters`,
     ...requires
       .filter((name) => installSource(name) === undefined)

@@ -3,9 +3,11 @@ import { OperationError } from '../../http/endpoint/request-error.ts';
 import { WORKLOAD_NAME } from '../../workloads/definition/settings.ts';
 import { groupName } from '../../workloads/definition/summary.ts';
 import { WORKLOAD_ERRORS } from '../../workloads/workloads.ts';
-import { GROUP_NAME, groupOf } from '../groups/groups.ts';
-import { API_BASE, defineManagementOperation, type ManagementContext, type ManagementOperation } from '../operation.ts';
+import { GROUP_NAME, requireGroup } from '../groups/groups.ts';
+import { API_BASE, operationsOn, type ManagementContext, type ManagementOperation } from '../operation.ts';
 import { CHANGE_ERRORS, GROUP_IN_BODY, PATH_ERRORS, READ_ERRORS, WorkloadPath } from './shapes.ts';
+
+const operation = operationsOn('workloads');
 
 /** Members that differ between the operations that change the state of workloads. */
 interface Change extends Required<Pick<ManagementOperation, 'id' | 'summary' | 'description'>> {
@@ -18,11 +20,10 @@ interface Change extends Required<Pick<ManagementOperation, 'id' | 'summary' | '
 
 /** Defines an operation that changes the state of one workload in the background. */
 export const changeOne = ({ verb, method = 'POST', call, ...texts }: Change): ManagementOperation =>
-  defineManagementOperation({
+  operation({
     ...texts,
     method,
     path: `${API_BASE}/workloads/{name}${verb === undefined ? '' : `/${verb}`}`,
-    tag: 'workloads',
     input: { path: WorkloadPath },
     success: { status: 202 },
     errors: { ...READ_ERRORS, ...CHANGE_ERRORS },
@@ -35,11 +36,10 @@ export const changeOne = ({ verb, method = 'POST', call, ...texts }: Change): Ma
 
 /** Defines an operation that changes the state of selected workloads in the background. */
 export const changeSeveral = ({ verb = '', call, ...texts }: Omit<Change, 'method'>): ManagementOperation =>
-  defineManagementOperation({
+  operation({
     ...texts,
     method: 'POST',
     path: `${API_BASE}/workloads/${verb}`,
-    tag: 'workloads',
     input: { body: Selection },
     success: { status: 202 },
     errors: SELECTION_ERRORS,
@@ -82,7 +82,7 @@ async function selectedNames(
   if (!names.every((name) => NAME.test(name))) throw new OperationError('invalid_name');
   if (group === '') return [...new Set(names)];
   if (!GROUP.test(group)) throw new OperationError('invalid_group');
-  groupOf(await groups.read(), group);
+  requireGroup(await groups.read(), group);
   const members = (await workloads.list()).filter(({ config }) => groupName(config) === group);
   const managed = members.filter(({ isFromFile = false }) => !isFromFile);
   return (managed.length > 0 ? managed : members).map(({ config }) => config.name ?? '');

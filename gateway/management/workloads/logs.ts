@@ -48,7 +48,7 @@ const DURATION = new RegExp(DURATION_PATTERN, 'u');
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
 
 /** Returns the ms since the epoch of a time, or of a duration before `now`. Throws `invalid_since`. */
-export function sinceMs(text: string, now: number): number {
+function sinceMs(text: string, now: number): number {
   if (DURATION.test(text)) return now - durationMs(text);
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time)) throw new OperationError('invalid_since');

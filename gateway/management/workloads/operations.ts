@@ -7,8 +7,8 @@ import { NewWorkload, WorkloadSettings } from '../../workloads/definition/settin
 import { listSummaries, WorkloadSummary } from '../../workloads/definition/summary.ts';
 import { inlineKeyProblems } from '../../workloads/definition/webhook-secrets.ts';
 import { WORKLOAD_ERRORS, type Placed } from '../../workloads/workloads.ts';
-import { GROUP_NAME, groupOf } from '../groups/groups.ts';
-import { API_BASE, defineManagementOperation, TRANSFER_TIMEOUT_MS, type ManagementOperation } from '../operation.ts';
+import { GROUP_NAME, requireGroup } from '../groups/groups.ts';
+import { API_BASE, operationsOn, TRANSFER_TIMEOUT_MS, type ManagementOperation } from '../operation.ts';
 import { changeOne, changeSeveral } from './change.ts';
 import { LOG_ERRORS, LogQuery, readLog } from './logs.ts';
 import { exportedConfig, ExportedRunConfig, ImportedRunConfig } from './run-config-document.ts';
@@ -23,6 +23,8 @@ import {
 } from './shapes.ts';
 import { checkOf, Confirmed, readRegistry, UPGRADE_ERRORS, UpgradeCheckBody, upgraded } from './upgrade.ts';
 
+const operation = operationsOn('workloads');
+
 /** A boolean that is true only as the exact text `true`; other text does not fail. */
 const Exactly = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: ['boolean', 'string'], description }));
@@ -31,11 +33,10 @@ const { group_not_found, engine_unavailable, workload_exists } = WORKLOAD_ERRORS
 
 /** Operations on workloads, in the order of the documentation. To add an operation, add an entry. */
 export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
-  defineManagementOperation({
+  operation({
     id: 'listWorkloads',
     method: 'GET',
     path: `${API_BASE}/workloads`,
-    tag: 'workloads',
     summary: 'List workloads',
     description: 'Without `all`, only those in the states `running` and `auth_retrying`. Sorted by name.',
     input: {
@@ -47,16 +48,15 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
     success: { status: 200, body: Type.Object({ workloads: Type.Array(WorkloadSummary) }) },
     errors: { group_not_found, engine_unavailable },
     run: async ({ workloads, groups }, { query: { all, group } }) => {
-      if (group !== undefined) groupOf(await groups.read(), group);
+      if (group !== undefined) requireGroup(await groups.read(), group);
       const filter = { all: all === 'true', ...(group !== undefined && { group }) };
       return { workloads: listSummaries(await workloads.list(), filter) };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'createWorkload',
     method: 'POST',
     path: `${API_BASE}/workloads`,
-    tag: 'workloads',
     summary: 'Create and start a workload',
     description:
       'The body has `image`, `url`, or `registry` and `server`. The workload is stored when the answer arrives, and starts in the background. ' +
@@ -97,11 +97,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
     description: 'Restarts them in the background, each on its own. Starts those that are stopped.',
     call: 'restart',
   }),
-  defineManagementOperation({
+  operation({
     id: 'importWorkload',
     method: 'POST',
     path: `${API_BASE}/workloads/import`,
-    tag: 'workloads',
     summary: 'Create a workload from an exported run configuration',
     description: 'Secrets must exist already: an export has their names only.',
     input: { body: ImportedRunConfig },
@@ -116,11 +115,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
       throw new OperationError('invalid_workload', problems.join('; '));
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'checkWorkloadUpgrades',
     method: 'GET',
     path: `${API_BASE}/workloads/upgrade-check`,
-    tag: 'workloads',
     summary: 'Compare all workloads with their registry entries',
     description: 'Workloads in every state, sorted by name. Changes nothing.',
     input: {},
@@ -132,11 +130,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
       return { results: results.toSorted((one, other) => (one.workload_name < other.workload_name ? -1 : 1)) };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'getWorkload',
     method: 'GET',
     path: `${API_BASE}/workloads/{name}`,
-    tag: 'workloads',
     summary: 'Get the settings of a workload',
     description: 'Settings as they were requested. An edit with the same body changes nothing.',
     input: { path: WorkloadPath },
@@ -152,11 +149,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
     description: 'Deletes it in the background. Its secrets stay.',
     call: 'remove',
   }),
-  defineManagementOperation({
+  operation({
     id: 'editWorkload',
     method: 'POST',
     path: `${API_BASE}/workloads/{name}/edit`,
-    tag: 'workloads',
     summary: 'Change the settings of a workload',
     description:
       'An absent member keeps its stored value, an empty one removes it. The workload runs on while the new settings are validated and ' +
@@ -168,11 +164,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
     timeoutMs: TRANSFER_TIMEOUT_MS,
     run: ({ workloads }, { path: { name }, body }, { signal }) => workloads.edit(name, body, signal),
   }),
-  defineManagementOperation({
+  operation({
     id: 'exportWorkload',
     method: 'GET',
     path: `${API_BASE}/workloads/{name}/export`,
-    tag: 'workloads',
     summary: 'Export the run configuration of a workload',
     description:
       'Members without a value are left out, except the required ones and an `isolate_network` of false. No member has a secret value.',
@@ -182,11 +177,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
     pathErrors: PATH_ERRORS,
     run: async ({ workloads }, { path: { name } }) => exportedConfig((await workloads.get(name)).config),
   }),
-  defineManagementOperation({
+  operation({
     id: 'checkWorkloadUpgrade',
     method: 'GET',
     path: `${API_BASE}/workloads/{name}/upgrade-check`,
-    tag: 'workloads',
     summary: 'Compare a workload with its registry entry',
     description: 'Changes nothing. While the registry cannot be read, the status is `unknown`.',
     input: { path: WorkloadPath },
@@ -198,11 +192,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
       return { result: checkOf(config, await readRegistry(context)) };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'upgradeWorkload',
     method: 'POST',
     path: `${API_BASE}/workloads/{name}/upgrade`,
-    tag: 'workloads',
     summary: 'Upgrade a workload to its registry entry',
     description:
       'Edits the image, or the URL of a remote server, and adds the defaults of new variables. All other settings stay. ' +
@@ -222,11 +215,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
       return context.workloads.edit(name, (config) => upgraded(config, read, body), signal);
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'getWorkloadStatus',
     method: 'GET',
     path: `${API_BASE}/workloads/{name}/status`,
-    tag: 'workloads',
     summary: 'Get the state of a workload',
     input: { path: WorkloadPath },
     success: {
@@ -240,11 +232,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
       return { status, ...(context && { status_context: context }) };
     },
   }),
-  defineManagementOperation({
+  operation({
     id: 'getWorkloadLogs',
     method: 'GET',
     path: `${API_BASE}/workloads/{name}/logs`,
-    tag: 'workloads',
     summary: 'Get the output of a workload',
     description:
       'With `follow=true`, a stream of lines: server-sent events for a client that accepts `text/event-stream`, else text.',
@@ -255,11 +246,10 @@ export const WORKLOAD_OPERATIONS: readonly ManagementOperation[] = [
     run: (context, { path: { name }, query }, { signal }) =>
       readLog(context, name, { ...query, source: 'server' }, signal),
   }),
-  defineManagementOperation({
+  operation({
     id: 'getWorkloadProxyLogs',
     method: 'GET',
     path: `${API_BASE}/workloads/{name}/proxy-logs`,
-    tag: 'workloads',
     summary: 'Get the log lines of vmcp about a workload',
     description: 'As the output of the workload.',
     input: { path: WorkloadPath, query: LogQuery },

@@ -106,11 +106,13 @@ export async function readRegistry({ registry }: Pick<ManagementContext, 'regist
 
 /** Compares a workload with the registry. */
 export function checkOf(config: RunConfig, read: ReadRegistry): UpgradeCheck {
-  return 'reason' in read ? unknownCheck(config, read.reason) : upgradeCheckOf(config, entryOf(config, read.entries));
+  return 'reason' in read
+    ? unknownCheck(config, read.reason)
+    : upgradeCheckOf(config, registryEntry(config, read.entries));
 }
 
 /** Returns the registry entry that a workload was created from. */
-function entryOf({ registry_server_name: name = '' }: RunConfig, entries: Entries): RegistryEntry | undefined {
+function registryEntry({ registry_server_name: name = '' }: RunConfig, entries: Entries): RegistryEntry | undefined {
   const found = name === '' ? undefined : findServer(entries, name);
   const entry = found?.server ?? found?.remote_server;
   return entry && { ...entry, name };
@@ -119,7 +121,7 @@ function entryOf({ registry_server_name: name = '' }: RunConfig, entries: Entrie
 /** Returns the edit that upgrades a workload. Throws `not_upgradable` and `confirmation_required`. */
 export function upgraded(config: RunConfig, read: ReadRegistry, request: UpgradeRequest): DerivedSettings {
   const { reason } = checkOf(config, read);
-  const entry = 'entries' in read ? entryOf(config, read.entries) : undefined;
+  const entry = 'entries' in read ? registryEntry(config, read.entries) : undefined;
   if (reason !== undefined || !entry) throw new OperationError('not_upgradable', reason);
   const missing = missingVariables(config, entry, request);
   if (missing.length > 0) {

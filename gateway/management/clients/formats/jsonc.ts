@@ -1,14 +1,14 @@
 import { getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
 import type { Entry } from '../client.ts';
-import type { Format, Parsed, Place } from './format.ts';
-import { appendLines, cut, cutLines, endOfLineBefore, lineAt, lineBreakOf, lineStart, splice } from './lines.ts';
+import type { Format, ParsedFile, ServersPlace } from './format.ts';
+import { appendLines, cut, cutLines, endOfLineBefore, lineAt, lineBreakOf, lineStart, insertAt } from './lines.ts';
 
 /** JSON, also with comments and trailing commas. */
 export const jsonc: Format = { parse, insert, remove };
 
 const DEFAULT_INDENT = '  ';
 
-function parse(text: string): Parsed {
+function parse(text: string): ParsedFile {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   const [first] = errors;
@@ -22,7 +22,7 @@ const treeOf = (text: string): Node | undefined => parseTree(text, [], { allowTr
  * Adds the server as the last member. A new object of servers has a layout of its own: `remove` removes it too.
  * An object that was empty before keeps its braces on the line of the new member, and `remove` leaves it.
  */
-function insert(text: string, { key }: Place, name: string, entry: Entry): string | undefined {
+function insert(text: string, { key }: ServersPlace, name: string, entry: Entry): string | undefined {
   const root = treeOf(text);
   const unit = unitOf(text, root);
   if (!root) {
@@ -35,7 +35,7 @@ function insert(text: string, { key }: Place, name: string, entry: Entry): strin
   return servers.type === 'object' ? insertMember(text, servers, name, entry, unit) : undefined;
 }
 
-function remove(text: string, { key }: Place, name: string): string | undefined {
+function remove(text: string, { key }: ServersPlace, name: string): string | undefined {
   const root = treeOf(text);
   const servers = memberOf(root, key);
   const server = memberOf(servers?.value, name);
@@ -88,10 +88,10 @@ function insertMember(text: string, object: Node, key: string, value: object, un
   const open = object.offset + 1;
   const inside = text.slice(open, object.offset + object.length - 1);
   if (!last) {
-    if (inside.trim() === '') return splice(text, open, memberText(key, value));
+    if (inside.trim() === '') return insertAt(text, open, memberText(key, value));
     const { end, isLine } = commentsAfter(text, open);
     const breaks = isLine || inside.includes('\n');
-    return splice(
+    return insertAt(
       text,
       end,
       newMember(text, breaks ? indentAt(text, object.offset) + unit : undefined, key, value, unit),
@@ -104,7 +104,7 @@ function insertMember(text: string, object: Node, key: string, value: object, un
   const startsLine = lineStart(text, last.offset) + indent.length === last.offset;
   const ownIndent = startsLine ? indent : isLine ? indent + unit : undefined;
   const added = newMember(text, ownIndent, key, value, unit);
-  return comma === undefined ? splice(splice(text, end, added), lastEnd, ',') : splice(text, end, `${added},`); // keeps the style of trailing commas
+  return comma === undefined ? insertAt(insertAt(text, end, added), lastEnd, ',') : insertAt(text, end, `${added},`); // keeps the style of trailing commas
 }
 
 /** Reverts `insertMember`: removes a member with its comma and the white space before it. */

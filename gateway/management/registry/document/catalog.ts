@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import { RegistryFault } from '../fault.ts';
-import { compiled, faultOf } from '../schema/compiled.ts';
+import { compiled, schemaFault } from '../schema/compiled.ts';
 import type { EntryProblem } from '../schema/registry.ts';
 import { ServerJson, type ServerRecord } from '../schema/server-json.ts';
 import { RegistrySkill } from '../schema/skill.ts';
 
 /** Content of one registry, sorted by name. */
-export interface Catalog {
+export interface RegistryCatalog {
   readonly version: string;
   /** RFC 3339. */
   readonly lastUpdated: string;
@@ -32,15 +32,15 @@ interface OfficialMeta {
   readonly isLatest: boolean;
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** Reads the metadata of the registry. A server without them is the latest version. */
 export function officialMetaOf({ _meta }: Pick<ServerRecord, '_meta'>): OfficialMeta {
   const found = _meta[OFFICIAL];
   const meta = isObject(found) ? found : {};
   return {
-    status: textOf(meta['status']),
-    updatedAt: textOf(meta['updatedAt']) ?? textOf(meta['publishedAt']),
+    status: asText(meta['status']),
+    updatedAt: asText(meta['updatedAt']) ?? asText(meta['publishedAt']),
     isLatest: meta['isLatest'] !== false,
   };
 }
@@ -53,7 +53,7 @@ const REASONS: Readonly<Record<DocumentFault, string>> = {
 };
 
 /** Returns the catalog in a document. Throws `RegistryFault`. `place` names the document in messages. */
-export function catalogIn(text: string, place: string, readAt: string): Catalog {
+export function catalogIn(text: string, place: string, readAt: string): RegistryCatalog {
   const parsed = parseDocument(text, readAt);
   if ('catalog' in parsed) return parsed.catalog;
   throw new RegistryFault(parsed.fault === 'legacy' ? 'legacy' : 'document', `${place} ${REASONS[parsed.fault]}`);
@@ -62,7 +62,7 @@ export function catalogIn(text: string, place: string, readAt: string): Catalog 
 /** Reason why a document is not a registry. */
 type DocumentFault = 'not_json' | 'legacy' | 'wrong_layout' | 'empty';
 
-type ParsedDocument = { readonly catalog: Catalog } | { readonly fault: DocumentFault };
+type ParsedDocument = { readonly catalog: RegistryCatalog } | { readonly fault: DocumentFault };
 
 const isServerJson = compiled(ServerJson);
 const isRegistrySkill = compiled(RegistrySkill);
@@ -88,8 +88,8 @@ function upstreamLayout(document: JsonObject, data: JsonObject, readAt: string):
   if (lists.every((list) => list.length === 0)) return { fault: 'empty' };
   const { version, meta } = document;
   const lastUpdated = isObject(meta) && typeof meta['last_updated'] === 'string' ? meta['last_updated'] : readAt;
-  const { servers: records, problems } = serversOf(servers, lastUpdated);
-  const read = skillsOf(skills);
+  const { servers: records, problems } = readServers(servers, lastUpdated);
+  const read = readSkills(skills);
   const catalog = {
     version: typeof version === 'string' ? version : '1.0.0',
     lastUpdated,
@@ -102,14 +102,14 @@ function upstreamLayout(document: JsonObject, data: JsonObject, readAt: string):
 
 function pageLayout(servers: readonly unknown[], readAt: string): ParsedDocument {
   if (servers.length === 0) return { fault: 'empty' };
-  return { catalog: { version: '1.0.0', lastUpdated: readAt, skills: [], ...serversOf(servers, readAt) } };
+  return { catalog: { version: '1.0.0', lastUpdated: readAt, skills: [], ...readServers(servers, readAt) } };
 }
 
 /**
  * Reads servers, with or without the metadata of a registry, sorted by name. Leaves out older versions, and entries that do not fit their
  * schema, with their problems. A server without metadata gets its state and `updatedAt`, because clients require them.
  */
-export function serversOf(entries: readonly unknown[], updatedAt: string) {
+export function readServers(entries: readonly unknown[], updatedAt: string) {
   const problems: EntryProblem[] = [];
   const records = entries.flatMap((entry, index): ServerRecord[] => {
     const isRecord = isObject(entry) && isObject(entry['server']);
@@ -132,7 +132,7 @@ function sortedServers(records: readonly ServerRecord[]): ServerRecord[] {
 }
 
 /** Reads skills, sorted by namespace and name. Leaves out entries that do not fit their schema, with their problems. */
-export function skillsOf(entries: readonly unknown[]) {
+export function readSkills(entries: readonly unknown[]) {
   const problems: EntryProblem[] = [];
   const skills = entries.filter((entry, index): entry is RegistrySkill => {
     if (isRegistrySkill(entry)) return true;
@@ -147,7 +147,7 @@ export function skillsOf(entries: readonly unknown[]) {
 
 const problemOf = (entry: unknown, place: string, schema: TSchema): EntryProblem => ({
   server: isObject(entry) && typeof entry['name'] === 'string' ? entry['name'] : place,
-  reason: faultOf(schema, entry),
+  reason: schemaFault(schema, entry),
 });
 
 function parseJson(text: string): unknown {

@@ -5,8 +5,8 @@ import { compiled } from '../schema/compiled.ts';
 import { RemoteServerEntry, ServerEntry, type Header } from '../schema/entries.ts';
 import type { EntryProblem } from '../schema/registry.ts';
 import type { Remote, ServerJson, ServerRecord } from '../schema/server-json.ts';
-import { officialMetaOf, type Catalog } from './catalog.ts';
-import { asHeader, asked, valueOf } from './inputs.ts';
+import { officialMetaOf, type RegistryCatalog } from './catalog.ts';
+import { asHeader, asked, inputValue } from './inputs.ts';
 import { runOf } from './package-run.ts';
 
 /** Entries of a catalog by name, sorted. */
@@ -18,7 +18,7 @@ export interface Entries {
 }
 
 /** Converts the servers of a catalog. A server without a usable package and without a remote has no entry. */
-export function entriesOf({ servers: records, problems: unread = [] }: Catalog): Entries {
+export function convertCatalog({ servers: records, problems: unread = [] }: RegistryCatalog): Entries {
   const servers = new Map<string, ServerEntry>();
   const remoteServers = new Map<string, RemoteServerEntry>();
   const problems = [...unread];
@@ -66,7 +66,7 @@ function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
   const remote = TRANSPORTS.flatMap((transport) => remotes.filter(({ type }) => type === transport))[0];
   if (!remote) return undefined;
   const { type, url: template, headers = [] } = remote;
-  const url = filled(template, (name) => valueOf(remote.variables?.[name] ?? {}));
+  const url = filled(template, (name) => inputValue(remote.variables?.[name] ?? {}));
   const {
     args: _a,
     container_tags: _c,
@@ -89,7 +89,7 @@ function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
 const urlVariables = ({ url, variables = {} }: Remote): Header[] =>
   [...new Set(placeholdersIn(url))].map((name) => {
     const variable = variables[name] ?? {};
-    return asked(name, { ...variable, isRequired: variable.isRequired ?? valueOf(variable) === undefined });
+    return asked(name, { ...variable, isRequired: variable.isRequired ?? inputValue(variable) === undefined });
   });
 
 const unique = (variables: readonly Header[]): Header[] => [

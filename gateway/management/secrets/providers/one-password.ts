@@ -1,4 +1,5 @@
-import type { Environment, ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
+import type { Environment } from '../../../workloads/runner/environment.ts';
+import type { ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
 import type { ConnectOnePassword, OnePassword } from '../one-password-sdk.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
 import { withinTime } from '../time-limit.ts';

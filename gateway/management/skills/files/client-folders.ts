@@ -3,14 +3,14 @@ import type { Client } from '../../clients/client.ts';
 import { CLIENTS } from '../../clients/clients.ts';
 import { installedMarkOf, type UserFolders } from '../../clients/config-file.ts';
 import { SkillError } from '../errors.ts';
-import type { Place } from '../place.ts';
-import { isThere } from './read-folder.ts';
+import type { SkillPlace } from '../place.ts';
+import { pathExists } from './read-folder.ts';
 
 /** Clients that read skills. */
 const SKILL_CLIENTS: readonly Client[] = CLIENTS.filter(({ skills }) => skills !== undefined);
 
 /** Returns the folder of a skill for a client that reads skills. */
-export function folderForClient(type: string, { scope, root }: Place, name: string): string {
+export function folderForClient(type: string, { scope, root }: SkillPlace, name: string): string {
   const skills = SKILL_CLIENTS.find((client) => client.type === type)?.skills;
   if (!skills) throw new Error(`the client "${type}" reads no skills`);
   return join(root, ...skills[scope].split('/'), name);
@@ -32,7 +32,7 @@ export async function targetClients(requested: readonly string[] = [], folders: 
 }
 
 async function detectedClients(folders: UserFolders): Promise<string[]> {
-  const marks = await Promise.all(SKILL_CLIENTS.map((client) => isThere(installedMarkOf(client, folders))));
+  const marks = await Promise.all(SKILL_CLIENTS.map((client) => pathExists(installedMarkOf(client, folders))));
   const detected = SKILL_CLIENTS.filter((_, index) => marks[index]).map(({ type }) => type);
   if (detected.length > 0) return detected;
   throw invalid('no client that reads skills was found on this machine: name the clients in "clients"');

@@ -41,7 +41,7 @@ export async function contentDigest(folder: string): Promise<string> {
 }
 
 /** Returns true for a file, a folder or a symbolic link, even one without a target. */
-export const isThere = (path: string): Promise<boolean> =>
+export const pathExists = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
     () => false,

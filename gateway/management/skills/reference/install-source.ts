@@ -45,14 +45,14 @@ interface Resolved {
 }
 
 /** Returns true for references to the same repository, whatever the version. */
-export const isSameRepository = (one: string, other: string): boolean => repositoryOf(one) === repositoryOf(other);
+export const isSameRepository = (one: string, other: string): boolean => repositoryIn(one) === repositoryIn(other);
 
 /** Returns true if the found files are other ones than before, and of another repository. */
 export const hasMoved = (before: Resolved, found: Resolved): boolean =>
   before.digest !== found.digest && !isSameRepository(before.reference, found.reference);
 
 /** Returns the place of the files without their version. */
-function repositoryOf(reference: string): string {
+function repositoryIn(reference: string): string {
   const { host, repository } = parseGitReference(reference) ?? parseOciReference(reference) ?? {};
   return `${String(host)}/${String(repository)}`;
 }

@@ -116,8 +116,8 @@ async function pinned({ hostname, protocol, port }: URL, { policy, lookup }: Dow
 async function throughProxy(proxy: Proxy, { folder }: DownloadRequest, { env }: DownloadDeps): Promise<GitSettings> {
   const settings = { 'http.proxy': proxy.href, 'http.proxyAuthMethod': 'basic' };
   if (!env['NODE_EXTRA_CA_CERTS']) return settings;
-  const bundle = join(repositoryOf(folder), 'ca.pem');
-  await mkdir(repositoryOf(folder));
+  const bundle = join(gitFolder(folder), 'ca.pem');
+  await mkdir(gitFolder(folder));
   await writeFile(bundle, getCACertificates('default').join('\n'));
   return { ...settings, 'http.sslCAInfo': bundle, 'http.proxySSLCAInfo': bundle };
 }
@@ -142,11 +142,11 @@ interface Clone {
 }
 
 /** Returns the folder of git beside that of the skill; it exists during a download. */
-const repositoryOf = (folder: string): string => `${folder}.git`;
+const gitFolder = (folder: string): string => `${folder}.git`;
 
 /** Fetches one commit without a work tree, and unpacks the folder of the skill. */
 async function clone({ remote, reference, request, settings, maxBytes, searchPath, signal }: Clone) {
-  const repository = repositoryOf(request.folder);
+  const repository = gitFolder(request.folder);
   const protocol = remote.protocol === 'http:' ? 'http' : 'https';
   const git = <Result>(args: readonly string[], read: (output: AsyncIterable<Uint8Array>) => Promise<Result>) => {
     const limits = { maxFileBytes: maxBytes, signal };

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findOnPath } from '../../../../workloads/runner/schemes/path.ts';
 import type { DownloadDeps } from '../download.ts';
-import { parseObject } from './manifest.ts';
+import { parseJsonBytes } from './manifest.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ export async function registryAuthorization(
 ): Promise<string | undefined> {
   const file = join(env['DOCKER_CONFIG'] ?? join(home, '.docker'), 'config.json');
   const bytes = await readFile(file).catch(() => undefined);
-  const config = (bytes && parseObject(bytes)) ?? {};
+  const config = (bytes && parseJsonBytes(bytes)) ?? {};
   const helper = helperIn(config, host);
   const server = host === 'docker.io' ? HUB : host;
   const asked = helper === undefined ? undefined : await askHelper(helper, server, env);
@@ -27,7 +27,7 @@ export async function registryAuthorization(
 
 /** Returns the name of the credential helper that stores the password of a registry. */
 export function helperIn(config: Members, host: string): string | undefined {
-  const helpers = entriesOf(config['credHelpers']);
+  const helpers = entryMap(config['credHelpers']);
   const own = keysOf(host)
     .map((key) => helpers.get(key))
     .find(Boolean);
@@ -37,18 +37,18 @@ export function helperIn(config: Members, host: string): string | undefined {
 
 /** Returns the header from the entry of a registry, whose `auth` is `user:password` in base64. */
 export function authorizationIn(config: Members, host: string): string | undefined {
-  const auths = entriesOf(config['auths']);
+  const auths = entryMap(config['auths']);
   const entry = keysOf(host)
     .map((key) => auths.get(key))
     .find((value) => typeof value === 'object' && value !== null);
-  const auth = entriesOf(entry).get('auth');
+  const auth = entryMap(entry).get('auth');
   return typeof auth === 'string' && /^[A-Za-z0-9+/=]+$/u.test(auth) ? `Basic ${auth}` : undefined;
 }
 
 const keysOf = (host: string): string[] =>
   host === 'docker.io' ? HUB_KEYS : [host, `https://${host}`, `https://${host}/v2/`];
 
-const entriesOf = (value: unknown): ReadonlyMap<string, unknown> =>
+const entryMap = (value: unknown): ReadonlyMap<string, unknown> =>
   new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 
 const TIMEOUT_MS = 10_000;
@@ -73,7 +73,7 @@ async function askHelper(
     child.stdin?.on('error', () => undefined); // a program that does not read ends with its own error
     child.stdin?.end(server);
   });
-  const { Username: user, Secret: secret } = (output && parseObject(output)) ?? {};
+  const { Username: user, Secret: secret } = (output && parseJsonBytes(output)) ?? {};
   if (typeof user !== 'string' || typeof secret !== 'string' || user === IDENTITY_TOKEN) return undefined;
   return `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
 }

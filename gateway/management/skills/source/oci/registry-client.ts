@@ -4,7 +4,7 @@ import type { Outbound, OutboundBytes } from '../../../../outbound/fetch.ts';
 import { SkillError } from '../../errors.ts';
 import { formatOciReference, isOnLoopback, type OciReference } from '../../reference/oci-reference.ts';
 import { statusError } from '../download.ts';
-import { parseObject } from './manifest.ts';
+import { parseJsonBytes } from './manifest.ts';
 
 interface RegistryClientOptions {
   readonly reference: OciReference;
@@ -86,7 +86,7 @@ export class RegistryClient {
       signal,
     });
     if (reply.status !== 200) throw statusError(reply.status, formatOciReference(reference));
-    const { token, access_token: alias } = parseObject(reply.body) ?? {};
+    const { token, access_token: alias } = parseJsonBytes(reply.body) ?? {};
     const found = [token, alias].find((each) => typeof each === 'string');
     return found === undefined ? undefined : `Bearer ${found}`;
   }
