@@ -2,7 +2,7 @@ import { shellWord } from '../contract/text/shell-word.ts';
 import { displayText } from '../http/page/display-text.ts';
 import { markup, type Html } from '../http/page/markup.ts';
 import { renderPage, type Page } from '../http/page/page.ts';
-import type { Client, Endpoint } from '../management/clients/client.ts';
+import type { McpClient, ClientEndpoint } from '../management/clients/client.ts';
 import { CLIENTS } from '../management/clients/clients.ts';
 import { shownFileOf } from '../management/clients/config-file.ts';
 import { addCommand, installLink } from '../management/clients/entry.ts';
@@ -100,7 +100,7 @@ const FIRST = ['claude-code', 'cursor', 'vscode'];
 
 /** Endpoint with the commands that the page shows. */
 interface Target {
-  readonly endpoint: Endpoint;
+  readonly endpoint: ClientEndpoint;
   readonly program: string;
   readonly isUrlKnown: boolean;
 }
@@ -145,14 +145,14 @@ function linkRow(target: Target): Html | undefined {
 <p class="links">${spaced(links)}</p>`;
 }
 
-function linkOf(client: Client, { endpoint, isUrlKnown }: Target): Html | undefined {
+function linkOf(client: McpClient, { endpoint, isUrlKnown }: Target): Html | undefined {
   const link = isUrlKnown ? installLink(client, endpoint) : undefined;
   return link === undefined ? undefined : markup`<a class="button" href="${link}">Add to ${client.name}</a>`;
 }
 
 /** Returns the clients in alphabetical order after the most used clients. */
-function sortedClients(): readonly Client[] {
-  const rank = ({ type }: Client): number => (FIRST.includes(type) ? FIRST.indexOf(type) : FIRST.length);
+function sortedClients(): readonly McpClient[] {
+  const rank = ({ type }: McpClient): number => (FIRST.includes(type) ? FIRST.indexOf(type) : FIRST.length);
   return CLIENTS.toSorted(
     (one, other) => rank(one) - rank(other) || (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1),
   );
@@ -184,7 +184,7 @@ function totalOf(backends: readonly ListedBackend[]): Html | undefined {
 
 const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
 
-function clientEntry(client: Client, target: Target): Html {
+function clientEntry(client: McpClient, target: Target): Html {
   const { type, name } = client;
   const { endpoint, program } = target;
   const own = addCommand(client, endpoint);

@@ -1,5 +1,5 @@
 /** MCP client program whose configuration file can name an HTTP endpoint. */
-export interface Client {
+export interface McpClient {
   /** Identifier on the command line and in the management API. */
   readonly type: string;
   /** Display name. */
@@ -62,10 +62,10 @@ export interface UrlEntry {
 type EntryValue = string | number | boolean | readonly string[];
 
 /** Server in a configuration file. */
-export type Entry = Readonly<Record<string, EntryValue>>;
+export type ClientEntry = Readonly<Record<string, EntryValue>>;
 
 /** Virtual server to connect to. */
-export interface Endpoint {
+export interface ClientEndpoint {
   readonly name: string;
   readonly url: string;
 }

@@ -1,7 +1,7 @@
-import type { Client, Endpoint, Entry } from './client.ts';
+import type { McpClient, ClientEndpoint, ClientEntry } from './client.ts';
 
 /** Returns the entry of an endpoint in the configuration file of a client. */
-export function clientEntry(client: Client, { name, url }: Endpoint): Entry {
+export function clientEntry(client: McpClient, { name, url }: ClientEndpoint): ClientEntry {
   const { entry, isList = false } = client;
   if (entry === 'mcp-remote') return bridgeTo(url);
   const { urlKey, sseUrlKey = urlKey, transport, hasName = isList, extra } = entry;
@@ -18,13 +18,13 @@ export function clientEntry(client: Client, { name, url }: Endpoint): Entry {
 const isSseUrl = (url: string): boolean => /\/sse\/?$/u.test(new URL(url).pathname);
 
 /** Starts mcp-remote, which refuses http URLs without `--allow-http`. */
-const bridgeTo = (url: string): Entry => ({
+const bridgeTo = (url: string): ClientEntry => ({
   command: 'npx',
   args: ['-y', 'mcp-remote', url, ...(url.startsWith('http:') ? ['--allow-http'] : [])],
 });
 
 /** Returns the URL that an entry of a file points at; undefined when it starts a program of its own. */
-export function urlOf({ entry }: Client, value: unknown): string | undefined {
+export function urlOf({ entry }: McpClient, value: unknown): string | undefined {
   const members: Readonly<Record<string, unknown>> = typeof value === 'object' && value !== null ? { ...value } : {};
   const texts =
     entry === 'mcp-remote'
@@ -34,7 +34,7 @@ export function urlOf({ entry }: Client, value: unknown): string | undefined {
 }
 
 /** Returns the link that opens a client and offers to add an endpoint; undefined for a client without such links. */
-export function installLink(client: Client, endpoint: Endpoint): string | undefined {
+export function installLink(client: McpClient, endpoint: ClientEndpoint): string | undefined {
   const { link } = client;
   if (!link) return undefined;
   const entry = clientEntry(client, endpoint);
@@ -47,7 +47,10 @@ export function installLink(client: Client, endpoint: Endpoint): string | undefi
 }
 
 /** Returns the words of the client's own command that adds an endpoint; undefined for a client without such a command. */
-export function addCommand({ addCommand: command }: Client, { name, url }: Endpoint): readonly string[] | undefined {
+export function addCommand(
+  { addCommand: command }: McpClient,
+  { name, url }: ClientEndpoint,
+): readonly string[] | undefined {
   const values: Readonly<Record<string, string>> = {
     '{name}': name,
     '{url}': url,

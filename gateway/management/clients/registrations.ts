@@ -3,13 +3,13 @@ import { OperationError } from '../../http/endpoint/request-error.ts';
 import { DEFAULT_GROUP, requireGroup, mapGroups, type Groups, type GroupsDocument } from '../groups/groups.ts';
 import { readUserFile, writeUserFile, type UserFile } from '../state/user-file.ts';
 import { UserFileError } from '../state/write-files.ts';
-import type { Client, Endpoint } from './client.ts';
+import type { McpClient, ClientEndpoint } from './client.ts';
 import { CLIENTS } from './clients.ts';
 import { configFileOf, installedMarkOf, type UserFolders } from './config-file.ts';
-import { register, unregister, type Edit } from './register.ts';
+import { addEntry, removeEntry, type FileEdit } from './register.ts';
 
 /** MCP endpoint that belongs to a group. */
-export interface GroupEndpoint extends Endpoint {
+export interface GroupEndpoint extends ClientEndpoint {
   readonly group: string;
 }
 
@@ -79,7 +79,7 @@ export class ClientRegistrations {
       if (requested.length === 0) effective = Object.hasOwn(document.groups, DEFAULT_GROUP) ? [DEFAULT_GROUP] : [];
       for (const group of effective) requireGroup(document, group);
       this.#write(
-        clients.map((client) => this.#plan(client, effective, (text, endpoint) => register(text, client, endpoint))),
+        clients.map((client) => this.#plan(client, effective, (text, endpoint) => addEntry(text, client, endpoint))),
       );
       return added(document, names, effective);
     });
@@ -111,7 +111,7 @@ export class ClientRegistrations {
 
   /** Writes the entry of a new endpoint into the files of the clients of its group. Returns a sentence for each unusable file. */
   publish(endpoint: GroupEndpoint): Promise<string[]> {
-    return this.#editGroup(endpoint, (text, client) => register(text, client, endpoint));
+    return this.#editGroup(endpoint, (text, client) => addEntry(text, client, endpoint));
   }
 
   /** Reverts `publish`. */
@@ -119,7 +119,7 @@ export class ClientRegistrations {
     return this.#editGroup(endpoint, (text, client) => unregisterOwn(text, client, endpoint));
   }
 
-  async #editGroup(endpoint: GroupEndpoint, change: (text: string, client: Client) => Edit): Promise<string[]> {
+  async #editGroup(endpoint: GroupEndpoint, change: (text: string, client: McpClient) => FileEdit): Promise<string[]> {
     const problems: string[] = [];
     await this.#deps.groups.update((document) => {
       const names = document.groups[endpoint.group]?.registered_clients ?? [];
@@ -151,15 +151,19 @@ export class ClientRegistrations {
     return after;
   }
 
-  #plan(client: Client, groups: readonly string[], change: (text: string, endpoint: Endpoint) => Edit): PlannedEdit {
+  #plan(
+    client: McpClient,
+    groups: readonly string[],
+    change: (text: string, endpoint: ClientEndpoint) => FileEdit,
+  ): PlannedEdit {
     const endpoints = this.#deps.endpoints().filter(({ group }) => groups.includes(group));
     return this.#edited(client, endpoints, change);
   }
 
   #edited(
-    client: Client,
-    endpoints: readonly Endpoint[],
-    change: (text: string, endpoint: Endpoint) => Edit,
+    client: McpClient,
+    endpoints: readonly ClientEndpoint[],
+    change: (text: string, endpoint: ClientEndpoint) => FileEdit,
   ): PlannedEdit {
     const path = configFileOf(client, this.#deps.folders);
     const file = usable(() => readUserFile(path));
@@ -192,12 +196,12 @@ export class ClientRegistrations {
 }
 
 /** Removes an entry, except one that the user has changed. */
-function unregisterOwn(text: string, client: Client, endpoint: Endpoint): Edit {
-  const change = unregister(text, client, endpoint);
+function unregisterOwn(text: string, client: McpClient, endpoint: ClientEndpoint): FileEdit {
+  const change = removeEntry(text, client, endpoint);
   return 'problem' in change ? { text } : change;
 }
 
-function supportedClient(name: string): Client {
+function supportedClient(name: string): McpClient {
   const client = CLIENTS.find(({ type }) => type === name);
   if (client) return client;
   throw new OperationError('unsupported_client', `"${name.slice(0, 100)}" is not a supported client type`);

@@ -1,11 +1,11 @@
-import type { Entry } from '../client.ts';
+import type { ClientEntry } from '../client.ts';
 
 /** Syntax of configuration files. The functions edit text, so that everything else stays byte for byte. */
 export interface Format {
   /** Parses a whole file. A blank text counts as an empty object. */
   parse(text: string): ParsedFile;
   /** Adds a server to a valid file without it. Returns undefined when the layout of the file does not allow that. */
-  insert(text: string, place: ServersPlace, name: string, entry: Entry): string | undefined;
+  insert(text: string, place: ServersPlace, name: string, entry: ClientEntry): string | undefined;
   /** Reverts `insert`. Returns undefined when the layout of the file does not allow that. */
   remove(text: string, place: ServersPlace, name: string): string | undefined;
 }

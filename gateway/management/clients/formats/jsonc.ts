@@ -1,5 +1,5 @@
 import { getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
-import type { Entry } from '../client.ts';
+import type { ClientEntry } from '../client.ts';
 import type { Format, ParsedFile, ServersPlace } from './format.ts';
 import { appendLines, cut, cutLines, endOfLineBefore, lineAt, lineBreakOf, lineStart, insertAt } from './lines.ts';
 
@@ -22,7 +22,7 @@ const treeOf = (text: string): Node | undefined => parseTree(text, [], { allowTr
  * Adds the server as the last member. A new object of servers has a layout of its own: `remove` removes it too.
  * An object that was empty before keeps its braces on the line of the new member, and `remove` leaves it.
  */
-function insert(text: string, { key }: ServersPlace, name: string, entry: Entry): string | undefined {
+function insert(text: string, { key }: ServersPlace, name: string, entry: ClientEntry): string | undefined {
   const root = treeOf(text);
   const unit = unitOf(text, root);
   if (!root) {

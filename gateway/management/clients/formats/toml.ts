@@ -1,5 +1,5 @@
 import { parse as parseToml, stringify, TomlError } from 'smol-toml';
-import type { Entry } from '../client.ts';
+import type { ClientEntry } from '../client.ts';
 import type { Format, ParsedFile, ServersPlace } from './format.ts';
 import { cut, lineBreakOf, insertAt } from './lines.ts';
 
@@ -19,7 +19,7 @@ function parse(text: string): ParsedFile {
 }
 
 /** Appends the table behind a blank line. */
-function insert(text: string, { key, isList }: ServersPlace, name: string, entry: Entry): string {
+function insert(text: string, { key, isList }: ServersPlace, name: string, entry: ClientEntry): string {
   const open = isList ? openingBracketOf(text, key) : undefined;
   if (open !== undefined) {
     const isFirst = itemsOf(text, key).length === 0;

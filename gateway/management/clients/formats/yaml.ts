@@ -10,7 +10,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import type { Entry } from '../client.ts';
+import type { ClientEntry } from '../client.ts';
 import type { Format, ParsedFile, ServersPlace } from './format.ts';
 import { appendLines, cut, cutLines, endOfLineBefore, lineBreakOf, lineEnd, lineStart, insertAt } from './lines.ts';
 
@@ -33,7 +33,7 @@ function parse(text: string): ParsedFile {
   }
 }
 
-function insert(text: string, place: ServersPlace, name: string, entry: Entry): string | undefined {
+function insert(text: string, place: ServersPlace, name: string, entry: ClientEntry): string | undefined {
   const root = parseDocument(text).contents;
   const lines = (indent: number): string => linesOf(place, name, entry, indent, lineBreakOf(text));
   const pair = isMap(root) ? pairOf(root, place.key) : undefined;
@@ -68,7 +68,13 @@ function remove(text: string, place: ServersPlace, name: string): string | undef
 }
 
 /** Renders a server, each line with a line break before it. */
-function linesOf({ isList }: ServersPlace, name: string, entry: Entry, indent: number, lineBreak: string): string {
+function linesOf(
+  { isList }: ServersPlace,
+  name: string,
+  entry: ClientEntry,
+  indent: number,
+  lineBreak: string,
+): string {
   const block = stringify(isList ? [entry] : { [name]: entry }, { lineWidth: 0 }).trimEnd();
   return block
     .split('\n')
@@ -77,7 +83,7 @@ function linesOf({ isList }: ServersPlace, name: string, entry: Entry, indent: n
 }
 
 /** Adds the server as the first item between the brackets. */
-function insertIntoFlow(text: string, servers: YAMLMap | YAMLSeq, name: string, entry: Entry): string {
+function insertIntoFlow(text: string, servers: YAMLMap | YAMLSeq, name: string, entry: ClientEntry): string {
   const open = offsetsOf(servers)[0] + 1;
   const item = isMap(servers) ? `${JSON.stringify(name)}: ${JSON.stringify(entry)}` : JSON.stringify(entry);
   return insertAt(text, open, servers.items.length > 0 ? `${item},` : item);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Client } from '../../clients/client.ts';
+import type { McpClient } from '../../clients/client.ts';
 import { CLIENTS } from '../../clients/clients.ts';
 import { installedMarkOf, type UserFolders } from '../../clients/config-file.ts';
 import { SkillError } from '../errors.ts';
@@ -7,7 +7,7 @@ import type { SkillPlace } from '../place.ts';
 import { pathExists } from './read-folder.ts';
 
 /** Clients that read skills. */
-const SKILL_CLIENTS: readonly Client[] = CLIENTS.filter(({ skills }) => skills !== undefined);
+const SKILL_CLIENTS: readonly McpClient[] = CLIENTS.filter(({ skills }) => skills !== undefined);
 
 /** Returns the folder of a skill for a client that reads skills. */
 export function folderForClient(type: string, { scope, root }: SkillPlace, name: string): string {
