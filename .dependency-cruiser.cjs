@@ -11,7 +11,7 @@ const PROXIES = '^gateway/outbound/(use-proxies|certificates|proxy/(proxies|prox
 /** Connection to an API server, used by the operator and by gateways in pods. */
 const KUBE = '^gateway/kube/';
 /** Table of MCP clients and edits of their configuration files: pure, used by the command line and by gateways. */
-const CLIENTS = '^gateway/management/clients/(?!registrations/)';
+const CLIENTS = '^gateway/management/clients/(?!(operations|registrations)\\.ts$)';
 /** Files of users, written atomically: used by the command line and by the management API. */
 const USER_FILES = '^gateway/management/state/(user-file|write-files)\\.ts$';
 /** Shapes of Kubernetes objects. */

@@ -2,13 +2,70 @@ import { shellWord } from '../contract/text/shell-word.ts';
 import { displayText } from '../http/page/display-text.ts';
 import { markup, type Html } from '../http/page/markup.ts';
 import { renderPage, type Page } from '../http/page/page.ts';
-import type { Client, Endpoint } from '../management/clients/client.ts';
+import type { McpClient, ClientEndpoint } from '../management/clients/client.ts';
 import { CLIENTS } from '../management/clients/clients.ts';
 import { shownFileOf } from '../management/clients/config-file.ts';
-import { addCommand, installLink } from '../management/clients/install.ts';
+import { addCommand, installLink } from '../management/clients/entry.ts';
 import { snippet } from '../management/clients/register.ts';
-import { LANDING_SCRIPT, UNKNOWN_URL } from './landing-script.ts';
-import { LANDING_STYLE } from './landing-style.ts';
+
+/** MCP URL of the page when the gateway does not know its own. `HOST` stands for the address that the browser shows. */
+export const UNKNOWN_URL = 'http://HOST/mcp';
+
+/**
+ * Script of the page at `/`. Writes the address of the browser in place of `HOST`, and shows the copy buttons. Without a secure
+ * context there is no clipboard object: the browser then copies the selection.
+ */
+export const LANDING_SCRIPT = `
+const note = document.getElementById('host');
+if (note) {
+  const { href } = Object.assign(document.createElement('a'), { href: 'mcp' });
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll('${UNKNOWN_URL}', href);
+  note.remove();
+}
+const said = document.getElementById('copied');
+for (const button of document.querySelectorAll('button[data-copies]')) {
+  const source = document.getElementById(button.dataset.copies);
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent.trim());
+    } catch {
+      getSelection().selectAllChildren(source);
+      document.execCommand('copy');
+    }
+    button.textContent = 'Copied';
+    said.textContent = 'Copied';
+    setTimeout(() => {
+      button.textContent = 'Copy';
+      said.textContent = '';
+    }, 2000);
+  });
+}
+`;
+
+/** Style of the page at `/`, behind the style of all pages. */
+export const LANDING_STYLE = `
+[hidden]{display:none}
+.copyable{display:flex;gap:.75rem;align-items:flex-start}
+.copyable code,.copyable pre{flex:1 1 auto;min-width:0;color:var(--text)}
+.copyable button{flex:0 0 auto;min-height:2.75rem;padding:.25rem 1rem;font-size:.875rem}
+.target.copyable{align-items:center}
+.target code{font:600 1rem/1.4 ui-monospace,monospace;color:var(--text)}
+details{border-top:1px solid var(--line)}
+details:last-of-type{border-bottom:1px solid var(--line)}
+summary{padding:.625rem 0;min-height:2.75rem;cursor:pointer;font-weight:600}
+details>p{margin-top:0}
+main>.copyable,details>.copyable{margin-bottom:1rem}
+pre{margin:0;padding:.75rem;background:var(--well);border-radius:.5rem}
+pre{font:.8125rem/1.5 ui-monospace,monospace;white-space:pre-wrap}
+pre span{display:inline-block;max-width:100%}
+.button{display:inline-block;padding:.5625rem 1.25rem .625rem;border-radius:.5rem;font-weight:600}
+.button{background:var(--accent);color:var(--onAccent);text-decoration:none}
+.links{display:flex;flex-wrap:wrap;gap:.75rem;margin-bottom:1rem}
+.unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%)}
+@media (max-width:38rem){.copyable:has(pre){flex-direction:column;align-items:stretch}.target code{font-size:.875rem}}
+`;
 
 /** Content of the page at `/`. */
 export interface LandingFacts {
@@ -43,7 +100,7 @@ const FIRST = ['claude-code', 'cursor', 'vscode'];
 
 /** Endpoint with the commands that the page shows. */
 interface Target {
-  readonly endpoint: Endpoint;
+  readonly endpoint: ClientEndpoint;
   readonly program: string;
   readonly isUrlKnown: boolean;
 }
@@ -88,14 +145,14 @@ function linkRow(target: Target): Html | undefined {
 <p class="links">${spaced(links)}</p>`;
 }
 
-function linkOf(client: Client, { endpoint, isUrlKnown }: Target): Html | undefined {
+function linkOf(client: McpClient, { endpoint, isUrlKnown }: Target): Html | undefined {
   const link = isUrlKnown ? installLink(client, endpoint) : undefined;
   return link === undefined ? undefined : markup`<a class="button" href="${link}">Add to ${client.name}</a>`;
 }
 
 /** Returns the clients in alphabetical order after the most used clients. */
-function sortedClients(): readonly Client[] {
-  const rank = ({ type }: Client): number => (FIRST.includes(type) ? FIRST.indexOf(type) : FIRST.length);
+function sortedClients(): readonly McpClient[] {
+  const rank = ({ type }: McpClient): number => (FIRST.includes(type) ? FIRST.indexOf(type) : FIRST.length);
   return CLIENTS.toSorted(
     (one, other) => rank(one) - rank(other) || (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1),
   );
@@ -127,7 +184,7 @@ function totalOf(backends: readonly ListedBackend[]): Html | undefined {
 
 const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
 
-function clientEntry(client: Client, target: Target): Html {
+function clientEntry(client: McpClient, target: Target): Html {
   const { type, name } = client;
   const { endpoint, program } = target;
   const own = addCommand(client, endpoint);

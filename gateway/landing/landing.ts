@@ -8,7 +8,7 @@ import { toolCounts } from '../vmcp/status.ts';
 import type { VirtualServer } from '../vmcp/virtual-server.ts';
 import type { Inside, LandingFacts } from './landing-page.ts';
 
-export interface LandingOptions {
+interface LandingOptions {
   readonly server: VirtualServer;
   /** Boundary 1. */
   readonly authenticate: RequestHandler;

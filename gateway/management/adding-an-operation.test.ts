@@ -8,13 +8,28 @@ const TIMEOUT_MS = 60_000;
 const PATH = '/api/v1beta/groups/{name}/repeat';
 let copy: SourceCopy;
 
-/** Copies the sources and adds an operation of the management API: one file, and its line in the registry. */
+const LIST = 'export const GROUP_OPERATIONS: readonly ManagementOperation[] = [\n';
+/** Operation as a contributor might add it: the entry contains everything about it. */
+const ENTRY = `
+  operation({
+    id: 'repeatGroupName',
+    method: 'POST',
+    path: \`\${API_BASE}/groups/{name}/repeat\`,
+    summary: 'Repeat the name of a group',
+    input: { path: GroupPath, body: Type.Object({ times: Type.Integer({ minimum: 1, maximum: 3 }) }) },
+    success: { status: 200, body: Type.Object({ text: Type.String() }) },
+    errors: { group_not_found: GROUP_NOT_FOUND },
+    run: async ({ groups }, { path: { name }, body: { times } }) => {
+      requireGroup(await groups.read(), name);
+      return { text: name.repeat(times) };
+    },
+  }),
+`;
+
+/** Copies the sources and adds an operation of the management API: an entry in the operations of its resource. */
 beforeAll(async () => {
   copy = await copySources(['charts', 'crds', 'gateway']);
-  await copy.add('gateway/management/groups', 'repeat-group-name.ts');
-  await copy.edit('gateway/management/operations.ts', '  getGroup,\n', '  getGroup,\n  repeatGroupName,\n');
-  const line = "import { repeatGroupName } from './groups/repeat-group-name.ts';\n";
-  await copy.edit('gateway/management/operations.ts', 'import ', `${line}import `);
+  await copy.edit('gateway/management/groups/operations.ts', LIST, LIST + ENTRY);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
 }, TIMEOUT_MS);
 afterAll(() => copy.remove());
@@ -47,7 +62,7 @@ async function answersOf(requests: readonly (readonly [path: string, body: objec
   return JSON.parse(stdout);
 }
 
-describe('an operation that is one file and one line in the registry', { timeout: TIMEOUT_MS }, () => {
+describe('an operation that is one entry in the operations of its resource', { timeout: TIMEOUT_MS }, () => {
   it('is served, with its input validated and its errors answered', async () => {
     const path = PATH.replace('{name}', 'default');
     expect(

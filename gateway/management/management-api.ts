@@ -7,7 +7,7 @@ import type { WorkloadServices } from '../workloads/services.ts';
 import { SecretValues } from '../workloads/store/local/secret-values.ts';
 import type { Workloads } from '../workloads/workloads.ts';
 import type { UserFolders } from './clients/config-file.ts';
-import { ClientRegistrations, type GroupEndpoint } from './clients/registrations/client-registrations.ts';
+import { ClientRegistrations, type GroupEndpoint } from './clients/registrations.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { openApiOf } from './frame/openapi.ts';
 import { serveOperations } from './frame/serve-operations.ts';
@@ -16,11 +16,11 @@ import { Groups, groupsFile } from './groups/groups.ts';
 import { OPERATIONS } from './operations.ts';
 import type { ExplainedServers } from './policies/explained-servers.ts';
 import type { Entries } from './registry/document/server-entries.ts';
-import { findProblem, findServer } from './registry/lookup/find-server.ts';
-import { Registry, type RegistryOptions } from './registry/service/registry.ts';
+import { findProblem, findServer } from './registry/lookup.ts';
+import { Registry, type RegistryOptions } from './registry/registry.ts';
 import { Secrets, type SecretsOptions } from './secrets/secrets.ts';
 import { Skills } from './skills/skills.ts';
-import type { RegistryEntry } from './skills/source/registry-entry.ts';
+import type { SkillEntry } from './skills/source/registry-entry.ts';
 
 export interface ManagementApiOptions {
   /** Folder of all documents of the API. It belongs to this process alone. */
@@ -70,7 +70,7 @@ export function createManagementApi(options: ManagementApiOptions): RequestHandl
   const clients = new ClientRegistrations({ groups, folders, endpoints, now });
   const secrets = new Secrets({ stateDir, cluster, ...options.secrets });
   const registry = new Registry({ ...options.registry, secrets: secrets.system('registry'), stateDir, now, log });
-  const registrySkills = (): Promise<readonly RegistryEntry[]> => registry.skills();
+  const registrySkills = (): Promise<readonly SkillEntry[]> => registry.skills();
   const skills = new Skills({ stateDir, folders, groups, env, now, registrySkills, allowPrivateIp });
   const workloads = options.workloads({
     secrets: new SecretValues(secrets, secrets.system('workloads')),

@@ -1,6 +1,12 @@
 import type { TSchema } from 'typebox';
 import type { DeclaredError, Input, InputSchemas, Method } from '../http/endpoint/operation.ts';
-import type { ManagementContext } from './context.ts';
+import type { Workloads } from '../workloads/workloads.ts';
+import type { ClientRegistrations } from './clients/registrations.ts';
+import type { Groups } from './groups/groups.ts';
+import type { ExplainedServers } from './policies/explained-servers.ts';
+import type { Registry } from './registry/registry.ts';
+import type { Secrets } from './secrets/secrets.ts';
+import type { Skills } from './skills/skills.ts';
 
 /** Path prefix of the operations, except those of the registry protocol. */
 export const API_BASE = '/api/v1beta';
@@ -32,13 +38,32 @@ export interface Success {
   readonly headers?: Readonly<Record<string, SuccessHeader>>;
 }
 
-export interface SuccessHeader {
+interface SuccessHeader {
   readonly description: string;
   readonly value: (context: ManagementContext) => string;
 }
 
+/** Services that the operations use, one for each resource. */
+export interface ManagementContext {
+  readonly clients: ClientRegistrations;
+  readonly groups: Groups;
+  readonly registry: Registry;
+  readonly secrets: Secrets;
+  readonly skills: Skills;
+  readonly workloads: Workloads;
+  readonly servers: ExplainedServers;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Version of vmcp. */
+  readonly version: string;
+  /** Random text of this process. */
+  readonly nonce: string;
+  /** Returns the OpenAPI document. */
+  readonly openApi: () => unknown;
+}
+
 /** Context of one call of an operation. */
-export interface Call {
+interface Call {
   /** Aborted when the client disconnects, when the operation exceeds its time limit, or when the process drains during a stream. */
   readonly signal: AbortSignal;
 }
@@ -75,10 +100,12 @@ export interface ManagementOperation {
 /** Limit for operations that move images or artifacts. */
 export const TRANSFER_TIMEOUT_MS = 11 * 60_000;
 
-/** Types the input of `run` by the schemas of the operation. */
-export const defineManagementOperation = <const Schemas extends ManagementOperation['input']>(
-  operation: Omit<ManagementOperation, 'input' | 'run'> & {
-    readonly input: Schemas;
-    readonly run: (context: ManagementContext, input: Input<Schemas>, call: Call) => unknown;
-  },
-): ManagementOperation => operation;
+/** Returns the function that defines operations on a resource. It types the input of `run` by the schemas of the operation. */
+export const operationsOn =
+  (tag: ManagementOperation['tag']) =>
+  <const Schemas extends ManagementOperation['input']>(
+    operation: Omit<ManagementOperation, 'tag' | 'input' | 'run'> & {
+      readonly input: Schemas;
+      readonly run: (context: ManagementContext, input: Input<Schemas>, call: Call) => unknown;
+    },
+  ): ManagementOperation => ({ tag, ...operation });

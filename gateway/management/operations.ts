@@ -1,131 +1,23 @@
-import { discoverClients } from './clients/registrations/discover-clients.ts';
-import { listClients } from './clients/registrations/list-clients.ts';
-import { registerClient } from './clients/registrations/register-client.ts';
-import { registerClients } from './clients/registrations/register-clients.ts';
-import { unregisterClientFromGroup } from './clients/registrations/unregister-client-from-group.ts';
-import { unregisterClient } from './clients/registrations/unregister-client.ts';
-import { unregisterClients } from './clients/registrations/unregister-clients.ts';
-import { createGroup } from './groups/create-group.ts';
-import { deleteGroup } from './groups/delete-group.ts';
-import { getGroup } from './groups/get-group.ts';
-import { listGroups } from './groups/list-groups.ts';
+import { CLIENT_OPERATIONS } from './clients/operations.ts';
+import { GROUP_OPERATIONS } from './groups/operations.ts';
 import type { ManagementOperation } from './operation.ts';
-import { explainPolicies } from './policies/explain-policies.ts';
-import { addRegistry } from './registry/operations/add-registry.ts';
-import { deleteRegistry } from './registry/operations/delete-registry.ts';
-import { getRegistryServer } from './registry/operations/get-registry-server.ts';
-import { getRegistry } from './registry/operations/get-registry.ts';
-import { listRegistries } from './registry/operations/list-registries.ts';
-import { listRegistryServers } from './registry/operations/list-registry-servers.ts';
-import { logInToRegistry } from './registry/operations/log-in-to-registry.ts';
-import { logOutOfRegistry } from './registry/operations/log-out-of-registry.ts';
-import { refreshRegistry } from './registry/operations/refresh-registry.ts';
-import { updateRegistry } from './registry/operations/update-registry.ts';
-import { getProtocolServer } from './registry/protocol/get-protocol-server.ts';
-import { getRegistrySkill } from './registry/protocol/get-registry-skill.ts';
-import { listProtocolServers } from './registry/protocol/list-protocol-servers.ts';
-import { listRegistrySkills } from './registry/protocol/list-registry-skills.ts';
-import { createSecret } from './secrets/create-secret.ts';
-import { deleteSecret } from './secrets/delete-secret.ts';
-import { getSecretsProvider } from './secrets/get-secrets-provider.ts';
-import { listSecrets } from './secrets/list-secrets.ts';
-import { setUpSecrets } from './secrets/set-up-secrets.ts';
-import { updateSecret } from './secrets/update-secret.ts';
-import { getIndex } from './server/get-index.ts';
-import { getOpenApi } from './server/get-openapi.ts';
-import { getHealth } from './server/health.ts';
-import { getVersion } from './server/version.ts';
-import { getSkillContent } from './skills/operations/get-skill-content.ts';
-import { getSkill } from './skills/operations/get-skill.ts';
-import { installSkill } from './skills/operations/install-skill.ts';
-import { listSkills } from './skills/operations/list-skills.ts';
-import { uninstallSkill } from './skills/operations/uninstall-skill.ts';
-import { upgradeSkills } from './skills/operations/upgrade-skills.ts';
-import { validateSkill } from './skills/operations/validate-skill.ts';
-import { checkWorkloadUpgrade } from './workloads/operations/upgrade/check-workload-upgrade.ts';
-import { checkWorkloadUpgrades } from './workloads/operations/upgrade/check-workload-upgrades.ts';
-import { createWorkload } from './workloads/operations/create-workload.ts';
-import { deleteWorkload } from './workloads/operations/delete-workload.ts';
-import { deleteWorkloads } from './workloads/operations/delete-workloads.ts';
-import { editWorkload } from './workloads/operations/edit-workload.ts';
-import { exportWorkload } from './workloads/operations/export-workload.ts';
-import { getWorkload } from './workloads/operations/get-workload.ts';
-import { getWorkloadLogs } from './workloads/operations/get-workload-logs.ts';
-import { getWorkloadProxyLogs } from './workloads/operations/get-workload-proxy-logs.ts';
-import { getWorkloadStatus } from './workloads/operations/get-workload-status.ts';
-import { importWorkload } from './workloads/operations/import-workload.ts';
-import { listWorkloads } from './workloads/operations/list-workloads.ts';
-import { restartWorkload } from './workloads/operations/restart-workload.ts';
-import { restartWorkloads } from './workloads/operations/restart-workloads.ts';
-import { startWorkload } from './workloads/operations/start-workload.ts';
-import { startWorkloads } from './workloads/operations/start-workloads.ts';
-import { stopWorkload } from './workloads/operations/stop-workload.ts';
-import { stopWorkloads } from './workloads/operations/stop-workloads.ts';
-import { upgradeWorkload } from './workloads/operations/upgrade/upgrade-workload.ts';
+import { POLICY_OPERATIONS } from './policies/operations.ts';
+import { REGISTRY_OPERATIONS } from './registry/operations.ts';
+import { PROTOCOL_OPERATIONS } from './registry/protocol-operations.ts';
+import { SECRET_OPERATIONS } from './secrets/operations.ts';
+import { SERVER_OPERATIONS } from './server/operations.ts';
+import { SKILL_OPERATIONS } from './skills/operations.ts';
+import { WORKLOAD_OPERATIONS } from './workloads/operations.ts';
 
-/** Operations of the management API, in the order of the documentation. A new operation is one file and one line here. */
+/** Operations of the management API, in the order of the documentation. */
 export const OPERATIONS: readonly ManagementOperation[] = [
-  registerClient,
-  registerClients,
-  discoverClients,
-  listClients,
-  unregisterClients,
-  unregisterClient,
-  unregisterClientFromGroup,
-  listGroups,
-  createGroup,
-  getGroup,
-  deleteGroup,
-  listRegistries,
-  addRegistry,
-  getRegistry,
-  updateRegistry,
-  deleteRegistry,
-  refreshRegistry,
-  listRegistryServers,
-  getRegistryServer,
-  logInToRegistry,
-  logOutOfRegistry,
-  listProtocolServers,
-  getProtocolServer,
-  listRegistrySkills,
-  getRegistrySkill,
-  setUpSecrets,
-  getSecretsProvider,
-  listSecrets,
-  createSecret,
-  updateSecret,
-  deleteSecret,
-  listSkills,
-  installSkill,
-  validateSkill,
-  upgradeSkills,
-  getSkillContent,
-  getSkill,
-  uninstallSkill,
-  listWorkloads,
-  createWorkload,
-  deleteWorkloads,
-  stopWorkloads,
-  startWorkloads,
-  restartWorkloads,
-  importWorkload,
-  checkWorkloadUpgrades,
-  getWorkload,
-  deleteWorkload,
-  editWorkload,
-  exportWorkload,
-  checkWorkloadUpgrade,
-  upgradeWorkload,
-  getWorkloadStatus,
-  getWorkloadLogs,
-  getWorkloadProxyLogs,
-  stopWorkload,
-  startWorkload,
-  restartWorkload,
-  explainPolicies,
-  getHealth,
-  getVersion,
-  getIndex,
-  getOpenApi,
+  ...CLIENT_OPERATIONS,
+  ...GROUP_OPERATIONS,
+  ...REGISTRY_OPERATIONS,
+  ...PROTOCOL_OPERATIONS,
+  ...SECRET_OPERATIONS,
+  ...SKILL_OPERATIONS,
+  ...WORKLOAD_OPERATIONS,
+  ...POLICY_OPERATIONS,
+  ...SERVER_OPERATIONS,
 ];

@@ -1,5 +1,5 @@
 /** MCP client program whose configuration file can name an HTTP endpoint. */
-export interface Client {
+export interface McpClient {
   /** Identifier on the command line and in the management API. */
   readonly type: string;
   /** Display name. */
@@ -39,7 +39,7 @@ export interface SkillFolders {
 }
 
 /** Link with the name and the entry of a server. */
-export interface InstallLink {
+interface InstallLink {
   /** URL up to the query. */
   readonly url: string;
   /** `base64`: parameters `name` and `config`, the entry as base64. `json`: the query is one JSON object with `name`. */
@@ -59,13 +59,13 @@ export interface UrlEntry {
   readonly extra?: Readonly<Record<string, EntryValue>>;
 }
 
-export type EntryValue = string | number | boolean | readonly string[];
+type EntryValue = string | number | boolean | readonly string[];
 
 /** Server in a configuration file. */
-export type Entry = Readonly<Record<string, EntryValue>>;
+export type ClientEntry = Readonly<Record<string, EntryValue>>;
 
 /** Virtual server to connect to. */
-export interface Endpoint {
+export interface ClientEndpoint {
   readonly name: string;
   readonly url: string;
 }

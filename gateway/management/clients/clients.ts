@@ -1,4 +1,4 @@
-import type { Client, SkillFolders, UrlEntry } from './client.ts';
+import type { McpClient, SkillFolders, UrlEntry } from './client.ts';
 
 /** Entry with `type`, as most clients write it. */
 const TYPED = { urlKey: 'url', transport: { key: 'type', sse: 'sse', http: 'http' } } as const satisfies UrlEntry;
@@ -14,7 +14,7 @@ const AGENTS_SKILLS = skillsIn('.agents/skills');
 const COPILOT_SKILLS = skillsIn('.copilot/skills', '.github/skills');
 
 /** Clients that vmcp can configure. To add one, add an entry here and a row in docs/local-mode.md. */
-export const CLIENTS: readonly Client[] = [
+export const CLIENTS: readonly McpClient[] = [
   {
     ...JSON_SERVERS,
     type: 'roo-code',
@@ -285,7 +285,7 @@ export const CLIENTS: readonly Client[] = [
 ];
 
 /** Finds a client by its type or name. Ignores case, spaces and hyphens: `vs-code` is `vscode`. */
-export function findClient(text: string): Client | undefined {
+export function findClient(text: string): McpClient | undefined {
   const squashed = squash(text);
   return CLIENTS.find(({ type, name }) => squash(type) === squashed || squash(name) === squashed);
 }

@@ -1,5 +1,5 @@
 import { posix, win32 } from 'node:path';
-import type { Client } from './client.ts';
+import type { McpClient } from './client.ts';
 
 /** Folders of a user on this machine. */
 export interface UserFolders {
@@ -15,7 +15,7 @@ export interface UserFolders {
 }
 
 /** Returns the absolute path of the client's configuration file. */
-export function configFileOf({ file, windowsFile, olderFile }: Client, folders: UserFolders): string {
+export function configFileOf({ file, windowsFile, olderFile }: McpClient, folders: UserFolders): string {
   const path = absolute(folders.platform === 'win32' ? (windowsFile ?? file) : file, folders);
   const { exists } = folders;
   if (olderFile === undefined || !exists) return path;
@@ -33,14 +33,14 @@ function absolute(file: string, folders: UserFolders): string {
  * Returns the path whose existence means that the client is installed: the folder of its configuration file, or the file
  * when its folder is the home folder.
  */
-export function installedMarkOf(client: Client, folders: UserFolders): string {
+export function installedMarkOf(client: McpClient, folders: UserFolders): string {
   const file = configFileOf(client, folders);
   const folder = pathOf(folders).dirname(file);
   return folder === pathOf(folders).normalize(folders.home) ? file : folder;
 }
 
 /** Returns the path of the file for messages, such as `~/.cursor/mcp.json`. */
-export const shownFileOf = ({ file }: Client): string =>
+export const shownFileOf = ({ file }: McpClient): string =>
   file.replace('{home}', '~').replace('{xdg}', '~/.config').replace('{app}', '~/.config');
 
 /** First segments of `Client.file`. */

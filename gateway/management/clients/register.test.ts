@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from './client.ts';
+import type { McpClient } from './client.ts';
 import { CLIENTS, findClient } from './clients.ts';
-import { register, registered, snippet, unregister } from './register.ts';
+import { addEntry, registered, snippet, removeEntry } from './register.ts';
 import { CONFIGURATIONS, randomJson } from './testdata/configurations.ts';
 
 const ENDPOINT = { name: 'tools', url: 'http://127.0.0.1:4483/mcp' };
 const OTHER = { name: 'tools', url: 'https://tools.example/mcp' };
 
-function textOf(edit: ReturnType<typeof register>): string {
+function textOf(edit: ReturnType<typeof addEntry>): string {
   if ('problem' in edit) throw new Error(edit.problem.message);
   return edit.text;
 }
 
-const client = (type: string): Client => {
+const client = (type: string): McpClient => {
   const found = findClient(type);
   if (!found) throw new Error(`no client ${type}`);
   return found;
 };
 
 /** Checks that the file names the endpoint once, that a second time changes nothing, and that the removal restores it. */
-function checkRoundTrip(original: string, one: Client): void {
-  const text = textOf(register(original, one, ENDPOINT));
+function checkRoundTrip(original: string, one: McpClient): void {
+  const text = textOf(addEntry(original, one, ENDPOINT));
   expect(registered(text, one).get('tools'), text).toBe(ENDPOINT.url);
   expect(text.split(ENDPOINT.url).length - original.split(ENDPOINT.url).length, text).toBe(1);
-  expect(textOf(register(text, one, ENDPOINT))).toBe(text);
-  expect(textOf(unregister(text, one, ENDPOINT)), text).toBe(original);
+  expect(textOf(addEntry(text, one, ENDPOINT))).toBe(text);
+  expect(textOf(removeEntry(text, one, ENDPOINT)), text).toBe(original);
 }
 
 describe('register and unregister', () => {
@@ -45,41 +45,41 @@ describe('register and unregister', () => {
   it('keep everything else of the file in its place', () => {
     const original =
       '{\n\t// mine\n\t"theme": "dark", // always\n\t"mcpServers": {\n\t\t"a": {"command": "x"} // keep\n\t},\n}\n';
-    expect(textOf(register(original, client('cursor'), ENDPOINT))).toBe(
+    expect(textOf(addEntry(original, client('cursor'), ENDPOINT))).toBe(
       '{\n\t// mine\n\t"theme": "dark", // always\n\t"mcpServers": {\n\t\t"a": {"command": "x"}, // keep\n\t\t"tools": {\n\t\t\t"type": "http",\n\t\t\t"url": "http://127.0.0.1:4483/mcp"\n\t\t}\n\t},\n}\n',
     );
   });
 
   it('give a new file of Continue the members that it requires', () => {
     const one = client('continue');
-    const text = textOf(register('', one, ENDPOINT));
+    const text = textOf(addEntry('', one, ENDPOINT));
     expect(text).toMatch(/^name: .+\nversion: .+\nschema: v1\nmcpServers:\n/u);
     expect(snippet(one, ENDPOINT, true)).toBe(text);
     expect(snippet(one, ENDPOINT)).toMatch(/^mcpServers:/u);
-    expect(textOf(unregister(text, one, ENDPOINT))).toBe('');
+    expect(textOf(removeEntry(text, one, ENDPOINT))).toBe('');
   });
 
   it('leave entries that were added later', () => {
     const one = client('cursor');
-    const two = textOf(register(textOf(register('', one, ENDPOINT)), one, { ...OTHER, name: 'later' }));
-    const rest = textOf(unregister(two, one, ENDPOINT));
+    const two = textOf(addEntry(textOf(addEntry('', one, ENDPOINT)), one, { ...OTHER, name: 'later' }));
+    const rest = textOf(removeEntry(two, one, ENDPOINT));
     expect([...registered(rest, one)]).toEqual([['later', OTHER.url]]);
   });
 });
 
 describe('an entry of the same name that points elsewhere', () => {
   it.each(CLIENTS.map((one) => [one.type, one] as const))('of %s is refused unless it is forced', (_type, one) => {
-    const text = textOf(register('', one, OTHER));
-    expect(register(text, one, ENDPOINT)).toEqual({
+    const text = textOf(addEntry('', one, OTHER));
+    expect(addEntry(text, one, ENDPOINT)).toEqual({
       problem: {
         message: 'has an entry "tools" for https://tools.example/mcp: use --force to replace or remove it',
         isTaken: true,
       },
     });
-    expect(unregister(text, one, ENDPOINT)).toHaveProperty('problem');
-    expect(textOf(register(text, one, ENDPOINT, { force: true }))).toBe(textOf(register('', one, ENDPOINT)));
-    expect(textOf(unregister(text, one, ENDPOINT, { force: true }))).toBe('');
-    expect(textOf(unregister(text, one, { name: 'tools' }))).toBe('');
+    expect(removeEntry(text, one, ENDPOINT)).toHaveProperty('problem');
+    expect(textOf(addEntry(text, one, ENDPOINT, { force: true }))).toBe(textOf(addEntry('', one, ENDPOINT)));
+    expect(textOf(removeEntry(text, one, ENDPOINT, { force: true }))).toBe('');
+    expect(textOf(removeEntry(text, one, { name: 'tools' }))).toBe('');
   });
 });
 
@@ -96,7 +96,7 @@ describe('a file that cannot be edited', () => {
     ['goose', 'a: 1\n---\nb: 2\n', 2, 'not valid YAML'],
     ['continue', 'mcpServers: {}\n', undefined, 'must have a list in "mcpServers"'],
   ])('of %s is a problem: %j', (type, text, line, message) => {
-    const edit = register(text, client(type), ENDPOINT);
+    const edit = addEntry(text, client(type), ENDPOINT);
     expect(edit).toEqual({
       problem: { ...(line !== undefined && { line }), message: expect.stringContaining(message) as unknown },
     });
@@ -108,7 +108,7 @@ describe('a file that cannot be edited', () => {
       ['codex', 'key = s3cret'],
       ['goose', 'key: [s3cret'],
     ] as const)
-      expect(JSON.stringify(register(text, client(type), ENDPOINT))).not.toContain('s3cret');
+      expect(JSON.stringify(addEntry(text, client(type), ENDPOINT))).not.toContain('s3cret');
   });
 });
 

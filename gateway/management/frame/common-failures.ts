@@ -19,7 +19,7 @@ export const COMMON_ERRORS = {
   disk_full: { status: 500, message: 'the disk of vmcp is full: free some space, then try again' },
 } as const satisfies Readonly<Record<string, ManagementError>>;
 
-export type CommonCode = keyof typeof COMMON_ERRORS;
+type CommonCode = keyof typeof COMMON_ERRORS;
 
 interface CommonFailure {
   readonly code: CommonCode;

@@ -11,7 +11,7 @@ import { COMMON_ERRORS, commonFailure } from './common-failures.ts';
 import { OperationTimeout } from './time-limit.ts';
 
 /** Error as the client receives it. */
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -29,7 +29,7 @@ export const STREAM_LIMIT_ERROR = {
 };
 
 /** Answers an error that an operation, or the reading of its input, has thrown. */
-export function answerError(operation: ManagementOperation, log: Logger) {
+export function createErrorHandler(operation: ManagementOperation, log: Logger) {
   return (req: Request, res: Response, thrown: unknown): void => {
     if (thrown instanceof RequestError && thrown.fault.kind === 'client_left') {
       res.destroy();
@@ -37,12 +37,12 @@ export function answerError(operation: ManagementOperation, log: Logger) {
     }
     const answer = declaredAnswer(operation, thrown) ?? commonAnswer(operation, log, res, thrown);
     if (!answer) logFailure(log, thrown, req, res);
-    sendError(req, res, answer ?? internalError(operation));
+    sendErrorAnswer(req, res, answer ?? internalError(operation));
   };
 }
 
 /** Sends an error as problem details if the client asks for them (RFC 9457), else as plain text or as `{"code", "message"}`. */
-export function sendError(req: Request, res: Response, answer: ErrorAnswer): void {
+export function sendErrorAnswer(req: Request, res: Response, answer: ErrorAnswer): void {
   const [type, text] = encode(req, answer);
   res.setHeader('content-type', type);
   if (answer.status === 413) {

@@ -141,7 +141,7 @@ function parametersOf(place: 'path' | 'query', schema: TObject | undefined): Jso
 function responsesOf(operation: ManagementOperation, schemas: NamedSchemas): Json {
   const { id, success } = operation;
   const headers = headersOf(success);
-  const answers = Map.groupBy(errorsOf(operation), ({ status }) => status);
+  const answers = Map.groupBy(allErrors(operation), ({ status }) => status);
   return {
     [String(success.status)]: {
       description: success.body === undefined && success.hasLines !== true ? 'Done.' : 'The result.',
@@ -167,7 +167,7 @@ const headersOf = ({ location, headers = {} }: Success): Json => ({
   ),
 });
 
-export type CodedError = ManagementError & { readonly code: string };
+type CodedError = ManagementError & { readonly code: string };
 
 const REFUSALS: readonly CodedError[] = [
   { code: 'invalid_token', status: 401, message: 'a valid bearer token is needed' },
@@ -193,7 +193,7 @@ const sharedErrorsOf = ({
     ({ code, status }) => tag !== 'server' && !Object.hasOwn(errors, code) && !(hasStructuredErrors && status === 500),
   );
 
-function errorsOf({ input, ...operation }: ManagementOperation): CodedError[] {
+function allErrors({ input, ...operation }: ManagementOperation): CodedError[] {
   const reads = input.path ?? input.query ?? input.body;
   return [
     ...ownErrorsOf({ input, ...operation }),
@@ -212,7 +212,7 @@ function errorResponse(operation: ManagementOperation, errors: readonly CodedErr
   const own = errors.filter((error) => !REFUSALS.includes(error));
   const isText = !hasStructuredErrors && own.some(({ isStructured = false }) => !isStructured);
   const members = Object.fromEntries(own.flatMap(({ members: added = {} }) => Object.entries(added)));
-  const add = (schema: ErrorSchema): Json => schemas.add(withMembers(schema, members, answerOf(operation, errors)));
+  const add = (schema: ErrorSchema): Json => schemas.add(withMembers(schema, members, answerName(operation, errors)));
   const json = [
     ...(own.some(({ isStructured = hasStructuredErrors }) => isStructured) ? [add(StructuredError)] : []),
     ...(own.length < errors.length ? [schemas.add(Refusal)] : []),
@@ -230,7 +230,7 @@ function errorResponse(operation: ManagementOperation, errors: readonly CodedErr
 type ErrorSchema = typeof StructuredError | typeof Problem;
 
 /** Returns the name of an answer of an operation, such as `CreateWorkload422`. */
-const answerOf = ({ id }: ManagementOperation, [error]: readonly CodedError[]): string =>
+const answerName = ({ id }: ManagementOperation, [error]: readonly CodedError[]): string =>
   pascalCase(id) + String(error?.status ?? '');
 
 /** Returns the schema of an error. An answer with further members has a schema of its own, named after the answer. */

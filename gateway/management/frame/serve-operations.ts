@@ -1,13 +1,12 @@
+import { once } from 'node:events';
 import type { Request, RequestHandler, Response } from 'express';
 import { setOperation } from '../../audit/management-requests.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { route } from '../../http/endpoint/router.ts';
-import type { ManagementContext } from '../context.ts';
-import type { ManagementOperation } from '../operation.ts';
-import { answerError, logFailure, sendError, STREAM_LIMIT_ERROR, wantsProblem } from './error-answers.ts';
+import type { ManagementContext, ManagementOperation } from '../operation.ts';
+import { createErrorHandler, logFailure, sendErrorAnswer, STREAM_LIMIT_ERROR, wantsProblem } from './error-answers.ts';
 import { parseLeniently } from './lenient-json.ts';
-import { sendLines, streamLines } from './lines.ts';
 import { limitTime, type LimitedCall } from './time-limit.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -21,7 +20,7 @@ const TOO_MANY_STREAMS = { ...STREAM_LIMIT_ERROR, isStructured: false };
 const ROOTS = /^\/(?:api\/v1beta|registry)(?:\/|$)/;
 const SINGLE_PATHS = new Set(['/health', '/api/openapi.json']);
 
-export interface Process {
+interface Process {
   readonly log: Logger;
   /** Aborted when the process drains: streams end. */
   readonly draining: AbortSignal;
@@ -44,12 +43,12 @@ export function serveOperations(
     [...endpoints.keys()],
     {
       methodNotAllowed: (res, message) => {
-        if (wantsProblem(res.req)) sendError(res.req, res, { ...METHOD_NOT_ALLOWED, message });
+        if (wantsProblem(res.req)) sendErrorAnswer(res.req, res, { ...METHOD_NOT_ALLOWED, message });
         else res.status(405).end();
       },
       thrown: (endpoint, req, res, error) => {
         const operation = endpoints.get(endpoint);
-        if (operation) answerError(operation, log)(req, res, error);
+        if (operation) createErrorHandler(operation, log)(req, res, error);
       },
     },
     { maxBodyBytes: MAX_BODY_BYTES, ignoresMediaType: true, acceptsRepeated: true, parseBody: parseLeniently },
@@ -63,7 +62,7 @@ export function serveOperations(
     res.set('Cache-Control', 'no-store');
     if (req.path.startsWith('/api/')) res.setHeader('content-type', 'application/json');
     answer(req, res, () => {
-      sendError(req, res, { status: 404, code: 'not_found', message: '404 page not found', isStructured: false });
+      sendErrorAnswer(req, res, { status: 404, code: 'not_found', message: '404 page not found', isStructured: false });
     });
   };
 }
@@ -119,7 +118,7 @@ async function sendStream(
   };
   if (streams.open >= MOST_STREAMS) {
     end();
-    sendError(req, res, TOO_MANY_STREAMS);
+    sendErrorAnswer(req, res, TOO_MANY_STREAMS);
     return;
   }
   draining.addEventListener('abort', end, { once: true });
@@ -150,3 +149,54 @@ function sendResult(
   else if (success.body === undefined) res.end();
   else res.setHeader('content-type', 'application/json').end(`${JSON.stringify(result)}\n`);
 }
+
+const TEXT = 'text/plain; charset=utf-8';
+const EVENTS = 'text/event-stream';
+/** Interval of comments in an event stream, so that proxies keep it open. */
+const HEARTBEAT_MS = 15_000;
+
+/** Sends lines as text. */
+function sendLines(res: Response, lines: readonly string[]): void {
+  res.setHeader('content-type', TEXT).end(lines.map((line) => `${line}\n`).join(''));
+}
+
+/**
+ * Sends lines as they come: as an event stream (WHATWG HTML, server-sent events) if the client accepts it, else as chunks of text.
+ * Reads the next line when the client has read the previous ones. Returns when the lines end or `signal` is aborted.
+ */
+async function streamLines(
+  req: Request,
+  res: Response,
+  lines: AsyncIterable<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const isEvents = req.accepts(['text/plain', EVENTS]) === EVENTS;
+  const encode = isEvents ? eventOf : (line: string): string => `${line}\n`;
+  res
+    .status(200)
+    .setHeader('content-type', isEvents ? EVENTS : TEXT)
+    .setHeader('x-accel-buffering', 'no')
+    .flushHeaders();
+  const beat = (): void => {
+    if (!res.writableNeedDrain) res.write(':\n\n');
+  };
+  const heartbeat = isEvents ? setInterval(beat, HEARTBEAT_MS) : undefined;
+  try {
+    for await (const line of lines) {
+      if (signal.aborted) break;
+      if (!res.write(encode(line))) await once(res, 'drain', { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    clearInterval(heartbeat);
+  }
+  res.end();
+}
+
+/** Returns the event of a line. A carriage return, which would end the field, starts another one. */
+const eventOf = (line: string): string =>
+  `${line
+    .split(/\r\n?|\n/u)
+    .map((part) => `data: ${part}\n`)
+    .join('')}\n`;

@@ -52,7 +52,7 @@ export class ClusterGroups implements GroupDocuments {
         await this.#write(objects, before, after);
         return after;
       } catch (error) {
-        if (!isChangedMeanwhile(error) || attempt >= ATTEMPTS) throw answerOf(error);
+        if (!isChangedMeanwhile(error) || attempt >= ATTEMPTS) throw operationError(error);
       }
     }
   }
@@ -60,7 +60,7 @@ export class ClusterGroups implements GroupDocuments {
   async #list(): Promise<KubeObject[]> {
     const { client, namespace } = this.#cluster;
     const { items } = await client.list<KubeObject>(GROUP, { namespace }).catch((error: unknown) => {
-      throw answerOf(error);
+      throw operationError(error);
     });
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
@@ -113,25 +113,28 @@ const joined = (names: readonly string[]): string | null => (names.length > 0 ? 
 const given = (annotations: Annotations): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).flatMap(([name, text]) => (text === null ? [] : [[name, text]])));
 
-const listOf = ({ metadata: { annotations = {} } }: KubeObject, name: string): string[] =>
+const annotatedNames = ({ metadata: { annotations = {} } }: KubeObject, name: string): string[] =>
   (annotations[name] ?? '').split(',').filter((item) => item !== '');
 
 function documentOf(objects: readonly KubeObject[]): GroupsDocument {
   const records = objects.map(
     (object) =>
-      [object.metadata.name, { registered_clients: listOf(object, CLIENTS), skills: listOf(object, SKILLS) }] as const,
+      [
+        object.metadata.name,
+        { registered_clients: annotatedNames(object, CLIENTS), skills: annotatedNames(object, SKILLS) },
+      ] as const,
   );
   const fallback = objects.find(({ metadata }) => metadata.name === DEFAULT_GROUP);
   return {
     groups: { [DEFAULT_GROUP]: EMPTY_GROUP, ...Object.fromEntries(records) },
-    clients: fallback ? listOf(fallback, UNGROUPED) : [],
+    clients: fallback ? annotatedNames(fallback, UNGROUPED) : [],
   };
 }
 
 const isChangedMeanwhile = (error: unknown): boolean => error instanceof ApiError && error.status === 409;
 
 /** Returns the error of an operation for a failed request to the API server. */
-function answerOf(error: unknown): unknown {
+function operationError(error: unknown): unknown {
   const unavailable = unavailableOf(error);
   if (unavailable || !(error instanceof ApiError)) return unavailable ?? error;
   return error.reason === 'Invalid' ? new OperationError('invalid_group') : error;

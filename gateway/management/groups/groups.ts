@@ -102,7 +102,7 @@ export class Groups {
    */
   async remove(name: string, release: (document: GroupsDocument, group: GroupRecord) => GroupsDocument): Promise<void> {
     await this.update((document) => {
-      const group = groupOf(document, name);
+      const group = requireGroup(document, name);
       if (name === DEFAULT_GROUP) throw new OperationError('default_group');
       const released = release(document, group);
       const { [name]: _removed, ...groups } = released.groups;
@@ -113,7 +113,7 @@ export class Groups {
   /** Throws `group_not_found`. */
   async addSkill(name: string, skill: string): Promise<void> {
     await this.update((document) => {
-      const group = groupOf(document, name);
+      const group = requireGroup(document, name);
       if (group.skills.includes(skill)) return document;
       const changed = { ...group, skills: [...group.skills, skill].toSorted() };
       return { ...document, groups: { ...document.groups, [name]: changed } };
@@ -133,7 +133,7 @@ export class Groups {
 }
 
 /** Throws `group_not_found`. */
-export function groupOf({ groups }: GroupsDocument, name: string): GroupRecord {
+export function requireGroup({ groups }: GroupsDocument, name: string): GroupRecord {
   const group = Object.hasOwn(groups, name) ? groups[name] : undefined;
   if (!group) throw new OperationError('group_not_found', `there is no group "${name}": create it first`);
   return group;

@@ -1,24 +1,29 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
-import type { ClusterAccess } from '../cluster-access.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { StateFile } from '../../state/state-file.ts';
-import { environmentSecret, type Environment } from './environment-secrets.ts';
-import { isReserved, systemName, type SystemScope } from './names.ts';
-import type { ConnectOnePassword } from './one-password/one-password.ts';
-import type { Keyring } from './password/keyring.ts';
+import type { Environment } from '../../workloads/runner/environment.ts';
+import type { ClusterAccess } from '../cluster-access.ts';
+import type { ConnectOnePassword } from './one-password-sdk.ts';
+import type { Keyring } from './password.ts';
 import { PROVIDERS, type ProviderType } from './providers/index.ts';
-import type { ListedSecret, ProviderDeps, ProviderVariant, SecretsProvider } from './providers/provider.ts';
+import {
+  environmentSecret,
+  type ListedSecret,
+  type ProviderDeps,
+  type ProviderVariant,
+  type SecretsProvider,
+} from './providers/provider.ts';
 import { SecretsFailure } from './secrets-failure.ts';
 
 /** Reads secrets for other parts of vmcp. */
-export interface SecretReader {
+interface SecretReader {
   /** Returns undefined for a secret that does not exist. Throws `SecretsFailure` if the provider does not work. */
   get(name: string): Promise<string | undefined>;
 }
 
 /** Internal secrets of one part of vmcp. The API does not show them. */
-export interface SystemSecrets extends SecretReader {
+interface SystemSecrets extends SecretReader {
   set(name: string, value: string): Promise<void>;
   /** Returns false for a secret that does not exist. */
   delete(name: string): Promise<boolean>;
@@ -187,3 +192,14 @@ function setterOf({ type, provider }: Active): NonNullable<SecretsProvider['set'
 
 const unsupported = (type: ProviderType): OperationError =>
   new OperationError('unsupported', `the secrets provider ${type} does not support this operation`);
+
+/** Prefix of the names of internal secrets. */
+const RESERVED_PREFIX = '__sys_';
+
+/** Parts of vmcp that store internal secrets. */
+type SystemScope = 'registry' | 'workloads' | 'auth';
+
+/** Returns true for names that the API neither shows nor changes. */
+const isReserved = (name: string): boolean => name.startsWith(RESERVED_PREFIX);
+
+const systemName = (scope: SystemScope, name: string): string => `${RESERVED_PREFIX}${scope}_${name}`;

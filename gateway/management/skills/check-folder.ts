@@ -1,29 +1,72 @@
 import { basename, join, resolve } from 'node:path';
-import { checkSkill, type PathCheck, type SkillCheck } from './document/check-skill.ts';
-import { MAX_DEPENDENCIES, readSkillMd, SKILL_FILE } from './document/skill-md.ts';
+import { SkillError } from './errors.ts';
 import { leftOutOf } from './files/entry-name.ts';
-import { pathFault } from './files/path-fault.ts';
-import { isThere, listFolder } from './files/read-folder.ts';
-import { readSkillFile } from './files/read-skill-file.ts';
-import { SkillError } from './skill-error.ts';
-import { ArchiveError } from './source/archive-error.ts';
-import { PathSet, safePath } from './source/archive-path.ts';
+import { pathExists, listFolder, readSkillFile } from './files/read-folder.ts';
+import { folderPathFault } from './place.ts';
+import { MAX_DEPENDENCIES, readSkillMd, SKILL_FILE } from './skill-md.ts';
+import { ArchiveError, PathSet, safePath } from './source/archive-path.ts';
 import { MAX_FILES } from './source/unpack-skill.ts';
 
+/** Errors and warnings of the paths in a folder. */
+interface PathCheck {
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** Folder of a skill, as it is on disk. */
+interface SkillFolder {
+  /** Name of the folder itself. */
+  readonly name: string;
+  /** Symbolic links in the folder, by their paths relative to it. */
+  readonly links: readonly string[];
+  /** Content of its `SKILL.md`; undefined when that is missing or is a symbolic link. */
+  readonly skillMd: string | Buffer | undefined;
+  readonly paths?: PathCheck;
+}
+
+export interface SkillCheck {
+  readonly valid: boolean;
+  readonly errors?: readonly string[];
+  readonly warnings?: readonly string[];
+}
+
+/** Lists the errors and warnings of a skill. */
+export function checkSkill({ name, links, skillMd, paths = NO_PATHS }: SkillFolder): SkillCheck {
+  if (skillMd === undefined && !links.includes(SKILL_FILE)) return outcome([`${SKILL_FILE} is missing`], []);
+  const linkErrors = links.map((path) => `${path} is a symbolic link: replace it by a file or a folder`);
+  if (skillMd === undefined) return outcome([...linkErrors, ...paths.errors], paths.warnings);
+  const { document, errors, warnings } = readSkillMd(skillMd);
+  const declared = document?.metadata.name ?? '';
+  const isOther = declared !== '' && declared !== name;
+  const nameError = `${SKILL_FILE}: name "${declared}" is not the name of the folder, "${name}"`;
+  return outcome(
+    [...linkErrors, ...paths.errors, ...errors, ...(isOther ? [nameError] : [])],
+    [...warnings, ...paths.warnings],
+  );
+}
+
+const NO_PATHS: PathCheck = { errors: [], warnings: [] };
+
+const outcome = (errors: readonly string[], warnings: readonly string[]): SkillCheck => ({
+  valid: errors.length === 0,
+  ...(errors.length > 0 && { errors }),
+  ...(warnings.length > 0 && { warnings }),
+});
+
 /** Lists the plain names whose skills the registry cannot install. @throws SkillError if it cannot be read */
-export type MissingSkills = (names: readonly string[]) => Promise<readonly string[]>;
+type MissingSkills = (names: readonly string[]) => Promise<readonly string[]>;
 
 /** Checks the skill in a folder of this machine. Does not look further into a folder without `SKILL.md`. @throws SkillError */
 export async function checkFolder(path: string, missing: MissingSkills): Promise<SkillCheck> {
-  const fault = pathFault(path);
+  const fault = folderPathFault(path);
   if (fault !== undefined) throw new SkillError('invalid_skill_request', `path ${fault}`);
   const folder = resolve(path);
   const name = basename(folder);
-  if (!(await isThere(join(folder, SKILL_FILE)))) return checkSkill({ name, links: [], skillMd: undefined });
+  if (!(await pathExists(join(folder, SKILL_FILE)))) return checkSkill({ name, links: [], skillMd: undefined });
   const listing = await listFolder(folder);
   const [files, links] = [listing.files, listing.links].map((paths) => paths.filter((each) => !isOwnRepository(each)));
   const skillMd = listing.files.includes(SKILL_FILE) ? await readSkillFile(folder) : undefined;
-  const hasRepository = await isThere(join(folder, REPOSITORY));
+  const hasRepository = await pathExists(join(folder, REPOSITORY));
   const paths = checkPaths(files ?? [], hasRepository);
   const needed = await checkNeeded(
     skillMd === undefined ? [] : (readSkillMd(skillMd).document?.requires ?? []),

@@ -1,8 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { readSkillMd } from './document/skill-md.ts';
-import { fileSizes } from './files/read-folder.ts';
-import { readSkillFile } from './files/read-skill-file.ts';
-import type { DownloadedSkill } from './install/collect-skills.ts';
+import { readSkillMd } from './skill-md.ts';
+import { fileSizes, readSkillFile } from './files/read-folder.ts';
+import type { DownloadedSkill } from './collect-skills.ts';
 
 export const SkillContent = Type.Object(
   {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { StateFile } from '../../state/state-file.ts';
-import { SkillRecord } from './installed-skill.ts';
-import { isIn, type Place } from './place.ts';
+import { SkillRecord } from './shapes.ts';
+import { isIn, type SkillPlace } from './place.ts';
 
 const SkillsDocument = Type.Object({ skills: Type.Array(SkillRecord) });
 
@@ -17,20 +17,20 @@ export class SkillStore {
   /** Returns all records, sorted by name. */
   async list(): Promise<SkillRecord[]> {
     const { skills } = await this.#file.read();
-    return skills.toSorted((one, two) => keyOf(one).localeCompare(keyOf(two), 'en'));
+    return skills.toSorted((one, two) => sortKey(one).localeCompare(sortKey(two), 'en'));
   }
 
-  async listIn(place: Place): Promise<SkillRecord[]> {
+  async listIn(place: SkillPlace): Promise<SkillRecord[]> {
     return (await this.list()).filter((record) => isIn(place, record));
   }
 
   /** Replaces all records of one place. */
-  async replaceIn(place: Place, records: readonly SkillRecord[]): Promise<void> {
+  async replaceIn(place: SkillPlace, records: readonly SkillRecord[]): Promise<void> {
     await this.#file.update(({ skills }) => ({
       skills: [...skills.filter((record) => !isIn(place, record)), ...records],
     }));
   }
 }
 
-const keyOf = ({ metadata, scope, project_root: root = '' }: SkillRecord): string =>
+const sortKey = ({ metadata, scope, project_root: root = '' }: SkillRecord): string =>
   [metadata.name, scope, root].join('\n');

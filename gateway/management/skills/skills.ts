@@ -6,25 +6,22 @@ import type { Static } from 'typebox';
 import { createOutbound } from '../../outbound/fetch.ts';
 import type { OutboundPolicy } from '../../outbound/policy.ts';
 import type { UserFolders } from '../clients/config-file.ts';
-import { DEFAULT_GROUP, groupOf, type Groups } from '../groups/groups.ts';
-import { checkFolder } from './check-folder.ts';
-import type { SkillCheck } from './document/check-skill.ts';
-import { isSkillName, SKILL_NAME_RULE } from './reference/skill-name.ts';
-import { isThere } from './files/read-folder.ts';
-import { targetClients } from './files/target-clients.ts';
-import { applyInstall, applyUninstall, type InstallDeps } from './install/apply-install.ts';
-import { collectSkills, leftOutBy, type CollectedSkill, type DownloadedSkill } from './install/collect-skills.ts';
-import type { SkillInstall } from './install/install-request.ts';
-import type { Scope, SkillRecord } from './installed-skill.ts';
-import { placeOf, type Place } from './place.ts';
+import { DEFAULT_GROUP, requireGroup, type Groups } from '../groups/groups.ts';
+import { checkFolder, type SkillCheck } from './check-folder.ts';
+import { isSkillName, SKILL_NAME_RULE } from './reference/install-source.ts';
+import { pathExists } from './files/read-folder.ts';
+import { targetClients } from './files/client-folders.ts';
+import { applyInstall, applyUninstall, type InstallDeps } from './apply-install.ts';
+import { collectSkills, leftOutBy, type CollectedSkill, type DownloadedSkill } from './collect-skills.ts';
+import type { Scope, SkillInstall, SkillRecord } from './shapes.ts';
+import { resolvePlace, type SkillPlace } from './place.ts';
 import { readContent, type SkillContent } from './read-content.ts';
-import { SkillError } from './skill-error.ts';
+import { SkillError } from './errors.ts';
 import { SkillStore } from './skill-store.ts';
 import { downloadSkill, missingInRegistry, type RegistrySkills, type SourceRequest } from './source/skill-sources.ts';
-import type { SkillUpgrade, UpgradeOutcome } from './upgrade/upgrade-outcome.ts';
-import { upgradeSkills } from './upgrade/upgrade-skills.ts';
+import { upgradeSkills, type SkillUpgrade, type UpgradeOutcome } from './upgrade-skills.ts';
 
-export interface SkillsOptions {
+interface SkillsOptions {
   readonly stateDir: string;
   readonly folders: UserFolders;
   readonly groups: Groups;
@@ -38,7 +35,7 @@ export interface SkillsOptions {
   readonly allowPrivateIp?: boolean | undefined;
 }
 
-export interface SkillFilter {
+interface SkillFilter {
   readonly scope?: Scope;
   readonly project_root?: string;
   readonly client?: string;
@@ -72,7 +69,7 @@ export class Skills {
   async list({ scope, project_root: project, client, group }: SkillFilter): Promise<SkillRecord[]> {
     const place =
       project === undefined ? undefined : await this.#place({ scope: scope ?? 'project', project_root: project });
-    const members = group === undefined ? undefined : groupOf(await this.#options.groups.read(), group).skills;
+    const members = group === undefined ? undefined : requireGroup(await this.#options.groups.read(), group).skills;
     return (await this.#store.list()).filter(
       (skill) =>
         (scope === undefined || skill.scope === scope) &&
@@ -101,7 +98,7 @@ export class Skills {
     const { group = DEFAULT_GROUP, force = false } = request;
     const place = await this.#place(chosenPlace(request));
     const clients = await targetClients(request.clients, this.#options.folders);
-    groupOf(await this.#options.groups.read(), group);
+    requireGroup(await this.#options.groups.read(), group);
     return this.#withSources(signal, async (download) => {
       const skills = await collectSkills(request.name, (source, isDependency) =>
         download({ source, version: isDependency ? undefined : request.version, isNamedByUser: !isDependency }),
@@ -137,7 +134,7 @@ export class Skills {
   }
 
   /** Installs new files of a skill for its clients. Rejects if the skill was changed after `record` was read, unless it has these files. */
-  async #replace(place: Place, record: SkillRecord, skills: readonly CollectedSkill[]): Promise<void> {
+  async #replace(place: SkillPlace, record: SkillRecord, skills: readonly CollectedSkill[]): Promise<void> {
     const { clients, digest, explicit: isExplicit } = record;
     const { name } = record.metadata;
     const present = (await this.#store.listIn(place)).find(({ metadata }) => metadata.name === name);
@@ -177,15 +174,15 @@ export class Skills {
   }
 
   /** Returns the place of a project that has skills and whose folder is gone: its records must be removable. */
-  async #vanishedPlace({ scope, project_root: project }: PlaceChoice): Promise<Place | undefined> {
-    if (scope !== 'project' || project === undefined || (await isThere(project))) return undefined;
+  async #vanishedPlace({ scope, project_root: project }: PlaceChoice): Promise<SkillPlace | undefined> {
+    if (scope !== 'project' || project === undefined || (await pathExists(project))) return undefined;
     const root = resolve(project);
     const isKnown = (await this.#store.list()).some((record) => record.project_root === root);
     return isKnown ? { scope, root, project_root: root } : undefined;
   }
 
-  #place(choice: PlaceChoice): Promise<Place> {
-    return placeOf(choice, this.#options.folders.home);
+  #place(choice: PlaceChoice): Promise<SkillPlace> {
+    return resolvePlace(choice, this.#options.folders.home);
   }
 
   /** Runs a task that downloads skills into a folder, which is deleted afterwards. */
@@ -233,7 +230,10 @@ function checkName(name: string): void {
 }
 
 /** Rejects requests that need a verified signature: vmcp cannot verify signatures yet, so every skill counts as unsigned. */
-function checkSignatures({ public_key: key, allow_unsigned: allowUnsigned }: SkillInstall, { scope }: Place): void {
+function checkSignatures(
+  { public_key: key, allow_unsigned: allowUnsigned }: SkillInstall,
+  { scope }: SkillPlace,
+): void {
   if (key !== undefined) {
     throw new SkillError('signature_required', 'signatures cannot be verified yet: leave "public_key" out');
   }

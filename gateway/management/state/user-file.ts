@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { changeFiles, codeOf, targetOf, translated, UserFileError } from './write-files.ts';
+import { changeFiles, systemErrorCode, targetOf, translated, UserFileError } from './write-files.ts';
 import { decodeUtf8 } from '../../contract/text/utf8.ts';
 
 /** A file that other programs write too, such as the configuration of an MCP client. */
@@ -56,7 +56,7 @@ function takeLock(path: string, lock: string, now: number): void {
       mkdirSync(lock, { mode: NEW_FOLDER_MODE });
       return;
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (systemErrorCode(error) !== 'EEXIST') throw error;
       const isStale = now - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? now) > STALE_LOCK_MS;
       if (isRetry || !isStale) {
         throw new UserFileError(

@@ -120,13 +120,13 @@ export function targetOf(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (systemErrorCode(error) !== 'ENOENT') throw error;
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
     return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
   }
 }
 
-export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+export const systemErrorCode = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 /** Runs file operations and turns a system error into a sentence. @throws UserFileError */
 export function translated<Result>(path: string, action: 'read' | 'written', run: () => Result): Result {
@@ -134,7 +134,7 @@ export function translated<Result>(path: string, action: 'read' | 'written', run
     return run();
   } catch (error) {
     if (error instanceof UserFileError) throw error;
-    const code = codeOf(error);
+    const code = systemErrorCode(error);
     if (code === undefined) throw error;
     throw new UserFileError(`${path} cannot be ${action} (${code}): ${adviceFor(code, action)}, then try again`, error);
   }

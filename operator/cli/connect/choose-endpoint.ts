@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../gateway/management/clients/client.ts';
+import type { ClientEndpoint } from '../../../gateway/management/clients/client.ts';
 import type { Running, RunningServer } from '../../local/running.ts';
 
 export interface EndpointFlags {
@@ -7,7 +7,9 @@ export interface EndpointFlags {
 }
 
 /** `message` says what to do. */
-export type EndpointChoice = { readonly endpoint: Endpoint } | { readonly message: string; readonly isUsage: boolean };
+export type EndpointChoice =
+  | { readonly endpoint: ClientEndpoint }
+  | { readonly message: string; readonly isUsage: boolean };
 
 /** Name of an entry for `--url` without `--name`. */
 const DEFAULT_NAME = 'vmcp';

@@ -1,11 +1,17 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
-import type { Client, Endpoint } from '../../../gateway/management/clients/client.ts';
+import type { McpClient, ClientEndpoint } from '../../../gateway/management/clients/client.ts';
 import { closest } from '../../source/files/closest.ts';
 import { CLIENTS, findClient } from '../../../gateway/management/clients/clients.ts';
 import { configFileOf, installedMarkOf, type UserFolders } from '../../../gateway/management/clients/config-file.ts';
-import { register, registered, snippet, unregister, type Edit } from '../../../gateway/management/clients/register.ts';
+import {
+  addEntry,
+  registered,
+  snippet,
+  removeEntry,
+  type FileEdit,
+} from '../../../gateway/management/clients/register.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { userFolders } from '../../local/user-folders.ts';
@@ -91,7 +97,7 @@ const runningOf = (flags: ConnectFlags, host: Host): ReturnType<typeof readRunni
 
 const foldersOf = ({ env, platform }: Host): UserFolders => userFolders(env, platform);
 
-function print(client: Client, endpoint: Endpoint, host: Host): number {
+function print(client: McpClient, endpoint: ClientEndpoint, host: Host): number {
   const path = configFileOf(client, foldersOf(host));
   const project = client.projectFile === undefined ? '' : `, or to ${client.projectFile} of a project`;
   host.stderr.write(`Add this to ${path}${project}:\n`);
@@ -102,7 +108,7 @@ function print(client: Client, endpoint: Endpoint, host: Host): number {
 
 /** Adds or removes the entry. Without a URL, removes the entry whatever URL it has. */
 function change(
-  client: Client,
+  client: McpClient,
   target: { readonly name: string; readonly url?: string },
   flags: ConnectFlags,
   host: Host,
@@ -110,10 +116,10 @@ function change(
   const { name, url } = target;
   const shownPath = configFileOf(client, foldersOf(host));
   const file = readUserFile(shownPath);
-  const edit: Edit =
+  const edit: FileEdit =
     flags.remove || url === undefined
-      ? unregister(file.text, client, target, flags)
-      : register(file.text, client, { name, url }, flags);
+      ? removeEntry(file.text, client, target, flags)
+      : addEntry(file.text, client, { name, url }, flags);
   if ('problem' in edit) {
     const { line, message } = edit.problem;
     host.stderr.write(`${shownPath}${line === undefined ? '' : `:${String(line)}:`} ${message}\n`);
@@ -129,7 +135,7 @@ function change(
 }
 
 function sentence(
-  client: Client,
+  client: McpClient,
   { name, url = '' }: { readonly name: string; readonly url?: string },
   file: string,
   isRemoval: boolean,
@@ -192,7 +198,7 @@ function cutPath(path: string, width: number): string {
 }
 
 /** Returns the names of the entries that point at one of the URLs. A file that cannot be read has none. */
-function connectedOf(client: Client, folders: UserFolders, urls: ReadonlySet<string>): string[] {
+function connectedOf(client: McpClient, folders: UserFolders, urls: ReadonlySet<string>): string[] {
   try {
     const { text } = readUserFile(configFileOf(client, folders));
     return [...registered(text, client)].flatMap(([name, url]) => (url !== undefined && urls.has(url) ? [name] : []));

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../gateway/management/clients/client.ts';
+import type { ClientEndpoint } from '../../../gateway/management/clients/client.ts';
 import { ownCommandLine } from '../own-command.ts';
 
 /** Origin of its page. Version 1 calls from there with the connection type Direct. */
@@ -11,13 +11,13 @@ export const INSPECTOR = 'inspector';
 export const isInspector = (clientName: string): boolean => /^(?:mcp-?)?inspector$/iu.test(clientName);
 
 /** Command that opens the MCP Inspector for an endpoint. */
-export const inspectorCommand = ({ url }: Endpoint): readonly string[] => [
+export const inspectorCommand = ({ url }: ClientEndpoint): readonly string[] => [
   ...['npx', '@modelcontextprotocol/inspector'],
   ...['--server-url', url, '--transport', 'http'],
 ];
 
 /** Renders the commands to run. The page of the Inspector needs leave to call, its program does not. */
-export const inspectorText = (endpoint: Endpoint): string =>
+export const inspectorText = (endpoint: ClientEndpoint): string =>
   [
     'Run this:',
     `  ${inspectorCommand(endpoint).join(' ')}`,
@@ -27,5 +27,5 @@ export const inspectorText = (endpoint: Endpoint): string =>
   ].join('\n');
 
 /** Result for programs. */
-export const inspectorJson = (endpoint: Endpoint): string =>
+export const inspectorJson = (endpoint: ClientEndpoint): string =>
   `${JSON.stringify({ client: INSPECTOR, ...endpoint, command: inspectorCommand(endpoint), allowOrigin: PAGE })}\n`;

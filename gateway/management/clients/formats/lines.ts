@@ -16,7 +16,7 @@ export function cutLines(text: string, start: number, end: number): string {
 
 export const cut = (text: string, start: number, end: number): string => text.slice(0, start) + text.slice(end);
 
-export const splice = (text: string, offset: number, added: string): string =>
+export const insertAt = (text: string, offset: number, added: string): string =>
   text.slice(0, offset) + added + text.slice(offset);
 
 /** Returns the number of the line, from 1, that holds an offset. */

@@ -1,7 +1,7 @@
 import { parse as parseToml, stringify, TomlError } from 'smol-toml';
-import type { Entry } from '../client.ts';
-import type { Format, Parsed, Place } from './format.ts';
-import { cut, lineBreakOf, splice } from './lines.ts';
+import type { ClientEntry } from '../client.ts';
+import type { Format, ParsedFile, ServersPlace } from './format.ts';
+import { cut, lineBreakOf, insertAt } from './lines.ts';
 
 /**
  * TOML. Each server is a table with a header of its own: `[key.name]`, or `[[key]]` in a list. A list in brackets, such as
@@ -9,7 +9,7 @@ import { cut, lineBreakOf, splice } from './lines.ts';
  */
 export const toml: Format = { parse, insert, remove };
 
-function parse(text: string): Parsed {
+function parse(text: string): ParsedFile {
   try {
     return { data: parseToml(text, { integersAsBigInt: 'asNeeded' }) };
   } catch (error) {
@@ -19,11 +19,11 @@ function parse(text: string): Parsed {
 }
 
 /** Appends the table behind a blank line. */
-function insert(text: string, { key, isList }: Place, name: string, entry: Entry): string {
+function insert(text: string, { key, isList }: ServersPlace, name: string, entry: ClientEntry): string {
   const open = isList ? openingBracketOf(text, key) : undefined;
   if (open !== undefined) {
     const isFirst = itemsOf(text, key).length === 0;
-    return splice(text, open, isFirst ? inlineTable(entry) : `${inlineTable(entry)},`);
+    return insertAt(text, open, isFirst ? inlineTable(entry) : `${inlineTable(entry)},`);
   }
   const end = lineBreakOf(text);
   const table = stringify({ [key]: isList ? [entry] : { [name]: entry } })
@@ -33,7 +33,7 @@ function insert(text: string, { key, isList }: Place, name: string, entry: Entry
   return text.endsWith('\n') ? text + end + table + end : text + end + end + table;
 }
 
-function remove(text: string, place: Place, name: string): string | undefined {
+function remove(text: string, place: ServersPlace, name: string): string | undefined {
   const open = place.isList ? openingBracketOf(text, place.key) : undefined;
   if (open !== undefined) return cutInlineItem(text, open, itemsOf(text, place.key), name);
   const tables = tablesOf(text);

@@ -10,9 +10,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import type { Entry } from '../client.ts';
-import type { Format, Parsed, Place } from './format.ts';
-import { appendLines, cut, cutLines, endOfLineBefore, lineBreakOf, lineEnd, lineStart, splice } from './lines.ts';
+import type { ClientEntry } from '../client.ts';
+import type { Format, ParsedFile, ServersPlace } from './format.ts';
+import { appendLines, cut, cutLines, endOfLineBefore, lineBreakOf, lineEnd, lineStart, insertAt } from './lines.ts';
 
 /** YAML. Only block style can be edited, and flow style inside of the servers. */
 export const yaml: Format = { parse, insert, remove };
@@ -22,7 +22,7 @@ const NEW_KEY_INDENT = 2;
 /** Indentation of servers below a key that was empty before. `remove` leaves the key. */
 const EMPTY_KEY_INDENT = 4;
 
-function parse(text: string): Parsed {
+function parse(text: string): ParsedFile {
   const document = parseDocument(text);
   const [first] = document.errors;
   if (first) return { line: first.linePos?.[0].line ?? 1, message: `not valid YAML (${first.code})` };
@@ -33,7 +33,7 @@ function parse(text: string): Parsed {
   }
 }
 
-function insert(text: string, place: Place, name: string, entry: Entry): string | undefined {
+function insert(text: string, place: ServersPlace, name: string, entry: ClientEntry): string | undefined {
   const root = parseDocument(text).contents;
   const lines = (indent: number): string => linesOf(place, name, entry, indent, lineBreakOf(text));
   const pair = isMap(root) ? pairOf(root, place.key) : undefined;
@@ -44,19 +44,19 @@ function insert(text: string, place: Place, name: string, entry: Entry): string 
   const { value } = pair;
   const keyEnd = offsetsOf(pair.key)[1];
   if (isCollection(value) && value.flow === true) return insertIntoFlow(text, value, name, entry);
-  const atLineEnd = (added: string): string => splice(text, lineEnd(text, keyEnd), added);
+  const atLineEnd = (added: string): string => insertAt(text, lineEnd(text, keyEnd), added);
   if (isCollection(value)) return atLineEnd(lines(columnOf(text, firstOf(value))));
   return /^\s*:[ \t]*(?:#.*)?$/u.test(text.slice(keyEnd, lineEnd(text, keyEnd)))
     ? atLineEnd(lines(EMPTY_KEY_INDENT))
     : undefined;
 }
 
-function remove(text: string, place: Place, name: string): string | undefined {
+function remove(text: string, place: ServersPlace, name: string): string | undefined {
   const root = parseDocument(text).contents;
   const pair = isMap(root) ? pairOf(root, place.key) : undefined;
   const servers = pair?.value;
   if (!pair || !isCollection(servers)) return undefined;
-  const item = servers.items.find((one) => nameOf(one) === name);
+  const item = servers.items.find((one) => itemName(one) === name);
   if (item === undefined) return undefined;
   const [start, end] = [startOf(item), endOf(item)];
   if (servers.flow === true) return cutFlowItem(text, start, end);
@@ -68,7 +68,13 @@ function remove(text: string, place: Place, name: string): string | undefined {
 }
 
 /** Renders a server, each line with a line break before it. */
-function linesOf({ isList }: Place, name: string, entry: Entry, indent: number, lineBreak: string): string {
+function linesOf(
+  { isList }: ServersPlace,
+  name: string,
+  entry: ClientEntry,
+  indent: number,
+  lineBreak: string,
+): string {
   const block = stringify(isList ? [entry] : { [name]: entry }, { lineWidth: 0 }).trimEnd();
   return block
     .split('\n')
@@ -77,10 +83,10 @@ function linesOf({ isList }: Place, name: string, entry: Entry, indent: number, 
 }
 
 /** Adds the server as the first item between the brackets. */
-function insertIntoFlow(text: string, servers: YAMLMap | YAMLSeq, name: string, entry: Entry): string {
+function insertIntoFlow(text: string, servers: YAMLMap | YAMLSeq, name: string, entry: ClientEntry): string {
   const open = offsetsOf(servers)[0] + 1;
   const item = isMap(servers) ? `${JSON.stringify(name)}: ${JSON.stringify(entry)}` : JSON.stringify(entry);
-  return splice(text, open, servers.items.length > 0 ? `${item},` : item);
+  return insertAt(text, open, servers.items.length > 0 ? `${item},` : item);
 }
 
 function cutFlowItem(text: string, start: number, end: number): string {
@@ -93,7 +99,7 @@ const pairOf = (map: YAMLMap, key: string): Pair | undefined =>
   map.items.find((pair) => isScalar(pair.key) && pair.key.value === key);
 
 /** Returns the name of a server: its key, or its member `name` in a list. */
-function nameOf(item: unknown): unknown {
+function itemName(item: unknown): unknown {
   if (isPair(item)) return isScalar(item.key) ? item.key.value : undefined;
   return isMap(item) ? item.get('name') : undefined;
 }

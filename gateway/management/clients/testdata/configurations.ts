@@ -1,4 +1,4 @@
-import type { Client } from '../client.ts';
+import type { McpClient } from '../client.ts';
 
 /** Renders a file with servers under `key`. */
 type Template = (key: string, isList: boolean) => string;
@@ -6,7 +6,7 @@ type Template = (key: string, isList: boolean) => string;
 const OTHER = '"other": { "command": "x", "args": ["a", "b"] }';
 
 /** Files before a client is connected, in many layouts. */
-export const CONFIGURATIONS: Readonly<Record<Client['format'], readonly Template[]>> = {
+export const CONFIGURATIONS: Readonly<Record<McpClient['format'], readonly Template[]>> = {
   jsonc: [
     () => '',
     () => '\n',

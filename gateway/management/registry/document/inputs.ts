@@ -1,23 +1,23 @@
 import { filled, placeholdersIn } from '../../../workloads/definition/entry/entry-variables.ts';
-import type { EnvVar, Header } from '../schema/entry-parts.ts';
-import type { Argument, KeyValueInput } from '../schema/server-json.ts';
+import type { EnvVar, Header } from '../schema/entries.ts';
+import type { PackageArgument, KeyValueInput } from '../schema/server-json.ts';
 
 type Input = Omit<KeyValueInput, 'name'>;
 
 /** Text of an input, and the values in braces that only the user can give. `text` is undefined for an input without a value. */
-export interface Resolved {
+interface Resolved {
   readonly text?: string;
   readonly asked: readonly Header[];
 }
 
 /** Words of a command line, and the values in braces that only the user can give. */
-export interface Words {
+interface Words {
   readonly words: readonly string[];
   readonly asked: readonly Header[];
 }
 
 /** Returns the fixed value or the default of a variable. */
-export const valueOf = ({ value, default: fallback }: Pick<Input, 'value' | 'default'>): string | undefined =>
+export const inputValue = ({ value, default: fallback }: Pick<Input, 'value' | 'default'>): string | undefined =>
   value ?? fallback;
 
 /** Describes a value that the user gives. */
@@ -25,7 +25,7 @@ export const asked = (
   name: string,
   { description = '', isRequired = false, isSecret, choices = [], ...input }: Input,
 ) => {
-  const fallback = valueOf(input);
+  const fallback = inputValue(input);
   return {
     name,
     description,
@@ -44,8 +44,8 @@ export function resolved(input: Input): Resolved {
   const { value, default: fallback, isRequired = false, variables = {} } = input;
   const open = (text: string | undefined): Resolved => ({ ...(text !== undefined && { text }), asked: [] });
   if (value === undefined) return open(fallback);
-  const text = filled(value, (name) => valueOf(variables[name] ?? {}));
-  const missing = placeholdersIn(text).filter((name) => valueOf(variables[name] ?? {}) === undefined);
+  const text = filled(value, (name) => inputValue(variables[name] ?? {}));
+  const missing = placeholdersIn(text).filter((name) => inputValue(variables[name] ?? {}) === undefined);
   if (missing.length === 0) return open(text);
   if (!isRequired && !missing.some((name) => variables[name]?.isRequired === true)) return open(fallback);
   return { text, asked: missing.map((name) => asked(name, { ...variables[name], isRequired: true })) };
@@ -73,12 +73,12 @@ export const asHeader = ({ choices = [], ...input }: KeyValueInput): Header => (
 });
 
 /** Returns the words of arguments: a flag without a value is a single word, and an optional argument without a value is left out. */
-export function wordsOf(given: readonly Argument[]): Words {
+export function argumentWords(given: readonly PackageArgument[]): Words {
   const all = given.map(wordsOfOne);
   return { words: all.flatMap(({ words }) => words), asked: all.flatMap(({ asked: values }) => values) };
 }
 
-function wordsOfOne(argument: Argument): Words {
+function wordsOfOne(argument: PackageArgument): Words {
   const { type = argument.name === undefined ? 'positional' : 'named', valueHint } = argument;
   const name = type === 'named' ? argument.name : undefined;
   const { text, asked: values } = resolved(argument);
@@ -97,7 +97,7 @@ function joined(name: string | undefined, text: string): string[] {
 }
 
 /** Returns true for a flag: nothing about the argument describes a value, or its value is a boolean that it requires. */
-function isFlag({ value, format, description = '', isRequired = false, ...argument }: Argument): boolean {
+function isFlag({ value, format, description = '', isRequired = false, ...argument }: PackageArgument): boolean {
   if (value !== undefined) return false;
   if (format === 'boolean') return isRequired || description === '';
   const { placeholder, choices = [], isSecret = false, valueHint } = argument;

@@ -2,7 +2,7 @@ import { classifyHost } from '../../../outbound/address-class.ts';
 import type { Package } from '../schema/server-json.ts';
 
 /** Image of a package, with the environment of its installation; or the reason why vmcp cannot run it. */
-export type PackageImage =
+type PackageImage =
   | { readonly image: string; readonly installEnv?: Readonly<Record<string, string>> }
   | { readonly reason: string };
 

@@ -1,13 +1,12 @@
-import type { EnvVar, Header } from '../schema/entry-parts.ts';
-import type { ServerEntry } from '../schema/entries.ts';
-import type { Argument, Package } from '../schema/server-json.ts';
+import type { EnvVar, Header, ServerEntry } from '../schema/entries.ts';
+import type { PackageArgument, Package } from '../schema/server-json.ts';
 import { filled } from '../../../workloads/definition/entry/entry-variables.ts';
-import { asVariable, resolved, wordsOf } from './inputs.ts';
+import { asVariable, resolved, argumentWords } from './inputs.ts';
 import { imageOf } from './package-image.ts';
 import { readOptions, RUNTIMES, type RuntimeSettings } from './runtime-options.ts';
 
 /** Members of an entry that come from its package. */
-export type PackageRun = Pick<
+type PackageRun = Pick<
   ServerEntry,
   'image' | 'transport' | 'args' | 'env_vars' | 'package' | 'permissions' | 'target_port'
 > & { readonly identifier: string; readonly asked: readonly Header[] };
@@ -35,10 +34,10 @@ function packageRun(found: Package): PackageRun | Refused {
   const { runtimeArguments = [], packageArguments = [], environmentVariables = [], transport } = found;
   const isContainer = found.registryType === 'oci';
   const ofEngine = isContainer ? runtimeArguments.filter((argument) => !isVariable(argument)) : runtimeArguments;
-  const before = wordsOf(ofEngine);
+  const before = argumentWords(ofEngine);
   const runtime = optionsOf(found, placed.image, before.words);
   if ('reason' in runtime) return runtime;
-  const after = wordsOf(packageArguments);
+  const after = argumentWords(packageArguments);
   const started = withCommand(found, placed.image, runtime, after.words);
   if ('reason' in started) return started;
   const variables = [
@@ -121,9 +120,10 @@ function withCommand(found: Package, image: string, runtime: RuntimeSettings, ar
 const baseOf = (requirement: string): string => requirement.split('[', 1)[0] ?? '';
 
 /** Returns true for `-e NAME=value` of a container engine. */
-const isVariable = ({ name, value }: Argument): boolean => (name === '-e' || name === '--env') && value !== undefined;
+const isVariable = ({ name, value }: PackageArgument): boolean =>
+  (name === '-e' || name === '--env') && value !== undefined;
 
-function engineVariable(argument: Argument): EnvVar {
+function engineVariable(argument: PackageArgument): EnvVar {
   const [, name = '', value] = /^([^=]*)(?:=(.*))?$/su.exec(argument.value ?? '') ?? [];
   const [variable] = Object.values(argument.variables ?? {});
   const { value: _whole, name: _option, type: _type, ...described } = { ...variable, ...argument };

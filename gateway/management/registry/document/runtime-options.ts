@@ -1,5 +1,4 @@
-import type { ServerEntry } from '../schema/entries.ts';
-import type { EnvVar } from '../schema/entry-parts.ts';
+import type { EnvVar, ServerEntry } from '../schema/entries.ts';
 import { isSafe } from './package-image.ts';
 
 /** Settings that the options of a runtime stand for. */

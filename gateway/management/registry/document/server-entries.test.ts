@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { OFFICIAL } from './official-meta.ts';
-import { entriesOf } from './server-entries.ts';
+import { OFFICIAL } from './catalog.ts';
+import { convertCatalog } from './server-entries.ts';
 import { catalogOf, ECHO, NOTES } from './testdata/records.ts';
 
 const PUBLISHER = 'io.modelcontextprotocol.registry/publisher-provided';
 const IMAGE = 'ghcr.io/example/echo:1.2.0';
 
-const serverOf = (change: object) => entriesOf(catalogOf({ ...ECHO, ...change })).servers.get(ECHO.name);
-const remoteOf = (change: object) => entriesOf(catalogOf({ ...NOTES, ...change })).remoteServers.get(NOTES.name);
+const serverOf = (change: object) => convertCatalog(catalogOf({ ...ECHO, ...change })).servers.get(ECHO.name);
+const remoteOf = (change: object) => convertCatalog(catalogOf({ ...NOTES, ...change })).remoteServers.get(NOTES.name);
 const packageOf = (change: object) => serverOf({ packages: [{ ...ECHO.packages[0], ...change }] });
 
 it('converts a server with a container image, with only the members that it has', () => {
@@ -76,7 +76,7 @@ it.each([
 });
 
 it('lists a server with an image and a remote as both', () => {
-  const { servers, remoteServers } = entriesOf(catalogOf({ ...ECHO, remotes: NOTES.remotes }));
+  const { servers, remoteServers } = convertCatalog(catalogOf({ ...ECHO, remotes: NOTES.remotes }));
   expect([servers.has(ECHO.name), remoteServers.has(ECHO.name)]).toEqual([true, true]);
 });
 
@@ -118,7 +118,7 @@ it('reads the port of a server over HTTP', () => {
 
 it('reads the status that the registry states, and the repository', () => {
   const record = { server: { ...ECHO, repository: { url: 'https://github.com/example/echo' } } };
-  const { servers } = entriesOf(catalogOf({ ...record, _meta: { [OFFICIAL]: { status: 'deprecated' } } }));
+  const { servers } = convertCatalog(catalogOf({ ...record, _meta: { [OFFICIAL]: { status: 'deprecated' } } }));
   expect(servers.get(ECHO.name)).toMatchObject({
     status: 'Deprecated',
     repository_url: 'https://github.com/example/echo',
@@ -177,7 +177,7 @@ it('gives the reason for every server without an entry', () => {
   const nuget = { ...ECHO, name: 'com.example/nuget', packages: [{ registryType: 'nuget', identifier: 'a' }] };
   const old = { ...ECHO, name: 'com.example/old', packages: [{ registry_type: 'npm', identifier: 'a' }] };
   const socket = { ...NOTES, name: 'com.example/socket', remotes: [{ type: 'websocket', url: 'wss://a.example' }] };
-  const { problems } = entriesOf(catalogOf(ECHO, nuget, old, { ...NOTES, packages: nuget.packages }, [], socket));
+  const { problems } = convertCatalog(catalogOf(ECHO, nuget, old, { ...NOTES, packages: nuget.packages }, [], socket));
   expect(problems).toEqual([
     { server: 'com.example/old', reason: 'packages.0.registryType is missing' },
     { server: 'servers[4]', reason: 'it must be object' },

@@ -1,13 +1,13 @@
-import type { Header } from '../schema/entry-parts.ts';
-import type { RemoteServerEntry, ServerEntry } from '../schema/entries.ts';
-import type { Remote, ServerRecord } from '../schema/server-json.ts';
-import type { EntryProblem } from '../schema/registry.ts';
-import type { Catalog } from './catalog.ts';
+import { Type, type Static, type TObject } from 'typebox';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
 import { filled, placeholdersIn } from '../../../workloads/definition/entry/entry-variables.ts';
-import { asHeader, asked, valueOf } from './inputs.ts';
-import { officialMetaOf } from './official-meta.ts';
+import { compiled } from '../schema/compiled.ts';
+import { RemoteServerEntry, ServerEntry, type Header } from '../schema/entries.ts';
+import type { EntryProblem } from '../schema/registry.ts';
+import type { Remote, ServerJson, ServerRecord } from '../schema/server-json.ts';
+import { officialMetaOf, type RegistryCatalog } from './catalog.ts';
+import { asHeader, asked, inputValue } from './inputs.ts';
 import { runOf } from './package-run.ts';
-import { extensionOf, type Extension } from './publisher-extension.ts';
 
 /** Entries of a catalog by name, sorted. */
 export interface Entries {
@@ -18,7 +18,7 @@ export interface Entries {
 }
 
 /** Converts the servers of a catalog. A server without a usable package and without a remote has no entry. */
-export function entriesOf({ servers: records, problems: unread = [] }: Catalog): Entries {
+export function convertCatalog({ servers: records, problems: unread = [] }: RegistryCatalog): Entries {
   const servers = new Map<string, ServerEntry>();
   const remoteServers = new Map<string, RemoteServerEntry>();
   const problems = [...unread];
@@ -66,7 +66,7 @@ function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
   const remote = TRANSPORTS.flatMap((transport) => remotes.filter(({ type }) => type === transport))[0];
   if (!remote) return undefined;
   const { type, url: template, headers = [] } = remote;
-  const url = filled(template, (name) => valueOf(remote.variables?.[name] ?? {}));
+  const url = filled(template, (name) => inputValue(remote.variables?.[name] ?? {}));
   const {
     args: _a,
     container_tags: _c,
@@ -89,7 +89,7 @@ function remoteEntry(record: ServerRecord): RemoteServerEntry | undefined {
 const urlVariables = ({ url, variables = {} }: Remote): Header[] =>
   [...new Set(placeholdersIn(url))].map((name) => {
     const variable = variables[name] ?? {};
-    return asked(name, { ...variable, isRequired: variable.isRequired ?? valueOf(variable) === undefined });
+    return asked(name, { ...variable, isRequired: variable.isRequired ?? inputValue(variable) === undefined });
   });
 
 const unique = (variables: readonly Header[]): Header[] => [
@@ -114,3 +114,43 @@ function commonMembers(record: ServerRecord, transport: string): Omit<ServerEntr
 /** Returns a member with a list that is not empty, or no member. */
 const listed = <Name extends string, Item>(name: Name, items: readonly Item[] | undefined): { [N in Name]?: Item[] } =>
   (items !== undefined && items.length > 0 ? { [name]: [...items] } : {}) as { [N in Name]?: Item[] };
+
+const PUBLISHER = 'io.modelcontextprotocol.registry/publisher-provided';
+
+const { tier, status, tools, overview, tags, metadata, custom_metadata, proxy_port, args, ...rest } =
+  ServerEntry.properties;
+const { container_tags, permissions, provenance, env_vars } = rest;
+const { oauth_config } = RemoteServerEntry.properties;
+
+/** Members that a publisher adds to a server for one image or URL. */
+const Extension = Type.Partial(
+  Type.Object({
+    ...{ tier, status, tools, overview, tags, metadata, custom_metadata, proxy_port, args },
+    ...{ container_tags, permissions, provenance, env_vars, oauth_config },
+  }),
+);
+type Extension = Static<typeof Extension>;
+
+const members = Object.entries((Extension as TObject).properties).map(
+  ([name, schema]) => [name, compiled(schema)] as const,
+);
+
+/**
+ * Reads the members that the publisher adds for `key`, an image or a URL, under any vendor. Leaves out members that do not
+ * fit their schema.
+ */
+function extensionOf({ _meta }: ServerJson, key: string): Extension {
+  const added = addedFor(_meta?.[PUBLISHER], key);
+  return Object.fromEntries(
+    members
+      .filter(([name, fits]) => Object.hasOwn(added, name) && fits(added[name]))
+      .map(([name]) => [name, added[name]]),
+  );
+}
+
+function addedFor(publisher: unknown, key: string): JsonObject {
+  if (!isObject(publisher)) return {};
+  const found = Object.values(publisher).find((vendor) => isObject(vendor) && Object.hasOwn(vendor, key));
+  const added = isObject(found) ? found[key] : undefined;
+  return isObject(added) ? added : {};
+}

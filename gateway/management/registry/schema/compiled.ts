@@ -8,11 +8,11 @@ import { Errors } from 'typebox/value';
  */
 export function compiled<Schema extends TSchema>(schema: Schema): (value: unknown) => value is Static<Schema> {
   let check: ((value: unknown) => boolean) | undefined;
-  return (value): value is Static<Schema> => (check ??= checkOf(schema))(value);
+  return (value): value is Static<Schema> => (check ??= compileCheck(schema))(value);
 }
 
 /** Returns the first fault of a value that does not fit its schema, with the path in it. */
-export function faultOf(schema: TSchema, value: unknown): string {
+export function schemaFault(schema: TSchema, value: unknown): string {
   const [fault] = Errors(schema, value);
   if (!fault) return 'it does not fit its schema';
   const { instancePath, message, params } = fault as {
@@ -26,7 +26,7 @@ export function faultOf(schema: TSchema, value: unknown): string {
   return `${path === '' ? 'it' : path} ${message}`;
 }
 
-function checkOf(schema: TSchema): (value: unknown) => boolean {
+function compileCheck(schema: TSchema): (value: unknown) => boolean {
   const validator = Compile(schema);
   return (value) => validator.Check(value);
 }

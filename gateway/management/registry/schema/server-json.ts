@@ -20,7 +20,7 @@ const KeyValueInput = Type.Object({ name: Type.String(), ...input, variables }, 
 export type KeyValueInput = Static<typeof KeyValueInput>;
 
 /** Argument of a command line. */
-const Argument = Type.Object(
+const PackageArgument = Type.Object(
   {
     type: text('`positional` or `named`.'),
     name: text('Flag, with its dashes.'),
@@ -30,7 +30,7 @@ const Argument = Type.Object(
   },
   { title: 'PackageArgument' },
 );
-export type Argument = Static<typeof Argument>;
+export type PackageArgument = Static<typeof PackageArgument>;
 
 const Transport = Type.Object(
   {
@@ -52,8 +52,8 @@ const Package = Type.Object(
     runtimeHint: text('Program that starts the package, such as `npx`.'),
     transport: Type.Optional(Transport),
     environmentVariables: Type.Optional(Type.Array(KeyValueInput)),
-    packageArguments: Type.Optional(Type.Array(Argument)),
-    runtimeArguments: Type.Optional(Type.Array(Argument)),
+    packageArguments: Type.Optional(Type.Array(PackageArgument)),
+    runtimeArguments: Type.Optional(Type.Array(PackageArgument)),
   },
   { title: 'ServerPackage' },
 );

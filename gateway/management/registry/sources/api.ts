@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contract/json.ts';
-import { serversOf, skillsOf } from '../document/parse-document.ts';
-import { RegistryFault } from '../registry-fault.ts';
-import { objectIn, placeOf, requireAccess, type Request } from './request.ts';
+import { readServers, readSkills } from '../document/catalog.ts';
+import { RegistryFault } from '../fault.ts';
+import { objectIn, shownOrigin, requireAccess, type Request } from './request.ts';
 import type { RegistrySource } from './source.ts';
 
 const FIRST_TIMEOUT_MS = 10_000;
@@ -20,14 +20,14 @@ export const api: RegistrySource = {
     const signal = AbortSignal.timeout(WHOLE_TIMEOUT_MS);
     const limited: Request = (url, options) => request(url, { ...options, signal });
     try {
-      const { servers, problems } = serversOf(await allServers(base, limited), readAt);
+      const { servers, problems } = readServers(await allServers(base, limited), readAt);
       const read = await allSkills(base, limited);
       const skills = read?.skills ?? known?.catalog.skills;
       const all = [...problems, ...(read?.problems ?? [])];
       return { catalog: { version: '1.0.0', lastUpdated: readAt, servers, skills, problems: all } };
     } catch (error) {
       if (!signal.aborted) throw error;
-      throw new RegistryFault('connect', `${placeOf(base)} does not deliver its servers within a minute`, error);
+      throw new RegistryFault('connect', `${shownOrigin(base)} does not deliver its servers within a minute`, error);
     }
   },
 };
@@ -58,19 +58,19 @@ async function allServers(base: string, request: Request): Promise<unknown[]> {
 }
 
 /** Returns all skills, none if the registry has no such list, or undefined if the list cannot be read. */
-async function allSkills(base: string, request: Request): Promise<ReturnType<typeof skillsOf> | undefined> {
+async function allSkills(base: string, request: Request): Promise<ReturnType<typeof readSkills> | undefined> {
   const entries: unknown[] = [];
   for (let page = 1; entries.length < MAX_ENTRIES; page += 1) {
     const url = `${base}/v0.1/x/dev.vmcp/skills?page=${String(page)}&limit=${String(SKILL_PAGE_LENGTH)}`;
     const reply = await request(url, { timeoutMs: FIRST_TIMEOUT_MS });
     requireAccess(reply);
-    if (reply.status === 404 || reply.status === 405) return skillsOf([]);
+    if (reply.status === 404 || reply.status === 405) return readSkills([]);
     const skills = objectIn(reply)?.['skills'];
     if (!Array.isArray(skills)) return undefined;
     entries.push(...(skills as unknown[]));
     if (skills.length < SKILL_PAGE_LENGTH) break;
   }
-  return skillsOf(entries);
+  return readSkills(entries);
 }
 
 async function pageAt(url: string, request: Request): Promise<JsonObject> {
@@ -82,7 +82,7 @@ async function pageAt(url: string, request: Request): Promise<JsonObject> {
 }
 
 const wrongAnswer = (url: string): RegistryFault =>
-  new RegistryFault('connect', `${placeOf(url)} does not answer as an MCP registry: check the address`);
+  new RegistryFault('connect', `${shownOrigin(url)} does not answer as an MCP registry: check the address`);
 
 const serversUrl = (base: string, query: Readonly<Record<string, string>>): string =>
   `${base}/v0.1/servers?${new URLSearchParams({ ...query, version: 'latest' }).toString()}`;

@@ -1,8 +1,8 @@
 import snapshot from '../snapshot/registry.json' with { type: 'json' };
-import { catalogIn } from '../document/document-fault.ts';
-import type { Reading, RegistrySource } from './source.ts';
+import { catalogIn } from '../document/catalog.ts';
+import type { RegistryReading, RegistrySource } from './source.ts';
 
-let reading: Reading | undefined;
+let reading: RegistryReading | undefined;
 
 /** Servers that come with vmcp. */
 export const builtIn: RegistrySource = {

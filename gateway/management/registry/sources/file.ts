@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { catalogIn } from '../document/document-fault.ts';
-import { RegistryFault } from '../registry-fault.ts';
+import { catalogIn } from '../document/catalog.ts';
+import { RegistryFault } from '../fault.ts';
 import type { RegistrySource } from './source.ts';
 import { decodeUtf8 } from '../../../contract/text/utf8.ts';
 

@@ -1,7 +1,7 @@
 import { api } from './api.ts';
 import { builtIn } from './default.ts';
 import { file } from './file.ts';
-import type { SourceType } from '../schema/source-type.ts';
+import type { SourceType } from '../schema/registry.ts';
 import type { RegistrySource } from './source.ts';
 import { url } from './url.ts';
 

@@ -2,12 +2,12 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundReply } from '../../../outbound/fetch.ts';
 import { OutboundError } from '../../../outbound/outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../../outbound/policy.ts';
-import { RegistryFault } from '../registry-fault.ts';
+import { RegistryFault } from '../fault.ts';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /** Limits and headers of one request to a registry. */
-export interface RequestOptions {
+interface RequestOptions {
   readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +38,7 @@ export const requester =
         ...{ url, method: 'GET', headers: sent, maxBytes: MAX_BYTES, timeoutMs, followRedirects: true, signal },
       });
     } catch (error) {
-      throw faultOf(error, url);
+      throw outboundFault(error, url);
     }
   };
 
@@ -64,14 +64,14 @@ export function urlFault(url: string, policy: OutboundPolicy): RegistryFault | u
 const addressFault = (url: string, cause?: unknown): RegistryFault =>
   new RegistryFault(
     'connect',
-    `${placeOf(url)} has a private or reserved address: set allow_private_ip if you trust it; link-local and metadata addresses are never called`,
+    `${shownOrigin(url)} has a private or reserved address: set allow_private_ip if you trust it; link-local and metadata addresses are never called`,
     cause,
   );
 
 /** Converts an error of the outbound guard. */
-function faultOf(error: unknown, url: string): unknown {
+function outboundFault(error: unknown, url: string): unknown {
   if (!(error instanceof OutboundError)) return error;
-  const place = placeOf(url);
+  const place = shownOrigin(url);
   switch (error.kind) {
     case 'refused':
       return addressFault(url, error);
@@ -89,12 +89,12 @@ function faultOf(error: unknown, url: string): unknown {
 }
 
 /** Returns the origin of a URL for messages: a path or query may hold a key. */
-export const placeOf = (url: string): string => URL.parse(url)?.origin ?? 'the registry';
+export const shownOrigin = (url: string): string => URL.parse(url)?.origin ?? 'the registry';
 
 /** Rejects 401 and 403 with the fault `auth`. */
 export function requireAccess(reply: OutboundReply): void {
   if (reply.status !== 401 && reply.status !== 403) return;
-  throw new RegistryFault('auth', `${placeOf(reply.url)} requires a login: configure auth and log in`);
+  throw new RegistryFault('auth', `${shownOrigin(reply.url)} requires a login: configure auth and log in`);
 }
 
 /** Returns the object in a reply; undefined for another status or content. */

@@ -1,5 +1,5 @@
-import { catalogIn } from '../document/document-fault.ts';
-import { placeOf, requireAccess } from './request.ts';
+import { catalogIn } from '../document/catalog.ts';
+import { shownOrigin, requireAccess } from './request.ts';
 import type { RegistrySource } from './source.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -15,7 +15,8 @@ export const url: RegistrySource = {
     requireAccess(reply);
     if (reply.status === 304 && known) return known;
     const { status, body } = reply;
-    const place = status < 400 ? placeOf(location) : `the answer of ${placeOf(location)} (status ${String(status)})`;
+    const place =
+      status < 400 ? shownOrigin(location) : `the answer of ${shownOrigin(location)} (status ${String(status)})`;
     return { catalog: catalogIn(body, place, readAt), etag: reply.headers['etag'] };
   },
 };

@@ -5,7 +5,7 @@ import { MANAGED_SECRET } from '../../../workloads/server-run-config.ts';
 import { unavailableOf } from '../../../workloads/store/kubernetes/api-failure.ts';
 import type { ClusterAccess } from '../../cluster-access.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
-import type { Condition, ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
+import type { RequiredState, ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
 
 interface SecretObject extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ class ClusterProvider implements SecretsProvider {
     return Object.keys(dataOf(await this.#read())).map((key) => ({ key }));
   }
 
-  set(name: string, value: string, required: Condition): Promise<boolean> {
+  set(name: string, value: string, required: RequiredState): Promise<boolean> {
     if (!KEY.test(name) && required === 'present') return Promise.resolve(false);
     if (!KEY.test(name)) return Promise.reject(new OperationError('invalid_secret_name'));
     return this.#change((data) => {

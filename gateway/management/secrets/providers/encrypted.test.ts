@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { NoKeyring, type Keyring } from '../password/keyring.ts';
+import { NoKeyring, type Keyring } from '../password.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
 import { absentKeyring, fakeKeyring } from '../testdata/fakes.ts';
 import { temporaryFolder } from '../testdata/temporary-folder.ts';

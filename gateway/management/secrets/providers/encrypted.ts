@@ -1,11 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { EncryptedFile, type Opened } from '../encrypted/encrypted-file.ts';
-import type { SecretMap } from '../encrypted/file-format.ts';
-import { NoKeyring, type Keyring } from '../password/keyring.ts';
-import { standInPassword } from '../password/stand-in.ts';
+import { EncryptedFile, type OpenedSecrets } from '../encrypted-file.ts';
+import type { SecretMap } from '../file-format.ts';
+import { NoKeyring, standInPassword, type Keyring } from '../password.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
-import type { Condition, ListedSecret, ProviderDeps, ProviderVariant, SecretsProvider } from './provider.ts';
+import type { RequiredState, ListedSecret, ProviderDeps, ProviderVariant, SecretsProvider } from './provider.ts';
 
 const GENERATED_BYTES = 32;
 const NO_SECRETS: SecretMap = new Map();
@@ -91,7 +90,7 @@ class EncryptedProvider implements SecretsProvider {
     return [...(await this.#read()).secrets.keys()].map((key) => ({ key }));
   }
 
-  set(name: string, value: string, required: Condition): Promise<boolean> {
+  set(name: string, value: string, required: RequiredState): Promise<boolean> {
     return this.#change((secrets) => {
       if (required !== 'any' && secrets.has(name) !== (required === 'present')) return undefined;
       return new Map([...secrets, [name, value]]);
@@ -121,7 +120,7 @@ class EncryptedProvider implements SecretsProvider {
   }
 
   /** Reads without the lock. After a failure reads again with the lock: another process may be changing the password. */
-  async #read(): Promise<Opened> {
+  async #read(): Promise<OpenedSecrets> {
     try {
       return await this.#open(await this.#password());
     } catch (error) {
@@ -130,7 +129,7 @@ class EncryptedProvider implements SecretsProvider {
     }
   }
 
-  async #open(password: string): Promise<Opened> {
+  async #open(password: string): Promise<OpenedSecrets> {
     const opened = await this.#file.open(password);
     if (opened === 'absent')
       throw new SecretsFailure('broken', `${this.#file.path} is missing: restore it, or set up the provider again`);

@@ -1,5 +1,4 @@
-import { environmentSecret } from '../environment-secrets.ts';
-import type { ProviderVariant } from './provider.ts';
+import { environmentSecret, type ProviderVariant } from './provider.ts';
 
 /** Read-only provider: variables of the process. It cannot list secrets. */
 export const environment: ProviderVariant<'environment'> = {

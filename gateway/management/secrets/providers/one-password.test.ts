@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConnectOnePassword } from '../one-password/one-password.ts';
+import type { ConnectOnePassword } from '../one-password-sdk.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
 import { absentKeyring, fakeOnePassword, TOKEN } from '../testdata/fakes.ts';
 import { onePassword } from './one-password.ts';

@@ -1,7 +1,13 @@
+import type { Environment } from '../../../workloads/runner/environment.ts';
 import type { ClusterAccess } from '../../cluster-access.ts';
-import type { Environment } from '../environment-secrets.ts';
-import type { ConnectOnePassword } from '../one-password/one-password.ts';
-import type { Keyring } from '../password/keyring.ts';
+import type { ConnectOnePassword } from '../one-password-sdk.ts';
+import type { Keyring } from '../password.ts';
+
+const PREFIX = 'VMCP_SECRET_';
+
+/** Returns the secret that a variable of the process holds. An empty variable counts as absent. */
+export const environmentSecret = (env: Environment, name: string): string | undefined =>
+  env[`${PREFIX}${name}`] || undefined;
 
 /** Secret in a list, without its value. */
 export interface ListedSecret {
@@ -10,7 +16,7 @@ export interface ListedSecret {
 }
 
 /** State of a secret that a change requires. */
-export type Condition = 'absent' | 'present' | 'any';
+export type RequiredState = 'absent' | 'present' | 'any';
 
 /**
  * Store of secrets. A provider has the methods of its capabilities. All methods throw `SecretsFailure` if the store does not
@@ -22,7 +28,7 @@ export interface SecretsProvider {
   /** Returns undefined for a secret that does not exist. */
   get(name: string): Promise<string | undefined>;
   /** Stores a secret. Returns false and stores nothing if the secret is not in the required state. */
-  set?(name: string, value: string, required: Condition): Promise<boolean>;
+  set?(name: string, value: string, required: RequiredState): Promise<boolean>;
   /** Returns false for a secret that does not exist. */
   delete?(name: string): Promise<boolean>;
   /** Lists all secrets, including internal ones. */

@@ -1,5 +1,5 @@
-import type { ConnectOnePassword } from '../one-password/one-password.ts';
-import { NoKeyring, type Keyring } from '../password/keyring.ts';
+import type { ConnectOnePassword } from '../one-password-sdk.ts';
+import { NoKeyring, type Keyring } from '../password.ts';
 
 /** Keyring in memory. */
 interface FakeKeyring extends Keyring {

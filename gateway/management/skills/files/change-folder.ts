@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { syncFolder } from '../../../state/state-file.ts';
-import { isThere, listFolder } from './read-folder.ts';
+import { pathExists, listFolder } from './read-folder.ts';
 
 /** Completed change of a folder that can still be undone. */
 export interface FolderChange {
@@ -13,7 +13,7 @@ export interface FolderChange {
 }
 
 /** A path leads out of its root, or one of its parts is not a folder. */
-export class OutsideRootError extends Error {
+class OutsideRootError extends Error {
   constructor(path: string, root: string) {
     super(`${path} leads out of ${root}, or is no folder: remove it, then try again`);
     this.name = 'OutsideRootError';
@@ -78,12 +78,12 @@ export async function checkRemovable(root: string, target: string): Promise<void
 /** Renames a folder, if it exists, to a name that no program looks for, and returns that name. */
 async function setAside(target: string): Promise<string> {
   const aside = siblingOf(target, 'old');
-  if (await isThere(target)) await rename(target, aside);
+  if (await pathExists(target)) await rename(target, aside);
   return aside;
 }
 
 async function putBack(target: string, previous: string): Promise<void> {
-  if (await isThere(previous)) await rename(previous, target);
+  if (await pathExists(previous)) await rename(previous, target);
 }
 
 /** Deletes drafts and previous folders that a crash has left beside a folder. */
@@ -103,7 +103,7 @@ async function makeFolder(root: string, folder: string): Promise<readonly string
   let path = root;
   for (const part of relative(root, folder).split(sep)) {
     path = join(path, part);
-    if (!(await isThere(path))) {
+    if (!(await pathExists(path))) {
       await mkdir(path, { mode: 0o755 });
       made.push(path);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldedName, leftOutOf, nameFault } from './entry-name.ts';
+import { foldedName, leftOutOf, entryNameFault } from './entry-name.ts';
 
 describe('row 105: the name of a file in a skill', () => {
   it.each([
@@ -21,7 +21,7 @@ describe('row 105: the name of a file in a skill', () => {
     '.g\u2170t',
     '.g\uFE0Fit',
   ])('is refused as a spelling of .git: %j', (name) => {
-    expect(nameFault(name)).toContain('git would obey');
+    expect(entryNameFault(name)).toContain('git would obey');
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('row 105: the name of a file in a skill', () => {
     'a ',
     'SKILL.md:x',
   ])('is refused when Windows reads another one: %j', (name) => {
-    expect(nameFault(name)).toContain('Windows');
+    expect(entryNameFault(name)).toContain('Windows');
   });
 
   it.each([
@@ -55,7 +55,7 @@ describe('row 105: the name of a file in a skill', () => {
     'a\u2028b',
     'a\uFFFDb',
   ])('is refused when it is no plain name: %j', (name) => {
-    expect(nameFault(name)).toBeDefined();
+    expect(entryNameFault(name)).toBeDefined();
   });
 
   it.each([
@@ -74,7 +74,7 @@ describe('row 105: the name of a file in a skill', () => {
     'می\u200Cخواهم.md',
     'x'.repeat(255),
   ])('is accepted: %j', (name) => {
-    expect(nameFault(name)).toBeUndefined();
+    expect(entryNameFault(name)).toBeUndefined();
   });
 
   it.each([

@@ -23,7 +23,7 @@ const SHORT_NAME = /^[^.]{1,7}~\d{1,6}(?:\.[^.]{0,3})?$/u;
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$) *(?:\..*)?$/u;
 
 /** Returns the reason why no skill may have a file or folder of this name, as the end of a sentence; undefined when it may. */
-export function nameFault(name: string): string | undefined {
+export function entryNameFault(name: string): string | undefined {
   const folded = foldedName(name);
   if (folded === '') return 'a part of it is no name';
   if (folded === '.git') return 'git would obey the files of a publisher';
@@ -41,10 +41,10 @@ const LOADED =
 /** A second one below the top makes another skill, which nobody has installed. */
 const NESTED_SKILL = 'skill.md';
 
-export type LeftOutReason = 'its name is hidden' | 'agents or other tools load it by themselves';
+type LeftOutReason = 'its name is hidden' | 'agents or other tools load it by themselves';
 
 /** Start of a path that is not installed: a file, or a folder with `/` at its end. */
-export interface LeftOut {
+interface LeftOut {
   readonly path: string;
   readonly reason: LeftOutReason;
 }

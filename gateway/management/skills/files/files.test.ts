@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { testScope } from '../../../../e2e/harness/scope.ts';
 import { placeFolder, removeFolder } from './change-folder.ts';
-import { checkProjectRoot } from './project-root.ts';
+import { checkProjectRoot } from '../place.ts';
 import { contentDigest, listFolder } from './read-folder.ts';
 
 function temporaryFolder(files: Readonly<Record<string, string>> = {}): string {

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { MAX_SKILL_FILE_BYTES, SKILL_FILE } from '../skill-md.ts';
 
 /** Regular files and symbolic links below a folder, by their paths relative to it, with `/` between the parts, sorted. */
-export interface FolderListing {
+interface FolderListing {
   readonly files: readonly string[];
   readonly links: readonly string[];
 }
@@ -38,8 +41,12 @@ export async function contentDigest(folder: string): Promise<string> {
 }
 
 /** Returns true for a file, a folder or a symbolic link, even one without a target. */
-export const isThere = (path: string): Promise<boolean> =>
+export const pathExists = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
     () => false,
   );
+
+/** Reads the `SKILL.md` of a folder, and of a file that is too large no more than shows that. */
+export const readSkillFile = (folder: string): Promise<Buffer> =>
+  buffer(createReadStream(join(folder, SKILL_FILE), { end: MAX_SKILL_FILE_BYTES }));

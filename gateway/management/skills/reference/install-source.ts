@@ -1,4 +1,3 @@
-import { isSkillName } from './skill-name.ts';
 import { isGitReference, parseGitReference, type GitReference } from './git-reference.ts';
 import { isTag, parseOciReference, type OciReference } from './oci-reference.ts';
 
@@ -9,7 +8,7 @@ export interface RegistryName {
 }
 
 /** Place that the name in an install request stands for. */
-export type InstallSource =
+type InstallSource =
   | GitReference
   /** `orElse` is the entry of a registry that the name may mean when there is no such artifact. */
   | (OciReference & { readonly orElse?: RegistryName })
@@ -26,4 +25,34 @@ export function installSource(name: string, version?: string): InstallSource | u
   const isAmbiguous = deeper.length === 0 && isSkillName(skill);
   const tag = version ?? 'latest';
   return { ...reference, tag, ...(isAmbiguous && { orElse: { namespace, name: skill } }) };
+}
+
+const PATTERN = /^[a-z0-9][a-z0-9-]*[a-z0-9]$/u;
+const MAX_LENGTH = 64;
+
+/** Returns true for the name of a skill. Such a name is also a safe name of a folder. */
+export const isSkillName = (text: string): boolean =>
+  text.length <= MAX_LENGTH && PATTERN.test(text) && !text.includes('--');
+
+/** Rule for the names of skills, as the end of a sentence. */
+export const SKILL_NAME_RULE =
+  'must have 2 to 64 lower-case letters, digits and single hyphens, and begin and end with a letter or digit';
+
+/** Files of a skill at their source. */
+interface Resolved {
+  readonly reference: string;
+  readonly digest: string;
+}
+
+/** Returns true for references to the same repository, whatever the version. */
+export const isSameRepository = (one: string, other: string): boolean => repositoryIn(one) === repositoryIn(other);
+
+/** Returns true if the found files are other ones than before, and of another repository. */
+export const hasMoved = (before: Resolved, found: Resolved): boolean =>
+  before.digest !== found.digest && !isSameRepository(before.reference, found.reference);
+
+/** Returns the place of the files without their version. */
+function repositoryIn(reference: string): string {
+  const { host, repository } = parseGitReference(reference) ?? parseOciReference(reference) ?? {};
+  return `${String(host)}/${String(repository)}`;
 }

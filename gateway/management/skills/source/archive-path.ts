@@ -1,6 +1,13 @@
 import { jsonText } from '../../../contract/text/printable.ts';
-import { foldedName, nameFault } from '../files/entry-name.ts';
-import { ArchiveError } from './archive-error.ts';
+import { foldedName, entryNameFault } from '../files/entry-name.ts';
+
+/** The archive is damaged, too large, or holds something other than files and folders. */
+export class ArchiveError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ArchiveError';
+  }
+}
 
 /** Limits that the file systems of clients have at least. */
 const MAX_NAME_BYTES = 255;
@@ -15,7 +22,7 @@ export function safePath(path: string, isFolder: boolean): string {
   const isLong =
     Buffer.byteLength(path) > MAX_PATH_BYTES || parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES);
   if (isLong) throw new ArchiveError(`the path ${jsonText(`${path.slice(0, MAX_NAME_BYTES)}...`)} is too long`);
-  const fault = parts.map(nameFault).find((found) => found !== undefined);
+  const fault = parts.map(entryNameFault).find((found) => found !== undefined);
   if (fault !== undefined) throw notAllowed(path, fault);
   if (parts.length === 0 && !isFolder) throw notAllowed(path, 'it names no file');
   return parts.join('/');

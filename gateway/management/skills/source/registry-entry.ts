@@ -1,10 +1,10 @@
 import { formatGitReference, parseGitReference, type GitReference } from '../reference/git-reference.ts';
 import type { RegistryName } from '../reference/install-source.ts';
 import { parseOciReference, type OciReference } from '../reference/oci-reference.ts';
-import { SkillError } from '../skill-error.ts';
+import { SkillError } from '../errors.ts';
 
 /** Members of a registry's skill that an installation uses. */
-export interface RegistryEntry {
+export interface SkillEntry {
   readonly namespace: string;
   readonly name: string;
   readonly packages?: readonly RegistryPackage[] | undefined;
@@ -21,7 +21,7 @@ interface RegistryPackage {
 }
 
 /** Returns the entries that `wanted` names. Names match without regard to case. */
-export function matchingEntries(entries: readonly RegistryEntry[], wanted: RegistryName): RegistryEntry[] {
+export function matchingEntries(entries: readonly SkillEntry[], wanted: RegistryName): SkillEntry[] {
   return entries.filter(
     ({ name, namespace }) =>
       name.toLowerCase() === wanted.name.toLowerCase() &&
@@ -30,7 +30,7 @@ export function matchingEntries(entries: readonly RegistryEntry[], wanted: Regis
 }
 
 /** Returns the source of an entry: its OCI package, else its git package. @throws SkillError */
-export function packageOf({ name, packages = [] }: RegistryEntry): OciReference | GitReference {
+export function packageOf({ name, packages = [] }: SkillEntry): OciReference | GitReference {
   const ofType = (type: string): RegistryPackage[] => packages.filter(({ registryType }) => registryType === type);
   const found = ofType('oci').map(ociPackage).find(Boolean) ?? ofType('git').map(gitPackage).find(Boolean);
   if (found) return found;

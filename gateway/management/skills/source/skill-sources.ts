@@ -1,22 +1,21 @@
 import { mkdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { readSkillMd, SKILL_FILE } from '../document/skill-md.ts';
-import { contentDigest, fileSizes } from '../files/read-folder.ts';
-import { readSkillFile } from '../files/read-skill-file.ts';
-import type { DownloadedSkill } from '../install/collect-skills.ts';
+import { readSkillMd, SKILL_FILE } from '../skill-md.ts';
+import { contentDigest, fileSizes, readSkillFile } from '../files/read-folder.ts';
+import type { DownloadedSkill } from '../collect-skills.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import type { GitReference } from '../reference/git-reference.ts';
 import { installSource, type RegistryName } from '../reference/install-source.ts';
 import { isOnLoopback, type OciReference } from '../reference/oci-reference.ts';
-import { SkillError } from '../skill-error.ts';
+import { SkillError } from '../errors.ts';
 import type { Download, DownloadDeps, DownloadRequest } from './download.ts';
-import { downloadFromGit } from './git/download-git.ts';
+import { downloadFromGit } from './download-git.ts';
 import { downloadFromOci } from './oci/download-oci.ts';
-import { matchingEntries, packageOf, type RegistryEntry } from './registry-entry.ts';
+import { matchingEntries, packageOf, type SkillEntry } from './registry-entry.ts';
 
 /** Lists the skills of the registries. */
-export type RegistrySkills = () => Promise<readonly RegistryEntry[]>;
+export type RegistrySkills = () => Promise<readonly SkillEntry[]>;
 
 export interface SourceRequest extends Omit<DownloadRequest, 'folder'> {
   /** Name of the skill, as the request or `requires` of another skill has it. */
@@ -26,7 +25,7 @@ export interface SourceRequest extends Omit<DownloadRequest, 'folder'> {
   readonly workFolder: string;
 }
 
-export interface SkillSourcesDeps extends DownloadDeps {
+interface SkillSourcesDeps extends DownloadDeps {
   /** Reaches loopback as well. */
   readonly localOutbound: Outbound;
   /** Absent without registries. */
@@ -69,7 +68,7 @@ export async function missingInRegistry(
     const place = installSource(name);
     return place?.kind === 'registry' ? [{ name, place }] : [];
   });
-  const skills = plain.length > 0 ? await skillsOf(deps) : [];
+  const skills = plain.length > 0 ? await listRegistrySkills(deps) : [];
   return plain.flatMap(({ name, place }) => (matchingEntries(skills, place).length === 1 ? [] : [name]));
 }
 
@@ -79,15 +78,15 @@ async function inRegistry(name: RegistryName, deps: SkillSourcesDeps): Promise<O
   throw new SkillError('skill_not_found', `no registry has a skill "${name.name}": check its name, or name its source`);
 }
 
-const skillsOf = async ({
+const listRegistrySkills = async ({
   registrySkills,
-}: Pick<SkillSourcesDeps, 'registrySkills'>): Promise<readonly RegistryEntry[]> =>
+}: Pick<SkillSourcesDeps, 'registrySkills'>): Promise<readonly SkillEntry[]> =>
   (await registrySkills?.().catch((error: unknown) => {
     throw new SkillError('source_failed', `the registry cannot be read: ${(error as Error).message}`);
   })) ?? [];
 
-async function find(wanted: RegistryName, deps: SkillSourcesDeps): Promise<RegistryEntry | undefined> {
-  const entries = matchingEntries(await skillsOf(deps), wanted);
+async function find(wanted: RegistryName, deps: SkillSourcesDeps): Promise<SkillEntry | undefined> {
+  const entries = matchingEntries(await listRegistrySkills(deps), wanted);
   if (entries.length < 2) return entries[0];
   const names = entries.map(({ namespace, name }) => `${namespace}/${name}`).join(', ');
   throw new SkillError('skill_conflict', `several skills have the name "${wanted.name}": choose one of ${names}`);

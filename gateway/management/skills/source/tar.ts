@@ -1,8 +1,7 @@
-import { ArchiveError } from './archive-error.ts';
-import { PathSet, safePath } from './archive-path.ts';
+import { ArchiveError, PathSet, safePath } from './archive-path.ts';
 
 /** Regular file of an archive. */
-export interface ArchivedFile {
+interface ArchivedFile {
   /** Relative path without `.` and `..`. */
   readonly path: string;
   readonly content: Buffer;

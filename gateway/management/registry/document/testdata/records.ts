@@ -1,14 +1,13 @@
-import type { Catalog } from '../catalog.ts';
-import { serversOf } from '../parse-document.ts';
+import { readServers, type RegistryCatalog } from '../catalog.ts';
 
 export const READ_AT = '2026-01-02T03:04:05Z';
 
 /** A catalog of these `server.json` documents, or of records with the metadata of a registry. */
-export const catalogOf = (...servers: readonly object[]): Catalog => ({
+export const catalogOf = (...servers: readonly object[]): RegistryCatalog => ({
   version: '1.0.0',
   lastUpdated: READ_AT,
   skills: [],
-  ...serversOf(servers, READ_AT),
+  ...readServers(servers, READ_AT),
 });
 
 export const ECHO = {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { parseChallenge, tokenUrl } from './challenge.ts';
+import { parseChallenge, tokenUrl } from './registry-client.ts';
 import { authorizationIn, helperIn, registryAuthorization } from './docker-credentials.ts';
 
 const auth = 'YW5uOnMzY3JldA==';

@@ -1,18 +1,17 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { formatOciReference, type OciReference } from '../../reference/oci-reference.ts';
-import { SkillError } from '../../skill-error.ts';
-import type { Download, DownloadDeps, DownloadRequest } from '../download.ts';
-import { sourceError } from '../source-error.ts';
-import { ArchiveError } from '../archive-error.ts';
+import { SkillError } from '../../errors.ts';
+import { sourceError, type Download, type DownloadDeps, type DownloadRequest } from '../download.ts';
+import { ArchiveError } from '../archive-path.ts';
 import { unpackSkill } from '../unpack-skill.ts';
 import { registryAuthorization } from './docker-credentials.ts';
 import {
   INDEX_TYPES,
   MANIFEST_TYPES,
   manifestsOf,
-  nameOf,
-  parseObject,
+  skillNameIn,
+  parseJsonBytes,
   partsOf,
   type ArtifactParts,
 } from './manifest.ts';
@@ -37,7 +36,7 @@ export async function downloadFromOci(
   try {
     const top = await client.manifest(reference.digest ?? tag, ACCEPTED, MAX_DOCUMENT_BYTES);
     const { config, layer } = await partsIn(client, top, what);
-    checkName(parseObject(await client.blob(config.digest, MAX_DOCUMENT_BYTES)), repository, what);
+    checkName(parseJsonBytes(await client.blob(config.digest, MAX_DOCUMENT_BYTES)), repository, what);
     const bytes = await client.blob(layer.digest, MAX_LAYER_BYTES);
     const leftOut = await unpackSkill(unpacked(bytes), request.folder);
     const digest = digestOf(top);
@@ -54,10 +53,10 @@ export async function downloadFromOci(
 
 /** Returns the parts of a manifest, or of the first manifest of an index. */
 async function partsIn(client: RegistryClient, bytes: Buffer, what: string): Promise<ArtifactParts> {
-  const document = parseObject(bytes) ?? {};
+  const document = parseJsonBytes(bytes) ?? {};
   const [first] = manifestsOf(document);
   const manifest = first
-    ? parseObject(await client.manifest(first.digest, MANIFEST_TYPES, MAX_DOCUMENT_BYTES))
+    ? parseJsonBytes(await client.manifest(first.digest, MANIFEST_TYPES, MAX_DOCUMENT_BYTES))
     : document;
   const parts = partsOf(manifest ?? {});
   if (parts) return parts;
@@ -66,7 +65,7 @@ async function partsIn(client: RegistryClient, bytes: Buffer, what: string): Pro
 
 /** Rejects an artifact with another name than its repository: it was copied to a place where users expect another skill. */
 function checkName(config: Readonly<Record<string, unknown>> | undefined, repository: string, what: string): void {
-  const name = nameOf(config ?? {});
+  const name = skillNameIn(config ?? {});
   const expected = repository.slice(repository.lastIndexOf('/') + 1);
   if (name === expected) return;
   const found = name === undefined ? 'no valid name' : `the name "${name}"`;

@@ -1,9 +1,9 @@
 import { isObject } from '../../../../contract/json.ts';
-import { isSkillName } from '../../reference/skill-name.ts';
+import { isSkillName } from '../../reference/install-source.ts';
 import { decodeUtf8 } from '../../../../contract/text/utf8.ts';
 
 /** Blob that a manifest names. */
-export interface Descriptor {
+interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
   readonly size: number;
@@ -23,10 +23,10 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/u;
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Returns the members of a JSON object; none for another value. */
-const membersOf = (value: unknown): JsonObject => (isObject(value) ? { ...value } : {});
+const asMembers = (value: unknown): JsonObject => (isObject(value) ? { ...value } : {});
 
 /** Parses a JSON object. Returns undefined for another text, and for bytes that are not UTF-8. */
-export function parseObject(bytes: Buffer): JsonObject | undefined {
+export function parseJsonBytes(bytes: Buffer): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(decodeUtf8(bytes) ?? '');
     return isObject(value) ? { ...value } : undefined;
@@ -52,15 +52,15 @@ export function partsOf(manifest: JsonObject): ArtifactParts | undefined {
 
 function descriptorsOf(values: unknown): Descriptor[] {
   return (Array.isArray(values) ? values : []).flatMap((value: unknown) => {
-    const { mediaType = '', digest, size } = membersOf(value);
+    const { mediaType = '', digest, size } = asMembers(value);
     const isValid = typeof mediaType === 'string' && typeof digest === 'string' && DIGEST.test(digest);
     return isValid && typeof size === 'number' ? [{ mediaType, digest, size }] : [];
   });
 }
 
 /** Returns the name of the skill in the config of an artifact: its member `name`, or a label such as `com.example.skills.name`. */
-export function nameOf(config: JsonObject): string | undefined {
-  const labels = Object.entries(membersOf(membersOf(config['config'])['Labels']));
+export function skillNameIn(config: JsonObject): string | undefined {
+  const labels = Object.entries(asMembers(asMembers(config['config'])['Labels']));
   const label = labels.find(([key]) => /(?:^|\.)skills\.name$/u.test(key));
   const name = config['name'] ?? label?.[1];
   return typeof name === 'string' && isSkillName(name) ? name : undefined;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
+import { challengeParameters } from '../../../../http/challenge-parameters.ts';
 import type { Outbound, OutboundBytes } from '../../../../outbound/fetch.ts';
+import { SkillError } from '../../errors.ts';
 import { formatOciReference, isOnLoopback, type OciReference } from '../../reference/oci-reference.ts';
-import { SkillError } from '../../skill-error.ts';
-import { statusError } from '../source-error.ts';
-import { parseChallenge, tokenUrl, type BearerChallenge } from './challenge.ts';
-import { parseObject } from './manifest.ts';
+import { statusError } from '../download.ts';
+import { parseJsonBytes } from './manifest.ts';
 
-export interface RegistryClientOptions {
+interface RegistryClientOptions {
   readonly reference: OciReference;
   readonly outbound: Outbound;
   /** `authorization` header with the user's password for the registry. */
@@ -86,7 +86,7 @@ export class RegistryClient {
       signal,
     });
     if (reply.status !== 200) throw statusError(reply.status, formatOciReference(reference));
-    const { token, access_token: alias } = parseObject(reply.body) ?? {};
+    const { token, access_token: alias } = parseJsonBytes(reply.body) ?? {};
     const found = [token, alias].find((each) => typeof each === 'string');
     return found === undefined ? undefined : `Bearer ${found}`;
   }
@@ -97,4 +97,31 @@ export const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256'
 function verified(bytes: Buffer, version: string): Buffer {
   if (!version.startsWith('sha256:') || digestOf(bytes) === version) return bytes;
   throw new SkillError('source_failed', `the registry answered with content that does not have the digest ${version}`);
+}
+
+/** Address of a service that issues tokens for a registry. */
+interface BearerChallenge {
+  readonly realm: string;
+  readonly service?: string;
+  readonly scope?: string;
+}
+
+type Challenge = BearerChallenge | 'basic' | undefined;
+
+/** Parses the `WWW-Authenticate` header of a registry. RFC 6750 §3 */
+export function parseChallenge(header: string): Challenge {
+  if (/^basic\b/iu.test(header)) return 'basic';
+  if (!/^bearer\b/iu.test(header)) return undefined;
+  const parameters = challengeParameters(header);
+  const [realm, service, scope] = [parameters.get('realm'), parameters.get('service'), parameters.get('scope')];
+  if (realm === undefined) return undefined;
+  return { realm, ...(service !== undefined && { service }), ...(scope !== undefined && { scope }) };
+}
+
+/** Returns the URL that issues a token. */
+export function tokenUrl({ realm, service, scope }: BearerChallenge): URL | undefined {
+  const url = URL.parse(realm);
+  if (service !== undefined) url?.searchParams.set('service', service);
+  if (scope !== undefined) url?.searchParams.set('scope', scope);
+  return url ?? undefined;
 }
