@@ -4,7 +4,7 @@ import { OWN_CREDENTIAL } from '../contract/rule.ts';
 import { CredentialError, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 
 /** Placement of a bearer token: `Authorization` or a custom header. */
-export interface HeaderPlacement {
+interface HeaderPlacement {
   readonly header_strategy?: 'replace' | 'custom' | undefined;
   readonly custom_name?: string | undefined;
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { inFile } from './key-refused.ts';
+import { clientKeyOf, inFile, type ClientKey } from './private-key.ts';
 import type { PrivateKeyJwtConfig } from '../contract/run-config/private-key-jwt.ts';
-import { clientKeyOf, type ClientKey } from './client-key.ts';
 
-export interface ClientAssertionDeps {
+interface ClientAssertionDeps {
   /** Returns the current content of a file. Throws an Error that names it. */
   readonly readSecret: (file: string) => string;
   /** ms since the epoch. */

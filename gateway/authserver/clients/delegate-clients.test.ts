@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KeyRefused } from '../../private-keys/key-refused.ts';
+import { KeyRefused } from '../../private-keys/private-key.ts';
 import { DelegateClients } from './delegate-clients.ts';
 import { secretHash } from './secret-hash.ts';
 

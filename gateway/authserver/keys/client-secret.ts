@@ -1,4 +1,4 @@
-import { KeyRefused } from '../../private-keys/key-refused.ts';
+import { KeyRefused } from '../../private-keys/private-key.ts';
 
 const MIN_CHARS = 32;
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { FileUnreadable } from '../../outbound/watched-file.ts';
 import { RANDOM_BYTES, type SecretRing } from '../core/opaque-token.ts';
 import { FollowedFiles } from './followed-files.ts';
-import { inFile, KeyRefused } from '../../private-keys/key-refused.ts';
+import { inFile, KeyRefused } from '../../private-keys/private-key.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface HmacSecretsOptions {

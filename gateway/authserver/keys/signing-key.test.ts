@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { KeyRefused } from '../../private-keys/key-refused.ts';
+import { KeyRefused } from '../../private-keys/private-key.ts';
 import { newSigningKey, signingKeyOf } from './signing-key.ts';
 import { ecKey, pem, rsaKey } from './testdata/files.ts';
 

@@ -2,7 +2,7 @@ import { createLocalJWKSet, type JWK, type JWTPayload, type JWTVerifyGetKey } fr
 import { WatchedFile } from '../../outbound/watched-file.ts';
 import { compactJws } from './compact-jws.ts';
 import { FollowedFiles } from './followed-files.ts';
-import { inFile, KeyRefused } from '../../private-keys/key-refused.ts';
+import { inFile, KeyRefused } from '../../private-keys/private-key.ts';
 import { newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
 import type { Logger } from '../../contract/logger.ts';
 

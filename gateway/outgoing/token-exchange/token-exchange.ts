@@ -18,7 +18,7 @@ import { CredentialError, type Authenticator, type StrategyDeps } from '../authe
 import { bearerHeaders, placedIn } from '../credential-header.ts';
 import { postWithRetry } from '../post-with-retry.ts';
 import { defineStrategy } from '../strategy.ts';
-import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './cache.ts';
+import { TokenExchangeCache, TokenExchangeRefusals, type EarlierExchange, type ExchangedToken } from './cache.ts';
 import {
   AUTH_METHODS,
   RESERVED,
@@ -28,12 +28,9 @@ import {
   tokenExchangeProblems,
   type TokenExchangeConfig,
 } from './config.ts';
-import { TokenExchangeRefusals } from './refusals.ts';
 import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
-import { ExchangeClient } from './exchange-client.ts';
-import { asksForNothingSpecial, exchangeRequest } from './request.ts';
-import { claimsOf, isNew, issuedAt } from './subject-age.ts';
-import { ExchangedAudiences } from './exchanged-audiences.ts';
+import { asksForNothingSpecial, ExchangeClient, exchangeRequest } from './request.ts';
+import { claimsOf, ExchangedAudiences, isNew, issuedAt } from './token-claims.ts';
 import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
 
 const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';

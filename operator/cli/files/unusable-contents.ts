@@ -1,6 +1,5 @@
-import { clientKeyOf } from '../../../gateway/private-keys/client-key.ts';
+import { clientKeyOf, KeyRefused } from '../../../gateway/private-keys/private-key.ts';
 import { clientSecretOf } from '../../../gateway/authserver/keys/client-secret.ts';
-import { KeyRefused } from '../../../gateway/private-keys/key-refused.ts';
 import { secretOf } from '../../../gateway/authserver/keys/hmac-secrets.ts';
 import { signingKeyOf } from '../../../gateway/authserver/keys/signing-key.ts';
 import { bundleFault } from '../../resolve/ca-bundle.ts';
