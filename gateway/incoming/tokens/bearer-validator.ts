@@ -11,7 +11,7 @@ import type { IssuerValidator, Liveness, Readiness } from '../token-validator.ts
 
 export type TokenRules = ClaimRules & HeaderRules;
 
-export interface BearerValidatorParts {
+interface BearerValidatorParts {
   readonly keys: KeySource;
   /** Rejects with `DependencyDown` while the issuer is unknown. */
   readonly rules: () => TokenRules | Promise<TokenRules>;

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { compactVerify, errors, type CryptoKey } from 'jose';
 import type { Identity } from '../../contract/identity.ts';
-import { identify, type ClaimRules } from './claims.ts';
+import { checkType, identify, refuseIdToken, type ClaimRules } from './claims.ts';
 import { decodeObject, type JwtParts } from './classify.ts';
-import { checkType, refuseIdToken } from './purpose.ts';
 import type { KeySet, KeySource } from '../keys/key-set.ts';
 import { TokenRefused, type RefusalReason } from '../refusal.ts';
 import type { JsonObject } from '../../contract/json.ts';

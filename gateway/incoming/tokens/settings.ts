@@ -4,7 +4,7 @@ import { policyFor, type OutboundPolicy } from '../../outbound/policy.ts';
 import type { TokenRules } from './bearer-validator.ts';
 import type { IncomingConfig, ValidatorDeps } from '../token-validator.ts';
 
-export type OidcConfig = NonNullable<GatewayConfig['oidc_config']>;
+type OidcConfig = NonNullable<GatewayConfig['oidc_config']>;
 
 const CLOCK_SKEW_SECONDS = 30;
 
