@@ -20,7 +20,7 @@ import { HmacSecrets } from './keys/hmac-secrets.ts';
 import { generatedKey } from './keys/generated-keys.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';
-import { openUpstreams } from './open-upstreams.ts';
+import { openUpstreams, type ObserveUpstream } from './upstream/open-upstreams.ts';
 import { providerIdentities, settingsOf } from './read-settings.ts';
 import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
 import { registrationStore } from './sessions/registration-store.ts';
@@ -30,7 +30,6 @@ import { createStore, storeFacts } from './storage/index.ts';
 import type { Store } from './storage/store.ts';
 import { TrustedIssuers } from './trust/trusted-issuers.ts';
 import { trusts } from './trust/trusts.ts';
-import type { ObserveUpstream } from './upstream/timed.ts';
 import type { Logger } from '../contract/logger.ts';
 
 export interface AuthServerDeps {

@@ -2,8 +2,7 @@ import { DNS_LABEL_PATTERN } from '../../contract/fields.ts';
 import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import { providerNames } from '../read-settings.ts';
-import { circularProblems } from '../upstream/circles.ts';
-import { upstreamProblems } from '../upstream/index.ts';
+import { circularProblems, upstreamProblems } from '../upstream/index.ts';
 
 const MAX_PROVIDERS = 8;
 const MAX_NAME_LENGTH = 63;

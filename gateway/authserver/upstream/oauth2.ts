@@ -7,11 +7,10 @@ import { exactlyOne, safeUrl } from '../../contract/rule.ts';
 import { parameterRules } from './config/additional-params.ts';
 import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
 import { accessOf, type ProviderAccess } from './provider-access.ts';
-import type { Provider } from './protocol/provider.ts';
-import { metadataOf } from './registration/registration-metadata.ts';
-import type { Guards } from './protocol/guards.ts';
-import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity/identity-fields.ts';
-import { clientRules, dcrUrl, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr-spec.ts';
+import type { Guards, Provider } from './protocol/guards.ts';
+import { metadataOf } from './registration/register.ts';
+import { fetchUserInfo, fieldsOf, profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity.ts';
+import { clientRules, dcrUrl, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr.ts';
 import { oauth2Problems } from './config/oauth2-config.ts';
 import {
   commonSpec,
@@ -21,8 +20,7 @@ import {
   resolveCommon,
   safeUserInfoUrl,
 } from './config/provider-config.ts';
-import { refreshOutcome, refreshScope } from './protocol/refresh.ts';
-import { revokeGrant } from './protocol/revoke.ts';
+import { refreshOutcome, refreshScope, revokeGrant } from './protocol/grants.ts';
 import {
   defineUpstream,
   type AuthorizationRequest,
@@ -36,7 +34,6 @@ import {
   type UpstreamStatus,
 } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
-import { fetchUserInfo, fieldsOf } from './identity/userinfo.ts';
 import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
 
 const url = (description: string) => HttpUrl(description, { maxLength: 2048 });

@@ -5,12 +5,11 @@ import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-
 import { safeUrl } from '../../contract/rule.ts';
 import { parameterRules, withLoginPrompt } from './config/additional-params.ts';
 import { codeOf, exactIssuer } from './callback.ts';
-import type { Provider } from './protocol/provider.ts';
-import type { Guards } from './protocol/guards.ts';
-import { clientRules, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr-spec.ts';
-import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './config/oidc-config.ts';
-import { OidcIdentity } from './identity/oidc-identity.ts';
+import type { Guards, Provider } from './protocol/guards.ts';
+import { clientRules, dcrProblems, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr.ts';
+import { OidcIdentity } from './oidc-identity.ts';
 import {
+  commonProblems,
   commonSpec,
   DEFAULT_TIMEOUT_MS,
   guardsOf,
@@ -20,8 +19,7 @@ import {
 } from './config/provider-config.ts';
 import { accessOf, type ProviderAccess } from './provider-access.ts';
 import { ProviderMetadata } from './provider-metadata.ts';
-import { refreshOutcome, refreshScope } from './protocol/refresh.ts';
-import { revokeGrant } from './protocol/revoke.ts';
+import { refreshOutcome, refreshScope, revokeGrant } from './protocol/grants.ts';
 import {
   defineUpstream,
   type AuthorizationRequest,
@@ -32,7 +30,11 @@ import {
   type UpstreamDeps,
   type UpstreamGrant,
 } from './upstream.ts';
-import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
+import { resolveUserInfo, userInfoProblems, userInfoSpec } from './config/userinfo-config.ts';
+import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
+
+export const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
 
 const spec = Closed(
   {
@@ -208,4 +210,29 @@ class OidcUpstream implements Upstream {
     if (this.#settings.scopes) return this.#settings.scopes;
     return DEFAULT_SCOPES.filter((scope) => scope === 'openid' || supported?.includes(scope) !== false);
   }
+}
+
+export function scopeProblems(scopes: readonly string[] | undefined): Problem[] {
+  if (scopes === undefined || scopes.includes('openid')) return [];
+  const message = 'an OpenID provider returns no ID token without the scope openid: add it, or use type oauth2';
+  return [invalid('scopes', message)];
+}
+
+/** Lists the problems that the schema cannot express. */
+export function oidcProblems(given: OidcProviderConfig): Problem[] {
+  const { issuer_url: issuer, subject_claim: claim, userinfo_override: override } = given;
+  const insecure = given.insecure_allow_http === true;
+  return [
+    ...(issuer === undefined ? [missing('issuer_url', 'set issuer_url')] : urlProblems(issuer, 'issuer_url', insecure)),
+    ...(issuer?.includes('?') === true
+      ? [problem('InvalidUrl', 'issuer_url', 'an issuer has no query: remove the ? and everything after it')]
+      : []),
+    ...commonProblems(given, given.dcr_config !== undefined),
+    ...dcrProblems(given, true),
+    ...scopeProblems(given.scopes),
+    ...(claim !== undefined && !new RegExp(CLAIM_PATTERN, 'u').test(claim)
+      ? [invalid('subject_claim', 'a claim name has letters, digits and underscores only')]
+      : []),
+    ...below('userinfo_override', override ? userInfoProblems(override, insecure) : []),
+  ];
 }

@@ -2,10 +2,9 @@ import type { ServerMetadata } from 'openid-client';
 import type { ProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { codeClientOf, type ClientFacts } from './config/provider-config.ts';
 import type { CodeClient } from './protocol/code-client.ts';
-import type { Provider } from './protocol/provider.ts';
-import type { ClientRecord } from './registration/client-record.ts';
-import type { RegisteredClient } from './registration/registered-client.ts';
-import { registeredClientOf, type RegistrationPlace } from './registration/registrar.ts';
+import type { Provider } from './protocol/guards.ts';
+import type { ClientRecord } from './registration/register.ts';
+import { registeredClientOf, type RegisteredClient, type RegistrationPlace } from './registration/registered-client.ts';
 import type { UpstreamDeps } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
 

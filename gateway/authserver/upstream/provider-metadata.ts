@@ -1,11 +1,10 @@
 import type { ServerMetadata } from 'openid-client';
 import type { Outbound } from '../../outbound/fetch.ts';
 import { policyFor, type OutboundFlags } from '../../outbound/policy.ts';
-import { faultOf } from './protocol/fault-of.ts';
+import { faultOf, UpstreamError, type UpstreamFault } from './upstream-error.ts';
 import { authorizationFaultIn, endpointFaultIn, shapeFaultIn } from './metadata-faults.ts';
 import { Transport } from './protocol/transport.ts';
 import type { UpstreamStatus } from './upstream.ts';
-import { UpstreamError, type UpstreamFault } from './upstream-error.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface ProviderMetadataOptions extends OutboundFlags {

@@ -1,13 +1,11 @@
-import type { Problem } from '../../../contract/problem.ts';
+import { below, invalid, missing, problem, type Problem } from '../../../contract/problem.ts';
 import type { OAuth2ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { reservedInQuery } from './additional-params.ts';
-import { dcrProblems } from './dcr-config.ts';
-import { pathFault } from '../protocol/dot-path.ts';
+import { dcrProblems } from './dcr.ts';
+import { pathFault } from '../protocol/token-reply.ts';
 import { commonProblems } from './provider-config.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
 import { userInfoProblems } from './userinfo-config.ts';
-
-const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
 
 /** Lists the problems that the schema cannot express. */
 export function oauth2Problems(given: OAuth2ProviderConfig): Problem[] {
@@ -20,21 +18,16 @@ export function oauth2Problems(given: OAuth2ProviderConfig): Problem[] {
     ...pathProblems('token_response_mapping', mapping, 'access_token_path'),
     ...pathProblems('identity_from_token', identity, 'subject_path'),
     ...(userinfo && userinfo.endpoint_url === undefined
-      ? [problem('MissingField', 'userinfo.endpoint_url', 'set userinfo.endpoint_url')]
+      ? [missing('userinfo.endpoint_url', 'set userinfo.endpoint_url')]
       : []),
-    ...(userinfo && identity
-      ? [problem('InvalidValue', 'identity_from_token', 'set userinfo or identity_from_token, not both')]
-      : []),
-    ...(userinfo ? userInfoProblems(userinfo, insecure) : []).map((found) => ({
-      ...found,
-      path: `userinfo.${found.path}`,
-    })),
+    ...(userinfo && identity ? [invalid('identity_from_token', 'set userinfo or identity_from_token, not both')] : []),
+    ...below('userinfo', userinfo ? userInfoProblems(userinfo, insecure) : []),
   ];
 }
 
 function endpointProblems(given: OAuth2ProviderConfig, insecure: boolean): Problem[] {
   const { authorization_endpoint: authorization, revocation_endpoint: revocation } = given;
-  const missing = (['authorization_endpoint', 'token_endpoint'] as const).filter((name) => given[name] === undefined);
+  const absent = (['authorization_endpoint', 'token_endpoint'] as const).filter((name) => given[name] === undefined);
   const urls = {
     authorization_endpoint: authorization,
     token_endpoint: given.token_endpoint,
@@ -42,7 +35,7 @@ function endpointProblems(given: OAuth2ProviderConfig, insecure: boolean): Probl
   };
   const twice = authorization === undefined ? undefined : reservedInQuery(authorization);
   return [
-    ...missing.map((name) => problem('MissingField', name, `set ${name}`)),
+    ...absent.map((name) => missing(name, `set ${name}`)),
     ...Object.entries(urls).flatMap(([path, url]) => (url === undefined ? [] : urlProblems(url, path, insecure))),
     ...(twice === undefined
       ? []
@@ -55,10 +48,10 @@ function endpointProblems(given: OAuth2ProviderConfig, insecure: boolean): Probl
 function pathProblems(at: string, paths: Readonly<Record<string, string>> | undefined, required: string): Problem[] {
   if (!paths) return [];
   return [
-    ...(paths[required] === undefined ? [problem('MissingField', `${at}.${required}`, `set ${at}.${required}`)] : []),
+    ...(paths[required] === undefined ? [missing(`${at}.${required}`, `set ${at}.${required}`)] : []),
     ...Object.entries(paths).flatMap(([member, path]) => {
       const fault = pathFault(path);
-      return fault === undefined ? [] : [problem('InvalidValue', `${at}.${member}`, `the path ${fault}`)];
+      return fault === undefined ? [] : [invalid(`${at}.${member}`, `the path ${fault}`)];
     }),
   ];
 }

@@ -2,13 +2,12 @@ import type * as openidClient from 'openid-client';
 import { Secret } from '../../../contract/identity.ts';
 import { challengeOf } from '../../core/pkce.ts';
 import type { ClientAuthentication } from './client-authentication.ts';
-import { faultOf } from './fault-of.ts';
-import type { Provider } from './provider.ts';
+import { faultOf, UpstreamError } from '../upstream-error.ts';
+import type { Provider } from './guards.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import type { ReplyRules } from './token-reply.ts';
 import { Transport } from './transport.ts';
 import type { UpstreamGrant } from '../upstream.ts';
-import { UpstreamError } from '../upstream-error.ts';
 
 /** Loaded by the first login, since the operator also imports the variants and needs no client. */
 let loaded: Promise<typeof openidClient> | undefined;

@@ -1,6 +1,13 @@
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { policyFor, type OutboundFlags, type OutboundPolicy } from '../../../outbound/policy.ts';
 import type { UpstreamDeps } from '../upstream.ts';
+import type { ServerMetadata } from 'openid-client';
+
+/** Metadata of a provider, and the guard for its endpoints. */
+export interface Provider {
+  readonly metadata: ServerMetadata;
+  readonly outbound: Outbound;
+}
 
 export interface GuardSettings extends OutboundFlags {
   /** PEM bundle trusted beside the system roots. */

@@ -1,7 +1,7 @@
 import type * as jose from 'jose';
 import type { Outbound } from '../../../outbound/fetch.ts';
-import type { Provider } from './provider.ts';
-import { faultOf } from './fault-of.ts';
+import type { Provider } from './guards.ts';
+import { faultOf } from '../upstream-error.ts';
 import { MAX_DOCUMENT_BYTES } from './transport.ts';
 
 /** Loaded by the first login, since the operator also imports the variants and verifies nothing. */

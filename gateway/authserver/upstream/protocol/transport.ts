@@ -1,8 +1,7 @@
 import type { CustomFetch } from 'openid-client';
 import type { Outbound, OutboundReply } from '../../../outbound/fetch.ts';
 import { OutboundError } from '../../../outbound/outbound-error.ts';
-import { parseExactJson } from './exact-json.ts';
-import { standardReply, type ReplyRules } from './token-reply.ts';
+import { parseExactJson, standardReply, type ReplyRules } from './token-reply.ts';
 
 export const MAX_DOCUMENT_BYTES = 256 * 1024;
 const JSON_TYPE = 'application/json';

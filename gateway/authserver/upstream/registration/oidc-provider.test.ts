@@ -5,7 +5,7 @@ import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 import { registrationStore } from '../../sessions/registration-store.ts';
 import { memoryStore } from '../../storage/memory.ts';
 import type { Upstream, UpstreamDeps } from '../upstream.ts';
-import type { ClientRecord } from './client-record.ts';
+import type { ClientRecord } from './register.ts';
 import { Browser, callbackOf } from '../testdata/browser.ts';
 import { fileWith, REDIRECT_URI, upstreamError, upstreamFor } from '../testdata/upstream-under-test.ts';
 

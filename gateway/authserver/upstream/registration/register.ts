@@ -1,10 +1,25 @@
 import type { ServerMetadata } from 'openid-client';
-import { faultOf } from '../protocol/fault-of.ts';
+import { faultOf, UpstreamError } from '../upstream-error.ts';
 import { secondsOf } from '../protocol/token-reply.ts';
-import { UpstreamError } from '../upstream-error.ts';
-import { parseObject, type JsonObject } from '../../../contract/json.ts';
+import { parseObject, textsIn, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundRequest } from '../../../outbound/fetch.ts';
-import type { ClientRecord } from './client-record.ts';
+import { Type, type Static } from 'typebox';
+import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
+
+/** Registration of vmcp as a client. A secret. @see RFC 7591 §3.2.1 */
+export const ClientRecord = Type.Object({
+  issuer: Type.String(),
+  client_id: Type.String(),
+  redirect_uri: Type.String(),
+  auth_method: Type.String(),
+  client_secret: Type.Optional(Type.String()),
+  /** ms since the epoch. */
+  secret_expires_at: Type.Optional(Type.Number()),
+  /** URL and token for updates of the registration. @see RFC 7592 §3 */
+  registration_uri: Type.Optional(Type.String()),
+  registration_token: Type.Optional(Type.String()),
+});
+export type ClientRecord = Static<typeof ClientRecord>;
 
 const MAX_BYTES = 256 * 1024;
 const TIMEOUT_MS = 10_000;
@@ -150,4 +165,36 @@ function recordOf(
     ...(uri !== undefined && { registration_uri: uri }),
     ...(token !== undefined && { registration_token: token }),
   };
+}
+
+/** Returns the members of the metadata that a registration at a provider without discovery needs. Rejects with `UpstreamError`. */
+export async function metadataOf(
+  { discovery_url: url, registration_endpoint: endpoint = '' }: DcrConfig,
+  outbound: Outbound,
+): Promise<ServerMetadata> {
+  if (url === undefined) return { issuer: new URL(endpoint).origin, registration_endpoint: endpoint };
+  const document = await fetched(url, outbound);
+  const { issuer, registration_endpoint: found, token_endpoint_auth_methods_supported: methods } = document;
+  if (typeof issuer !== 'string' || new URL(url).origin !== URL.parse(issuer)?.origin)
+    throw new UpstreamError('bad_reply', 'the discovery document has no issuer of its own origin');
+  if (typeof found !== 'string' || !URL.canParse(found))
+    throw new UpstreamError('misconfigured', `${issuer} offers no registration of clients: set clientId`);
+  const supported = textsIn(methods);
+  return {
+    ...{ issuer, registration_endpoint: found },
+    ...(supported && { token_endpoint_auth_methods_supported: supported }),
+  };
+}
+
+async function fetched(url: string, outbound: Outbound): Promise<JsonObject> {
+  const what = 'the discovery of the registration endpoint';
+  const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+  const reply = await outbound
+    .request({ url, method: 'GET', headers: { accept: 'application/json' }, followRedirects: true, ...limits })
+    .catch((error: unknown) => {
+      throw faultOf(error, { what, status: undefined });
+    });
+  const document = reply.status === 200 ? parseObject(reply.body) : undefined;
+  if (!document) throw faultOf(undefined, { what, status: reply.status });
+  return document;
 }

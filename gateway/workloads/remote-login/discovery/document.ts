@@ -1,5 +1,4 @@
-import { UpstreamError } from '../../../authserver/upstream/upstream-error.ts';
-import { faultOf } from '../../../authserver/upstream/protocol/fault-of.ts';
+import { faultOf, UpstreamError } from '../../../authserver/upstream/upstream-error.ts';
 import { MAX_DOCUMENT_BYTES } from '../../../authserver/upstream/protocol/transport.ts';
 import { parseObject, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';

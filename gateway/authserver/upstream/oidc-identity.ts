@@ -1,13 +1,11 @@
 import type { IDToken } from 'openid-client';
-import type { Secret } from '../../../contract/identity.ts';
-import type { Provider } from '../protocol/provider.ts';
-import type { Guards } from '../protocol/guards.ts';
-import { profileIn, STANDARD_FIELDS, subjectIn, type IdentityFields } from './identity-fields.ts';
-import { DEFAULT_TIMEOUT_MS } from '../config/provider-config.ts';
-import type { OidcProviderConfig, UserInfoConfig } from '../../../contract/run-config/upstreams.ts';
-import type { RefreshRequest, UpstreamDeps, UpstreamIdentity } from '../upstream.ts';
-import { UpstreamError } from '../upstream-error.ts';
-import { fetchUserInfo, fieldsOf } from './userinfo.ts';
+import type { Secret } from '../../contract/identity.ts';
+import type { Guards, Provider } from './protocol/guards.ts';
+import { fetchUserInfo, fieldsOf, profileIn, STANDARD_FIELDS, subjectIn, type IdentityFields } from './identity.ts';
+import { DEFAULT_TIMEOUT_MS } from './config/provider-config.ts';
+import type { OidcProviderConfig, UserInfoConfig } from '../../contract/run-config/upstreams.ts';
+import type { RefreshRequest, UpstreamDeps, UpstreamIdentity } from './upstream.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 type Profile = Pick<UpstreamIdentity, 'name' | 'email'>;
 type Claims = UpstreamIdentity['claims'];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pathFault, valueAt } from '../protocol/dot-path.ts';
-import { parseExactJson } from '../protocol/exact-json.ts';
-import { profileIn, STANDARD_FIELDS, subjectIn, syntheticIdentity } from './identity-fields.ts';
+import { parseExactJson, pathFault, valueAt } from './protocol/token-reply.ts';
+import { profileIn, STANDARD_FIELDS, subjectIn, syntheticIdentity } from './identity.ts';
 
 const fields = (...subject: string[]) => ({ ...STANDARD_FIELDS, subject });
 const parsed = (text: string): unknown => JSON.parse(text);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openidProvider, raw, SECRETS } from './testdata/scripted-provider.ts';
 import { oidcEntry, upstreamError, upstreamFor } from './testdata/upstream-under-test.ts';
-import { timed, type UpstreamUse } from './timed.ts';
+import { timed, type UpstreamUse } from './open-upstreams.ts';
 
 it('reports each operation once, with outcome and duration', async () => {
   const provider = await openidProvider({ revocation_endpoint: 'http://127.0.0.1:9/revoke' });
