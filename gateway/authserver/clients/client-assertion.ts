@@ -10,7 +10,7 @@ import {
 import { storageKeyOf } from '../core/opaque-token.ts';
 import type { Locks } from '../storage/store.ts';
 import type { ClientKeySource } from './client-keys.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
 /** JWT by which a client authenticates, not yet verified. @see RFC 7523 §2.2 */

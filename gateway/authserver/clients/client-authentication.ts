@@ -2,7 +2,7 @@ import { Secret } from '../../contract/identity.ts';
 import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
 import { ASSERTION_TYPE } from '../core/token-endpoint/client-assertion.ts';
 import { readAssertion, type AssertionRefusal, type ClientAssertion } from './client-assertion.ts';
-import type { AuthMethod, Client } from '../storage/client.ts';
+import type { AuthMethod, Client } from '../storage/records.ts';
 import { matchesSecretHash } from './secret-hash.ts';
 
 /** Client id and credentials in a request, not yet verified. */

@@ -1,6 +1,6 @@
 import type { KeySet, KeySource } from '../../incoming/keys/key-set.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
-import type { Client, ClientKeySet } from '../storage/client.ts';
+import type { Client, ClientKeySet } from '../storage/records.ts';
 import type { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, type HostPolicy } from './documents/client-id-url.ts';
 import { FAILURE_MS } from './documents/document-cache.ts';

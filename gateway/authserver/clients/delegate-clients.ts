@@ -4,7 +4,7 @@ import { FollowedFiles } from '../keys/followed-files.ts';
 import { clientSecretOf } from '../keys/client-secret.ts';
 import { inFile } from '../../private-keys/private-key.ts';
 import type { DelegateClient } from '../settings.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { secretHash } from './secret-hash.ts';
 

@@ -11,7 +11,7 @@ import type { DocumentFault } from './documents/document-fault.ts';
 import { DocumentReach } from './documents/document-reach.ts';
 import { preloadedClient } from './documents/preloaded-documents.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
-import type { Client, ClientMetadata } from '../storage/client.ts';
+import type { Client, ClientMetadata } from '../storage/records.ts';
 import type { DelegateClients } from './delegate-clients.ts';
 import { createSealedClients, isSealedClient } from './sealed-clients.ts';
 import type { Logger } from '../../contract/logger.ts';

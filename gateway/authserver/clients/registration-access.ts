@@ -1,5 +1,5 @@
 import { Secret } from '../../contract/identity.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import { matchesSecretHash } from './secret-hash.ts';
 
 export type RegistrationAccess =

@@ -1,5 +1,5 @@
 import { Secret } from '../../contract/identity.ts';
-import type { Client, ClientMetadata } from '../storage/client.ts';
+import type { Client, ClientMetadata } from '../storage/records.ts';
 import { readMetadata, type MetadataReading, type MetadataRules } from './metadata/client-metadata.ts';
 import { parseJsonObject } from './metadata/json-object.ts';
 import type { MetadataProblem, RegistrationErrorCode } from './metadata/metadata-members.ts';

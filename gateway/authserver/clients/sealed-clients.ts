@@ -2,7 +2,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
 import type { ServerUrls } from '../core/metadata.ts';
 import type { SecretRing } from '../core/opaque-token.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import { createSealer } from '../storage/sealing.ts';
 
 /** Registered clients whose client id contains their registration, so that they need no room in the store. */

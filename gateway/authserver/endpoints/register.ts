@@ -4,7 +4,7 @@ import { sendJson } from '../../http/endpoint/replies.ts';
 import { EVERYBODY } from '../../http/addresses/address-key.ts';
 import type { RegistrationErrorCode } from '../clients/metadata/metadata-members.ts';
 import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';
-import type { Client, ClientMetadata } from '../storage/client.ts';
+import type { Client, ClientMetadata } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import type { RefusalReason } from '../core/refusal.ts';

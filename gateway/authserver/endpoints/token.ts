@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';

@@ -1,6 +1,6 @@
 import { ExpiringMap } from './expiring-map.ts';
 import type { Family, FamilyRef, Liveness } from './records.ts';
-import type { KeptFamily, SavedFamilies } from './saved-records.ts';
+import type { KeptFamily, SavedFamilies } from './records-file.ts';
 import { StoreUnavailable, type Families, type FamilySpans, type LivenessReader } from './store.ts';
 
 interface MemoryFamilies {

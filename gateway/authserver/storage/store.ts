@@ -1,5 +1,4 @@
-import type { Client } from './client.ts';
-import type { CodeGrant, Family, FamilyRef, Liveness, LoginAttempt, UpstreamRow, User } from './records.ts';
+import type { Client, CodeGrant, Family, FamilyRef, Liveness, LoginAttempt, UpstreamRow, User } from './records.ts';
 
 /**
  * The store did not answer, or its answer cannot be trusted. Endpoints answer 503 with Retry-After, never 401.

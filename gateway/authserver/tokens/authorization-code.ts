@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '../storage/client.ts';
+import type { Client, CodeGrant, Family, FamilyRef } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
 import { redeemCode } from '../core/token-endpoint/code-redemption.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
@@ -8,7 +8,6 @@ import { loginEnd } from '../core/token-endpoint/refresh-decision.ts';
 import { readCodeRequest } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
-import type { CodeGrant, Family, FamilyRef } from '../storage/records.ts';
 import type { GrantHandler } from './grant.ts';
 import { newRefreshToken, signTokens, type TokenReply } from './issue.ts';
 import { familySpans, mayRefresh, upstreamTtlMs } from './spans.ts';

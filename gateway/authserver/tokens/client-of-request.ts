@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { assertionRefusal, type ClientAssertion } from '../clients/client-assertion.ts';
 import { authenticateClient, presentedClient, refused, type ClientRefused } from '../clients/client-authentication.ts';
 import { ClientKeysUnavailable } from '../clients/client-keys.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
 import type { Endpoint } from '../../contract/paths/auth-server-paths.ts';
 import { endpointUrl } from '../core/metadata.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import type { TokenReply } from './issue.ts';

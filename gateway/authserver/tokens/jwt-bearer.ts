@@ -8,7 +8,7 @@ import { delegatedAccess, delegatedLifespan } from '../core/token-endpoint/deleg
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
 import type { AssertionRules, TrustedIssuer } from '../settings.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import { readForeignJwt, type ForeignJwt } from '../trust/foreign-jwt.ts';
 import { SKEW_MS } from '../trust/trusted-issuers.ts';
 import { foreignOwner } from './exchanged-token.ts';

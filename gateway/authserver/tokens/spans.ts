@@ -1,6 +1,5 @@
-import type { Client } from '../storage/client.ts';
+import type { Client, Family } from '../storage/records.ts';
 import type { AuthServerSettings } from '../settings.ts';
-import type { Family } from '../storage/records.ts';
 import type { FamilySpans } from '../storage/store.ts';
 
 /** Clock skew that verifiers may allow. Tokens are valid for so much longer. */

@@ -1,5 +1,5 @@
 import { ALGORITHMS } from '../../../incoming/tokens/jwt.ts';
-import type { Client, ClientMetadata } from '../../storage/client.ts';
+import type { Client, ClientMetadata } from '../../storage/records.ts';
 import { checkClientIdUrl, isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
 import { readMetadata, type MetadataRules } from '../metadata/client-metadata.ts';
 import type { Reading } from './fetched-documents.ts';

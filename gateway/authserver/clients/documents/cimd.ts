@@ -1,4 +1,4 @@
-import type { Client } from '../../storage/client.ts';
+import type { Client } from '../../storage/records.ts';
 import { readClientDocument, type DocumentRules } from './cimd-document.ts';
 import type { ClientHosts } from './client-hosts.ts';
 import { checkClientIdUrl } from './client-id-url.ts';

@@ -1,6 +1,5 @@
-import type { Problem } from '../../../contract/problem.ts';
-import { invalid } from '../../../contract/problem.ts';
-import type { Client } from '../../storage/client.ts';
+import { invalid, type Problem } from '../../../contract/problem.ts';
+import type { Client } from '../../storage/records.ts';
 import { readMetadata, type MetadataRules } from '../metadata/client-metadata.ts';
 import { checkPattern, checkRedirectUri } from '../metadata/redirect-uri.ts';
 import { checkClientIdUrl, type HostPolicy } from './client-id-url.ts';

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 import { keySetOf, type KeySet } from '../../../incoming/keys/key-set.ts';
-import type { ClientKeySet } from '../../storage/client.ts';
+import type { ClientKeySet } from '../../storage/records.ts';
 import type { Reading } from './fetched-documents.ts';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 

@@ -1,5 +1,5 @@
 import { LOGIN_GRANT_TYPES, type GrantType } from '../../core/token-request.ts';
-import type { AuthMethod, ClientMetadata } from '../../storage/client.ts';
+import type { AuthMethod, ClientMetadata } from '../../storage/records.ts';
 import { MetadataMembers, type MetadataProblem } from './metadata-members.ts';
 import { checkRedirectUri, checkRedirectUris, MAX_URIS, type RedirectRules } from './redirect-uri.ts';
 

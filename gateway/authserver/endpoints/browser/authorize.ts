@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
-import type { Client } from '../../storage/client.ts';
+import type { Client, LoginAttempt } from '../../storage/records.ts';
 import { addressKey } from '../../../http/addresses/address-key.ts';
 import { matchesRedirectUri } from '../../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../../context.ts';
@@ -26,7 +26,6 @@ import { sealAttempt } from '../../login/sealed-attempt.ts';
 import { newTsid } from '../../login/tsid.ts';
 import { beginAttempt, bindToBrowser, stepMs } from '../../login/transition.ts';
 import type { AuthServerSettings } from '../../settings.ts';
-import type { LoginAttempt } from '../../storage/records.ts';
 
 const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
-import type { Client } from '../../storage/client.ts';
+import type { Client, LoginAttempt } from '../../storage/records.ts';
 import { CONSENT_FIELDS, DECISIONS } from '../../consent/consent-page.ts';
 import { mayRemember } from '../../consent/remembering.ts';
 import type { AuthServerContext } from '../../context.ts';
@@ -15,7 +15,6 @@ import { clearFlowCookie, flowCookieOf, issueFlowCookie, isCsrfToken } from '../
 import { isSealed, markAnswered, openSealed, sealAttempt } from '../../login/sealed-attempt.ts';
 import { newTsid } from '../../login/tsid.ts';
 import { bindToBrowser, isBeforeConsent, stepMs } from '../../login/transition.ts';
-import type { LoginAttempt } from '../../storage/records.ts';
 
 /**
  * Receives the user's answer. It also shows the consent page when the authorization endpoint has another origin.

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { ownCallback } from '../../../contract/auth-server-addresses.ts';
 import { route } from '../../../http/endpoint/router.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
-import type { Client } from '../../storage/client.ts';
+import type { Client } from '../../storage/records.ts';
 import { createClientDirectory, type ClientDirectory } from '../../clients/directory.ts';
 import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerContext } from '../../context.ts';

@@ -1,7 +1,6 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import type { Client } from '../client.ts';
+import type { Client, User } from '../records.ts';
 import { KEEP_AT_LEAST, texts, wholeMs, type Records } from './sealed-records.ts';
-import type { User } from '../records.ts';
 import type { Clients, Registration, Users } from '../store.ts';
 
 /**
