@@ -5,8 +5,7 @@ import type { UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
 import type { RefreshOutcome, Upstream } from '../upstream/upstream.ts';
 import { RowLock } from './row-lock.ts';
-import { judge } from './token-freshness.ts';
-import { deadRow, grantOf, isRefreshable, isRenewed, refreshedRow, rowKey, sharedRow } from './upstream-row.ts';
+import { deadRow, grantOf, isRefreshable, isRenewed, judge, refreshedRow, rowKey, sharedRow } from './upstream-row.ts';
 
 /** Time that a caller waits. The refresh continues without it, so that no rotated refresh token gets lost. */
 export const REFRESH_LIMIT_MS = 30_000;
