@@ -3,7 +3,7 @@ import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
 import { ASSERTION_TYPE } from '../core/token-endpoint/client-assertion.ts';
 import { readAssertion, type AssertionRefusal, type ClientAssertion } from './client-assertion.ts';
 import type { AuthMethod, Client } from '../storage/records.ts';
-import { matchesSecretHash } from './secret-hash.ts';
+import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** Client id and credentials in a request, not yet verified. */
 export interface PresentedClient {
@@ -115,4 +115,15 @@ const mayUse = (method: AuthMethod, { source, metadata }: Client): boolean =>
 export function refused(reason: ClientRefused['reason'], challenge: boolean): ClientRefused {
   if (reason === 'two_methods') return { ok: false, status: 400, error: 'invalid_request', challenge: false, reason };
   return { ok: false, status: 401, error: 'invalid_client', challenge, reason };
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Returns the SHA-256 in base64url, which is sufficient for secrets of 256 random bits. */
+export const secretHash = (secret: string): string => digest(secret).toString('base64url');
+
+/** Compares in constant time, also when there is no stored hash. */
+export function matchesSecretHash(presented: string, stored: string | undefined): boolean {
+  const expected = stored === undefined ? Buffer.alloc(32) : Buffer.from(stored, 'base64url');
+  return expected.length === 32 && timingSafeEqual(digest(presented), expected) && stored !== undefined;
 }

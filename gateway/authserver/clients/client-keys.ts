@@ -3,9 +3,14 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Client, ClientKeySet } from '../storage/records.ts';
 import type { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, type HostPolicy } from './documents/client-id-url.ts';
-import { FAILURE_MS } from './documents/document-cache.ts';
-import { FetchedDocuments, type Failed, type Reading, type SpendFetch } from './documents/fetched-documents.ts';
-import { parseJsonObject } from './metadata/json-object.ts';
+import {
+  FAILURE_MS,
+  FetchedDocuments,
+  type Failed,
+  type Reading,
+  type SpendFetch,
+} from './documents/fetched-documents.ts';
+import { parseJsonObject } from './metadata/metadata-members.ts';
 import { readPublicKeys } from './documents/public-keys.ts';
 
 /** The keys of a client cannot be read now, so that no signature can be verified. `message` is for the log. */

@@ -6,7 +6,7 @@ import { inFile } from '../../private-keys/private-key.ts';
 import type { DelegateClient } from '../settings.ts';
 import type { Client } from '../storage/records.ts';
 import type { Logger } from '../../contract/logger.ts';
-import { secretHash } from './secret-hash.ts';
+import { secretHash } from './client-authentication.ts';
 
 export interface DelegateClientsOptions {
   readonly clients: readonly DelegateClient[];

@@ -3,8 +3,14 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ClientMetadata } from '../storage/records.ts';
 import type { MetadataRules } from './metadata/client-metadata.ts';
-import { clientInformation, readRegistration, register, registrationError, registrationReply } from './registration.ts';
-import { authorizeRegistration } from './registration-access.ts';
+import {
+  authorizeRegistration,
+  clientInformation,
+  readRegistration,
+  register,
+  registrationError,
+  registrationReply,
+} from './registration.ts';
 import { METADATA_RULES } from './testdata/rules.ts';
 
 const REDIRECT = 'https://client.example/cb';

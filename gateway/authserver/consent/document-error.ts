@@ -1,4 +1,4 @@
-import type { DocumentFault } from '../clients/documents/document-fault.ts';
+import type { DocumentFault } from '../clients/documents/client-hosts.ts';
 import { displayText } from '../../http/page/display-text.ts';
 import { markup, type Html } from '../../http/page/markup.ts';
 

@@ -3,14 +3,19 @@ import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
 import { EVERYBODY } from '../../http/addresses/address-key.ts';
 import type { RegistrationErrorCode } from '../clients/metadata/metadata-members.ts';
-import { readRegistration, register, registrationError, registrationReply } from '../clients/registration.ts';
+import {
+  readRegistration,
+  register,
+  registrationError,
+  registrationReply,
+  registrationUrl,
+} from '../clients/registration.ts';
 import type { Client, ClientMetadata } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 import { spend, spendOfAddress } from '../http/limits.ts';
 import { Refused } from '../http/refused.ts';
-import { registrationUrl } from '../clients/registration-url.ts';
 
 /** Registration endpoint: any client may register itself. @see RFC 7591 §3 */
 export function registerEndpoint(context: AuthServerContext): readonly Operation[] {

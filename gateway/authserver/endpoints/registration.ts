@@ -1,9 +1,7 @@
 import type { Request } from 'express';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
-import { authorizeRegistration } from '../clients/registration-access.ts';
-import { clientInformation } from '../clients/registration.ts';
-import { registrationUrl } from '../clients/registration-url.ts';
+import { authorizeRegistration, clientInformation, registrationUrl } from '../clients/registration.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { Refused } from '../http/refused.ts';

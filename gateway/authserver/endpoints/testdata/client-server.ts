@@ -8,7 +8,7 @@ import { createOutbound } from '../../../outbound/fetch.ts';
 import type { AuthMethod, Client, CodeGrant } from '../../storage/records.ts';
 import { DelegateClients } from '../../clients/delegate-clients.ts';
 import { createClientDirectory } from '../../clients/directory.ts';
-import { secretHash } from '../../clients/secret-hash.ts';
+import { secretHash } from '../../clients/client-authentication.ts';
 import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerContext } from '../../context.ts';
 import { issueToken, type SecretRing } from '../../core/opaque-token.ts';
