@@ -1,5 +1,5 @@
 import { Secret } from '../../contract/identity.ts';
-import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
+import { MAX_CLIENT_ID_LENGTH } from '../core/authorization.ts';
 import { ASSERTION_TYPE } from '../core/token-endpoint/client-assertion.ts';
 import { readAssertion, type AssertionRefusal, type ClientAssertion } from './client-assertion.ts';
 import type { AuthMethod, Client } from '../storage/records.ts';

@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
+import { MAX_CLIENT_ID_LENGTH } from '../core/authorization.ts';
 import type { ServerUrls } from '../core/metadata.ts';
 import type { SecretRing } from '../core/opaque-token.ts';
 import type { Client } from '../storage/records.ts';

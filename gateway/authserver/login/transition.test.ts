@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AuthorizationRequest } from '../core/authorization-request.ts';
+import type { AuthorizationRequest } from '../core/authorization.ts';
 import type { Login, LoginAttempt } from '../storage/records.ts';
 import {
   beginAttempt,

@@ -1,4 +1,4 @@
-import type { AuthorizationRequest } from '../core/authorization-request.ts';
+import type { AuthorizationRequest } from '../core/authorization.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import type { Leg, Login, LoginAttempt } from '../storage/records.ts';
 

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, CodeGrant, Family, FamilyRef } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
-import { redeemCode } from '../core/token-endpoint/code-redemption.ts';
+import { loginEnd, redeemCode } from '../core/token-endpoint/redemption.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import { isGenuine } from '../core/opaque-token.ts';
-import { loginEnd } from '../core/token-endpoint/refresh-decision.ts';
 import { readCodeRequest } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';

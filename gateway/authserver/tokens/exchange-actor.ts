@@ -1,5 +1,5 @@
 import type { AuthServerContext } from '../context.ts';
-import { mayAct, withActor, type Actor } from '../core/token-endpoint/actor.ts';
+import { mayAct, withActor, type Actor } from '../core/token-endpoint/delegated-access.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
 import type { ExchangedToken } from './exchanged-token.ts';

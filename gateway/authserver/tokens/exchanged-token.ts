@@ -1,8 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import type { AuthServerContext } from '../context.ts';
-import { readActor, type Actor } from '../core/token-endpoint/actor.ts';
-import type { AccessBounds, DelegatedGrant } from '../core/token-endpoint/delegated-access.ts';
+import {
+  readActor,
+  type AccessBounds,
+  type Actor,
+  type DelegatedGrant,
+} from '../core/token-endpoint/delegated-access.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
 import { resolveUser } from '../login/resolve-user.ts';

@@ -3,7 +3,7 @@ import type { Identity } from '../../contract/identity.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointUrl } from '../core/metadata.ts';
 import { storageKeyOf } from '../core/opaque-token.ts';
-import { assertionFault, readAssertionRequest } from '../core/token-endpoint/assertion-grant.ts';
+import { assertionFault, readAssertionRequest } from '../core/token-request.ts';
 import { delegatedAccess, delegatedLifespan } from '../core/token-endpoint/delegated-access.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';

@@ -1,6 +1,6 @@
 import type { AuthServerContext } from '../context.ts';
 import { isGenuine } from '../core/opaque-token.ts';
-import { checkRefresh } from '../core/token-endpoint/refresh-decision.ts';
+import { checkRefresh } from '../core/token-endpoint/redemption.ts';
 import { readRefreshRequest } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';

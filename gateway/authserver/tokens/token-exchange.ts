@@ -1,6 +1,6 @@
 import type { AuthServerContext } from '../context.ts';
 import { delegatedAccess, delegatedLifespan } from '../core/token-endpoint/delegated-access.ts';
-import { ISSUED_TYPE, readExchangeRequest } from '../core/token-endpoint/exchange-request.ts';
+import { ISSUED_TYPE, readExchangeRequest } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
 import type { DelegateClient } from '../settings.ts';

@@ -8,10 +8,10 @@ import type { AuthServerContext } from '../../context.ts';
 import {
   checkAuthorizationRequest,
   clientIdOf,
+  errorResponseUrl,
   type AuthorizationOutcome,
   type AuthorizationRequest,
-} from '../../core/authorization-request.ts';
-import { errorResponseUrl } from '../../core/authorization-response.ts';
+} from '../../core/authorization.ts';
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { endpointUrl } from '../../core/metadata.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';

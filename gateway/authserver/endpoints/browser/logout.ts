@@ -3,7 +3,7 @@ import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
 import { loggedOutPage, LOGOUT_FIELD, logoutPage } from '../../consent/logout-page.ts';
 import type { AuthServerContext } from '../../context.ts';
-import { logoutResponseUrl } from '../../core/authorization-response.ts';
+import { logoutResponseUrl } from '../../core/authorization.ts';
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/opaque-token.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';

@@ -1,6 +1,7 @@
 import { checkVerifier } from '../pkce.ts';
 import { accepted, refused, type Outcome, type RefusalReason } from '../refusal.ts';
 import { checkSameResource } from '../resource.ts';
+import { narrowedScopes } from '../scope.ts';
 
 /** Facts stored with a code. */
 export interface CodeBinding {
@@ -54,3 +55,39 @@ export function redeemCode<Code extends CodeBinding>(code: Code, redemption: Red
 }
 
 const reasonOf = (outcome: Outcome<unknown>): RefusalReason | undefined => (outcome.ok ? undefined : outcome.reason);
+
+/** Grant of the login that a refresh token belongs to. */
+export interface Granted {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Configured spelling of the audience. */
+  readonly resource: string;
+}
+
+export interface RequestedRefresh {
+  /** Authenticated client. */
+  readonly clientId: string;
+  readonly scope: string | undefined;
+  readonly resources: readonly string[];
+}
+
+/** Longest lifetime of a login, also with refreshes. */
+const MAX_LOGIN_MS = 30 * 24 * 3_600_000;
+
+/**
+ * Determines scopes and resource of the next access token, before the refresh token is used up: a wrong scope or resource
+ * does not cost the client its token. The grant itself does not change. @see RFC 6749 §6
+ */
+export function checkRefresh(
+  granted: Granted,
+  requested: RequestedRefresh,
+): Outcome<Pick<Granted, 'scopes' | 'resource'>> {
+  if (granted.clientId !== requested.clientId) return refused('refresh_client');
+  const resource = checkSameResource(requested.resources, granted.resource);
+  if (!resource.ok) return resource;
+  const scopes = narrowedScopes(requested.scope, granted.scopes);
+  return scopes.ok ? accepted({ scopes: scopes.value, resource: resource.value }) : scopes;
+}
+
+/** Returns the end of a login, ms since the epoch. Refreshes do not extend it. */
+export const loginEnd = (createdAt: number): number => createdAt + MAX_LOGIN_MS;

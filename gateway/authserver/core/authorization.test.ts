@@ -4,7 +4,7 @@ import {
   clientIdOf,
   type AuthorizationOutcome,
   type AuthorizationRules,
-} from './authorization-request.ts';
+} from './authorization.ts';
 import { wireError } from './refusal.ts';
 import { parametersOf } from './request-parameters.ts';
 
