@@ -28,8 +28,7 @@ import { createSessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
 import { createStore, storeFacts } from './storage/index.ts';
 import type { Store } from './storage/store.ts';
-import { TrustedIssuers } from './trust/trusted-issuers.ts';
-import { trusts } from './trust/trusts.ts';
+import { TrustedIssuers, trusts } from './trust/trusted-issuers.ts';
 import type { Logger } from '../contract/logger.ts';
 
 export interface AuthServerDeps {

@@ -2,7 +2,7 @@ import { ALGORITHMS } from '../../incoming/tokens/jwt.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
-import { grantTypesOf } from '../tokens/supported.ts';
+import { grantTypesOf } from '../tokens/index.ts';
 import { metadataPaths } from '../../contract/paths/auth-server-paths.ts';
 import { serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 

@@ -10,10 +10,8 @@ import { grantTypeOf, type GrantType } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
 import { formOf } from '../http/parameters.ts';
-import { clientOfRequest } from '../tokens/client-of-request.ts';
-import { failureBudget } from '../tokens/failure-budget.ts';
-import { GRANTS } from '../tokens/index.ts';
-import { grantTypesOf } from '../tokens/supported.ts';
+import { clientOfRequest, failureBudget } from '../tokens/client-of-request.ts';
+import { GRANTS, grantTypesOf } from '../tokens/index.ts';
 
 /** Token endpoint. @see RFC 6749 §3.2 */
 export function tokenEndpoint(context: AuthServerContext): readonly Operation[] {

@@ -7,9 +7,15 @@ import { isGenuine } from '../core/opaque-token.ts';
 import { readCodeRequest } from '../core/token-request.ts';
 import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
-import type { GrantHandler } from './grant.ts';
-import { newRefreshToken, signTokens, type TokenReply } from './issue.ts';
-import { familySpans, mayRefresh, upstreamTtlMs } from './spans.ts';
+import {
+  familySpans,
+  mayRefresh,
+  newRefreshToken,
+  signTokens,
+  upstreamTtlMs,
+  type GrantHandler,
+  type TokenReply,
+} from './issue.ts';
 
 /** Redeems an authorization code. @see RFC 6749 §4.1.3, OAuth 2.1 §4.1.3 */
 export const redeemAuthorizationCode: GrantHandler = async (context, { client, form }) => {

@@ -9,12 +9,9 @@ import { acceptedValue } from '../http/accepted-value.ts';
 import { Refused } from '../http/refused.ts';
 import type { AssertionRules, TrustedIssuer } from '../settings.ts';
 import type { Client } from '../storage/records.ts';
-import { readForeignJwt, type ForeignJwt } from '../trust/foreign-jwt.ts';
-import { SKEW_MS } from '../trust/trusted-issuers.ts';
-import { foreignOwner } from './exchanged-token.ts';
-import { verifiedForeign } from './foreign-token.ts';
-import type { GrantHandler } from './grant.ts';
-import { signDelegated } from './issue.ts';
+import { readForeignJwt, SKEW_MS, type ForeignJwt } from '../trust/trusted-issuers.ts';
+import { foreignOwner, verifiedForeign } from './exchanged-token.ts';
+import { signDelegated, type GrantHandler } from './issue.ts';
 import { delegateOf } from './token-exchange.ts';
 
 /** Scopes that only a login can grant. */

@@ -1,7 +1,6 @@
 import { durationMs } from '../../contract/fields.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import type { AssertionRules, DelegateClient, Delegation, ExchangeRules, TrustedIssuer } from '../settings.ts';
-import { matcherOf } from './actor-matcher.ts';
 
 type Config = Pick<EmbeddedAuthServerConfig, 'delegate_clients' | 'trusted_issuers'>;
 type Client = NonNullable<Config['delegate_clients']>[number];
@@ -59,3 +58,6 @@ const assertionsOf = (grant: NonNullable<Issuer['jwt_bearer_grant']>): Assertion
     resources,
   })),
 });
+
+/** Returns the expression for the whole name of an actor. Throws a SyntaxError. */
+export const matcherOf = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'u');

@@ -8,8 +8,32 @@ import { RemoteKeys } from '../../incoming/keys/remote-keys.ts';
 import { verifyJwt } from '../../incoming/tokens/jwt.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import { policyFor } from '../../outbound/policy.ts';
-import type { TrustedIssuer } from '../settings.ts';
-import type { ForeignJwt } from './foreign-jwt.ts';
+import type { AuthServerSettings, TrustedIssuer } from '../settings.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { TokenRefused } from '../../incoming/refusal.ts';
+import { classify, decodeObject, type JwtParts } from '../../incoming/tokens/classify.ts';
+
+/** JWT whose signature is not verified yet. */
+export interface ForeignJwt {
+  readonly token: string;
+  readonly parts: JwtParts;
+  readonly claims: JsonObject;
+}
+
+const MAX_TOKEN_CHARS = 16 * 1024;
+
+/** Reads a JWT without verifying it. Returns undefined for any other text and for an encrypted JWT. */
+export function readForeignJwt(token: string): ForeignJwt | undefined {
+  if (token.length > MAX_TOKEN_CHARS) return undefined;
+  try {
+    const parts = classify(token);
+    const claims = parts && decodeObject(parts.payload);
+    return claims && { token, parts, claims };
+  } catch (error) {
+    if (error instanceof TokenRefused) return undefined;
+    throw error;
+  }
+}
 
 export interface TrustedIssuersDeps {
   readonly issuers: readonly TrustedIssuer[];
@@ -79,3 +103,7 @@ function open(issuer: TrustedIssuer, { outbound: create, addressOf, now, log }: 
   const fetchKeys = () => (jwksUrl === undefined ? discoveredKeys(discovery, getKeys) : getKeys(jwksUrl));
   return { issuer, outbound, keys: new RemoteKeys({ fetchKeys, addressOf, now, log: child }) };
 }
+
+/** Returns true while an issuer is configured as trusted. Tokens of its subjects end when it is removed. */
+export const trusts = ({ delegation }: Pick<AuthServerSettings, 'delegation'>, issuer: string | undefined): boolean =>
+  delegation?.issuers.some(({ url }) => url === issuer) ?? false;
