@@ -16,7 +16,7 @@ import { ENDPOINTS, METADATA_ENDPOINTS } from './endpoints/index.ts';
 import type { EmitEvent } from './events.ts';
 import { oauthErrors } from './http/oauth-errors.ts';
 import { clientAddresses } from '../http/addresses/client-address.ts';
-import { HmacSecrets } from './keys/hmac-secrets.ts';
+import { HmacSecrets } from './keys/secrets.ts';
 import { generatedKey } from './keys/generated-keys.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';

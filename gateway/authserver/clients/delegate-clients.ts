@@ -1,7 +1,7 @@
 import { JWT_BEARER, TOKEN_EXCHANGE } from '../core/token-request.ts';
 import { formatScope } from '../core/scope.ts';
 import { FollowedFiles } from '../keys/followed-files.ts';
-import { clientSecretOf } from '../keys/client-secret.ts';
+import { clientSecretOf } from '../keys/secrets.ts';
 import { inFile } from '../../private-keys/private-key.ts';
 import type { DelegateClient } from '../settings.ts';
 import type { Client } from '../storage/records.ts';

@@ -14,7 +14,7 @@ import type { Client, ClientMetadata } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import type { RefusalReason } from '../core/refusal.ts';
-import { spend, spendOfAddress } from '../http/limits.ts';
+import { spend, spendOfAddress } from '../http/requests.ts';
 import { Refused } from '../http/refused.ts';
 
 /** Registration endpoint: any client may register itself. @see RFC 7591 §3 */

@@ -7,9 +7,8 @@ import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import { grantTypeOf, type GrantType } from '../core/token-request.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
-import { formOf } from '../http/parameters.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
+import { formOf } from '../http/requests.ts';
 import { clientOfRequest, failureBudget } from '../tokens/client-of-request.ts';
 import { GRANTS, grantTypesOf } from '../tokens/index.ts';
 

@@ -11,7 +11,7 @@ import type { AuthServerEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
 import { oauthErrors } from './oauth-errors.ts';
 import { PageRefused, Refused } from './refused.ts';
-import { formOf } from './parameters.ts';
+import { formOf } from './requests.ts';
 
 type Handler = Operation['handle'];
 

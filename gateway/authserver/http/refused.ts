@@ -1,6 +1,6 @@
 import type { UnusableDocument } from '../consent/document-error.ts';
 import type { ErrorPageName } from '../consent/error-page.ts';
-import type { RefusalReason } from '../core/refusal.ts';
+import type { Outcome, RefusalReason } from '../core/refusal.ts';
 
 export interface RefusedFacts {
   readonly retryAfterSeconds?: number | undefined;
@@ -38,4 +38,10 @@ export class PageRefused extends Error {
     this.page = page;
     this.facts = facts;
   }
+}
+
+/** Returns the value of an accepted outcome. Throws `Refused` with the reason of a refused one. */
+export function acceptedValue<Value>(outcome: Outcome<Value>): Value {
+  if (!outcome.ok) throw new Refused(outcome.reason);
+  return outcome.value;
 }

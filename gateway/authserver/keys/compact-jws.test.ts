@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { compactVerify, importJWK } from 'jose';
 import { expect, it } from 'vitest';
-import { compactJws } from './compact-jws.ts';
-import { signingKeyOf } from './signing-key.ts';
+import { compactJws, signingKeyOf } from './signing-key.ts';
 import { ecKey, pem, rsaKey } from './testdata/files.ts';
 
 it.each([

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import type { Logger } from '../../contract/logger.ts';
 import { RANDOM_BYTES } from '../core/opaque-token.ts';
-import { secretOf } from './hmac-secrets.ts';
+import { secretOf } from './secrets.ts';
 import { newSigningPem, signingKeyOf } from './signing-key.ts';
 
 interface Kind {

@@ -1,9 +1,8 @@
 import { createLocalJWKSet, type JWK, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { WatchedFile } from '../../outbound/watched-file.ts';
-import { compactJws } from './compact-jws.ts';
+import { compactJws, newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
 import { FollowedFiles } from './followed-files.ts';
 import { inFile, KeyRefused } from '../../private-keys/private-key.ts';
-import { newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface SigningKeysOptions {

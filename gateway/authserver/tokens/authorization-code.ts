@@ -5,8 +5,7 @@ import { loginEnd, redeemCode } from '../core/token-endpoint/redemption.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import { isGenuine } from '../core/opaque-token.ts';
 import { readCodeRequest } from '../core/token-request.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
 import {
   familySpans,
   mayRefresh,

@@ -7,8 +7,7 @@ import {
   type Actor,
   type DelegatedGrant,
 } from '../core/token-endpoint/delegated-access.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
 import { resolveUser } from '../login/resolve-user.ts';
 import type { TrustedIssuer } from '../settings.ts';
 import { readForeignJwt, type ForeignJwt } from '../trust/trusted-issuers.ts';

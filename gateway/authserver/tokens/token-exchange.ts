@@ -7,8 +7,7 @@ import {
   type Actor,
 } from '../core/token-endpoint/delegated-access.ts';
 import { ISSUED_TYPE, readExchangeRequest } from '../core/token-request.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
 import type { DelegateClient } from '../settings.ts';
 import { exchangedToken, type ExchangedToken } from './exchanged-token.ts';
 import { signDelegated, type GrantHandler } from './issue.ts';

@@ -1,6 +1,5 @@
 import { clientKeyOf, KeyRefused } from '../../../gateway/private-keys/private-key.ts';
-import { clientSecretOf } from '../../../gateway/authserver/keys/client-secret.ts';
-import { secretOf } from '../../../gateway/authserver/keys/hmac-secrets.ts';
+import { clientSecretOf, secretOf } from '../../../gateway/authserver/keys/secrets.ts';
 import { signingKeyOf } from '../../../gateway/authserver/keys/signing-key.ts';
 import { bundleFault } from '../../resolve/ca-bundle.ts';
 

@@ -15,9 +15,8 @@ import {
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { endpointUrl } from '../../core/metadata.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
-import { spendOfAddress } from '../../http/limits.ts';
+import { formOf, queryOf, spendOfAddress } from '../../http/requests.ts';
 import { Refused } from '../../http/refused.ts';
-import { formOf, queryOf } from '../../http/parameters.ts';
 import { isTrusted } from '../../consent/remembering.ts';
 import { needsConsent, showConsentPage, startFirstLeg } from '../../login/approval.ts';
 import { isClientKnown } from '../../login/consent-cookie.ts';

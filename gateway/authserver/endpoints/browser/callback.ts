@@ -3,7 +3,7 @@ import type { Operation } from '../../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../../context.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { PageRefused } from '../../http/refused.ts';
-import { queryOf } from '../../http/parameters.ts';
+import { queryOf } from '../../http/requests.ts';
 import { redirectBrowser } from '../../login/approval.ts';
 import { flowCookies, type FlowCookie } from '../../login/flow-cookie.ts';
 import { isState, legHandle } from '../../login/leg-handle.ts';

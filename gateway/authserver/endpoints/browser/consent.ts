@@ -7,7 +7,7 @@ import { mayRemember } from '../../consent/remembering.ts';
 import type { AuthServerContext } from '../../context.ts';
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { PageRefused } from '../../http/refused.ts';
-import { formOf, queryOf } from '../../http/parameters.ts';
+import { formOf, queryOf } from '../../http/requests.ts';
 import { needsConsent, showConsentPage, startFirstLeg, type PendingAttempt } from '../../login/approval.ts';
 import { refusalUrl } from '../../login/code.ts';
 import { rememberConsent } from '../../login/consent-cookie.ts';

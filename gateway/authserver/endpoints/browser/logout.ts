@@ -9,7 +9,7 @@ import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/o
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { sendPage } from '../../../http/page/send-page.ts';
 import { PageRefused, Refused } from '../../http/refused.ts';
-import { formOf, queryOf } from '../../http/parameters.ts';
+import { formOf, queryOf } from '../../http/requests.ts';
 import { cookieName, cookiesNamed, setCookie } from '../../login/cookies.ts';
 import { forgetConsents } from '../../login/consent-cookie.ts';
 import { readIdTokenHint, type IdTokenHint } from '../../tokens/presented-token.ts';

@@ -14,7 +14,7 @@ import type { SecretRing } from '../../core/opaque-token.ts';
 import type { AuthServerEvent } from '../../events.ts';
 import { clientAddresses } from '../../../http/addresses/client-address.ts';
 import { oauthErrors } from '../../http/oauth-errors.ts';
-import { HmacSecrets } from '../../keys/hmac-secrets.ts';
+import { HmacSecrets } from '../../keys/secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
 import { legHandle } from '../../login/leg-handle.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { testScope } from '../../../e2e/harness/scope.ts';
 import { isGenuine, issueToken } from '../core/opaque-token.ts';
-import { HmacSecrets } from './hmac-secrets.ts';
+import { HmacSecrets } from './secrets.ts';
 import { folder, recordingLog, stillClock } from './testdata/files.ts';
 
 const OLD = randomBytes(32);

@@ -83,3 +83,13 @@ export function secretOf(content: string, warn: (message: string) => void): Uint
   if (values < FEW_VALUES) warn('an HMAC secret looks easy to guess: use random bytes');
   return secret;
 }
+
+const MIN_CHARS = 32;
+
+/** Returns the client secret in a file of a delegate client, without white space around it. Throws `KeyRefused`. */
+export function clientSecretOf(content: string): string {
+  const secret = content.trim();
+  if (secret.length >= MIN_CHARS) return secret;
+  const message = `the client secret has ${String(secret.length)} characters: use at least ${String(MIN_CHARS)} random ones`;
+  throw new KeyRefused(message);
+}
