@@ -1,5 +1,5 @@
 import { providerNames } from './authserver/read-settings.ts';
-import { authServerProblems } from './authserver/config/problems.ts';
+import { authServerProblems } from './authserver/config-problems.ts';
 import { DiscoveredBackends } from './contract/discovered-backends.ts';
 import { GatewayConfig } from './contract/gateway-config.ts';
 import { gatewayConfigProblems } from './contract/gateway-config-rules.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
-import { given } from '../testdata/given-config.ts';
-import { authServerProblems } from './problems.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
+import { given } from './testdata/given-config.ts';
+import { authServerProblems } from './config-problems.ts';
 
 type Change = Partial<EmbeddedAuthServerConfig>;
 

@@ -1,8 +1,8 @@
-import { durationMs, HOST_PATTERN, SCOPE_PATTERN } from '../../contract/fields.ts';
-import { below, invalid, problem, type Problem } from '../../contract/problem.ts';
-import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
-import { preloadedProblems } from '../clients/documents/preloaded-documents.ts';
-import { preloadedOf, scopesOf } from '../read-settings.ts';
+import { durationMs, HOST_PATTERN, SCOPE_PATTERN } from '../contract/fields.ts';
+import { below, invalid, problem, type Problem } from '../contract/problem.ts';
+import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
+import { preloadedProblems } from './clients/documents/preloaded-documents.ts';
+import { preloadedOf, scopesOf } from './read-settings.ts';
 
 const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 const HOST = new RegExp(HOST_PATTERN, 'u');
