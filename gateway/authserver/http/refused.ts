@@ -1,5 +1,4 @@
-import type { UnusableDocument } from '../consent/document-error.ts';
-import type { ErrorPageName } from '../consent/error-page.ts';
+import type { ErrorPageName, UnusableDocument } from '../consent/error-page.ts';
 import type { Outcome, RefusalReason } from '../core/refusal.ts';
 
 export interface RefusedFacts {

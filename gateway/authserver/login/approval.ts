@@ -1,9 +1,8 @@
 import type { Request, Response } from 'express';
 import { redirectTo } from '../../http/endpoint/replies.ts';
 import type { Client, LoginAttempt } from '../storage/records.ts';
-import { consentPage, type ConsentQuestion } from '../consent/consent-page.ts';
+import { consentPage, describeScopes, type ConsentQuestion } from '../consent/consent-page.ts';
 import { isTrusted, mayRemember } from '../consent/remembering.ts';
-import { describeScopes } from '../consent/scope-text.ts';
 import type { AuthServerContext } from '../context.ts';
 import { sendPage } from '../../http/page/send-page.ts';
 import { Refused } from '../http/refused.ts';

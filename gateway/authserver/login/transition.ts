@@ -1,6 +1,7 @@
 import type { AuthorizationRequest } from '../core/authorization.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import type { Leg, Login, LoginAttempt } from '../storage/records.ts';
+import type { AuthServerContext } from '../context.ts';
 
 /** Next step of a login attempt. */
 export type NextStep =
@@ -104,3 +105,9 @@ export const remainingMs = ({ createdAt }: LoginAttempt, now: number): number =>
 
 /** Returns the time that the browser has for its next step. */
 export const stepMs = (attempt: LoginAttempt, now: number): number => Math.min(STEP_MS, remainingMs(attempt, now));
+
+/** 128 bits, so that nobody can guess it. */
+const TSID_BYTES = 16;
+
+/** Creates the handle of the upstream tokens of one login. */
+export const newTsid = (random: AuthServerContext['random']): string => random(TSID_BYTES).toString('base64url');

@@ -22,8 +22,7 @@ import { needsConsent, showConsentPage, startFirstLeg } from '../../login/approv
 import { isClientKnown } from '../../login/consent-cookie.ts';
 import { issueFlowCookie } from '../../login/flow-cookie.ts';
 import { sealAttempt } from '../../login/sealed-attempt.ts';
-import { newTsid } from '../../login/tsid.ts';
-import { beginAttempt, bindToBrowser, stepMs } from '../../login/transition.ts';
+import { beginAttempt, bindToBrowser, newTsid, stepMs } from '../../login/transition.ts';
 import type { AuthServerSettings } from '../../settings.ts';
 
 const HANDLE_BYTES = 32;

@@ -6,8 +6,7 @@ import { PageRefused } from '../../http/refused.ts';
 import { queryOf } from '../../http/requests.ts';
 import { redirectBrowser } from '../../login/approval.ts';
 import { flowCookies, type FlowCookie } from '../../login/flow-cookie.ts';
-import { isState, legHandle } from '../../login/leg-handle.ts';
-import { completeLeg } from '../../login/legs.ts';
+import { completeLeg, isState, legHandle } from '../../login/legs.ts';
 import { markAnswered, openLeg } from '../../login/sealed-attempt.ts';
 import type { Leg, LoginAttempt } from '../../storage/records.ts';
 

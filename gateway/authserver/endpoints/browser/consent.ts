@@ -13,8 +13,7 @@ import { refusalUrl } from '../../login/code.ts';
 import { rememberConsent } from '../../login/consent-cookie.ts';
 import { clearFlowCookie, flowCookieOf, issueFlowCookie, isCsrfToken } from '../../login/flow-cookie.ts';
 import { isSealed, markAnswered, openSealed, sealAttempt } from '../../login/sealed-attempt.ts';
-import { newTsid } from '../../login/tsid.ts';
-import { bindToBrowser, isBeforeConsent, stepMs } from '../../login/transition.ts';
+import { bindToBrowser, isBeforeConsent, newTsid, stepMs } from '../../login/transition.ts';
 
 /**
  * Receives the user's answer. It also shows the consent page when the authorization endpoint has another origin.

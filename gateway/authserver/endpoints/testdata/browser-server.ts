@@ -16,7 +16,7 @@ import { clientAddresses } from '../../../http/addresses/client-address.ts';
 import { oauthErrors } from '../../http/oauth-errors.ts';
 import { HmacSecrets } from '../../keys/secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
-import { legHandle } from '../../login/leg-handle.ts';
+import { legHandle } from '../../login/legs.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';
 import { registrationStore } from '../../sessions/registration-store.ts';
 import { createSessions } from '../../sessions/sessions.ts';
