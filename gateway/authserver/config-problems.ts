@@ -62,7 +62,7 @@ function secretProblems(files: readonly string[]): Problem[] {
 }
 
 /** Checks the server's own URLs and the redirect URIs of the providers. */
-export function addressProblems(config: EmbeddedAuthServerConfig): Problem[] {
+function addressProblems(config: EmbeddedAuthServerConfig): Problem[] {
   const { issuer, authorization_endpoint_base_url: base, insecure_allow_http: insecure = false } = config;
   if (issuer === undefined) return [missing('issuer', 'set issuer: every address of the server follows from it')];
   const own = [
@@ -106,7 +106,7 @@ function isTaken(redirectUri: string | undefined, issuer: string): boolean {
 const AUDIENCES = 'embedded_auth_server_config.allowed_audiences';
 
 /** Checks that the incoming boundary accepts the issued tokens. Paths start at the root of the document. */
-export function boundaryProblems(given: GatewayConfig, config: EmbeddedAuthServerConfig): Problem[] {
+function boundaryProblems(given: GatewayConfig, config: EmbeddedAuthServerConfig): Problem[] {
   const { incoming } = given.vmcp;
   if (!acceptsAuthServer(incoming.type)) {
     const message =
@@ -173,7 +173,7 @@ const MAX_PROVIDERS = 8;
 const MAX_NAME_LENGTH = 63;
 
 /** Checks the upstream providers and the upstream filter. */
-export function providerProblems(config: EmbeddedAuthServerConfig): Problem[] {
+function providerProblems(config: EmbeddedAuthServerConfig): Problem[] {
   const { upstreams = [] } = config;
   if (upstreams.length === 0) return [missing('upstreams', 'name an identity provider: users log in there')];
   return [

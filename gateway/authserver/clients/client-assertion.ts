@@ -20,7 +20,7 @@ export interface ClientAssertion {
   readonly claims: JsonObject;
 }
 
-export interface AssertionDeps {
+interface AssertionDeps {
   readonly keys: ClientKeySource | undefined;
   /** Accepted audiences at the requested endpoint. */
   readonly audiences: readonly string[];

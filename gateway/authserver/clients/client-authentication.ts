@@ -6,7 +6,7 @@ import type { AuthMethod, Client } from '../storage/records.ts';
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** Client id and credentials in a request, not yet verified. */
-export interface PresentedClient {
+interface PresentedClient {
   readonly clientId: string;
   readonly method: AuthMethod;
   readonly secret?: Secret;

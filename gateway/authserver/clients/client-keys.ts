@@ -30,7 +30,7 @@ export class ClientKeysUnavailable extends Error {
 /** Keys of one client for one request. Both methods reject with `ClientKeysUnavailable`. */
 export type ClientKeySource = Pick<KeySource, 'current' | 'renew'>;
 
-export interface ClientKeysOptions {
+interface ClientKeysOptions {
   readonly hosts: HostPolicy;
   readonly from: ClientHosts;
   /** Lifetime of key sets whose reply does not state one. */

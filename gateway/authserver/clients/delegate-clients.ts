@@ -8,7 +8,7 @@ import type { Client } from '../storage/records.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { secretHash } from './client-authentication.ts';
 
-export interface DelegateClientsOptions {
+interface DelegateClientsOptions {
   readonly clients: readonly DelegateClient[];
   /** Returns the current content of a secret file. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;

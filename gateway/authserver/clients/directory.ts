@@ -15,7 +15,7 @@ import type { DelegateClients } from './delegate-clients.ts';
 import { createSealedClients, isSealedClient } from './sealed-clients.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export type ClientLookup =
+type ClientLookup =
   | { readonly ok: true; readonly client: Client }
   /** `busy`: retry after some seconds. */
   | { readonly ok: false; readonly reason: 'unknown' | 'busy'; readonly detail: string }
@@ -27,7 +27,7 @@ export type ClientLookup =
       readonly fault: DocumentFault;
     };
 
-export type Admission =
+type Admission =
   | { readonly ok: true; readonly client: Client }
   /** The table is full, and the registration is too long for a client id. */
   | { readonly ok: false; readonly retryAfterMs: number };
@@ -57,7 +57,7 @@ export interface ClientDirectory {
   close(): Promise<void>;
 }
 
-export interface ClientDirectoryDeps {
+interface ClientDirectoryDeps {
   readonly settings: Pick<AuthServerSettings, 'clients' | 'limits' | 'urls'>;
   readonly store: Pick<Store, 'clients' | 'rates'>;
   /** ms since the epoch. */

@@ -6,13 +6,13 @@ import { matchesSecretHash, secretHash } from './client-authentication.ts';
 import { endpointUrl, type ServerUrls } from '../core/metadata.ts';
 
 /** New client with its secrets, which exist only here and in the reply. */
-export interface Registration {
+interface Registration {
   readonly client: Client;
   readonly clientSecret?: Secret;
   readonly registrationToken: Secret;
 }
 
-export interface RegistrationError {
+interface RegistrationError {
   readonly status: 400;
   readonly body: { readonly error: RegistrationErrorCode; readonly error_description: string };
 }
@@ -43,7 +43,7 @@ export function registrationError(problems: readonly MetadataProblem[]): Registr
   return { status: 400, body };
 }
 
-export interface RegistrationFacts {
+interface RegistrationFacts {
   /** ms since the epoch */
   readonly now: number;
   /** Returns this many bytes of cryptographic randomness. */
@@ -96,7 +96,7 @@ export const clientInformation = (
   registration_client_uri: registrationUri,
 });
 
-export type RegistrationAccess =
+type RegistrationAccess =
   | { readonly ok: true; readonly client: Client; readonly token: Secret }
   | {
       readonly ok: false;

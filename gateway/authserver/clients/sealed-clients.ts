@@ -6,7 +6,7 @@ import type { Client } from '../storage/records.ts';
 import { createSealer } from '../storage/sealing.ts';
 
 /** Registered clients whose client id contains their registration, so that they need no room in the store. */
-export interface SealedClients {
+interface SealedClients {
   /** Returns the client with a client id that contains it; undefined when the id would be too long. */
   seal(client: Client): Client | undefined;
   /** Returns undefined for every client id that this server has not sealed, or whose time is over. */
@@ -15,7 +15,7 @@ export interface SealedClients {
   remainingMs(clientId: string): number;
 }
 
-export interface SealedClientsDeps {
+interface SealedClientsDeps {
   /** Servers with other issuers may share the secrets, but no clients. */
   readonly urls: Pick<ServerUrls, 'issuer'>;
   /** Returns the current HMAC secrets. */

@@ -19,25 +19,25 @@ export interface ConsentQuestion {
   readonly form: ConsentForm;
 }
 
-export interface ConsentClient {
+interface ConsentClient {
   readonly id: string;
   readonly name?: string | undefined;
   /** The `source` of the client. */
   readonly source: 'registered' | 'document';
 }
 
-export interface ConsentScope {
+interface ConsentScope {
   readonly name: string;
   readonly text?: string | undefined;
 }
 
-export interface ConsentProvider {
+interface ConsentProvider {
   readonly name: string;
   /** Host of its login page. */
   readonly host?: string | undefined;
 }
 
-export interface ConsentForm {
+interface ConsentForm {
   /** Path that receives the form. */
   readonly action: string;
   readonly attempt: string;

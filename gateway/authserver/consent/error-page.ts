@@ -106,7 +106,7 @@ export const ERROR_PAGES = {
 
 export type ErrorPageName = keyof typeof ERROR_PAGES;
 
-export interface ErrorPageFacts {
+interface ErrorPageFacts {
   /** Host of the issuer. */
   readonly server: string;
   /** Identifies the log line of the refusal. */
@@ -165,7 +165,7 @@ const ANOTHER = markup`Use another application, or ask the operator of this serv
 const LIST = markup`list the application in <code>cimd.documents</code>`;
 
 /** Explains what prevents the use of a document, with its host and the setting. */
-export function explainDocument({ host, fault, detail, advertised }: UnusableDocument): DocumentExplanation {
+function explainDocument({ host, fault, detail, advertised }: UnusableDocument): DocumentExplanation {
   const site = markup`<code dir="ltr">${displayText(host).slice(0, MAX_HOST)}</code>`;
   const described = markup`The application is described at ${site}`;
   const reason = displayText(detail);

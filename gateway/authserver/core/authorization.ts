@@ -32,7 +32,7 @@ export interface AuthorizationRequest {
 }
 
 /** Rejected authorization request: shown to the user as a page, or redirected to the client. */
-export type AuthorizationRefusal =
+type AuthorizationRefusal =
   | { readonly to: 'page'; readonly reason: RefusalReason }
   | {
       readonly to: 'client';
@@ -183,7 +183,7 @@ function runSteps(parameters: RequestParameters, rules: AuthorizationRules): Out
   return accepted(settled as Settled); // every step has determined its members
 }
 
-export interface AnswerTo {
+interface AnswerTo {
   readonly redirectUri: string;
   readonly state: string | undefined;
   /** Sent in every response, so that clients of several servers can identify it. @see RFC 9207 §2 */

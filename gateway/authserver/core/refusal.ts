@@ -1,5 +1,5 @@
 /** Error codes of OAuth responses. @see RFC 6749 §4.1.2.1, §5.2; RFC 7591 §3.2.2; RFC 8707 §2; OpenID Connect Core §3.1.2.6 */
-export type OAuthErrorCode =
+type OAuthErrorCode =
   | 'access_denied'
   | 'consent_required'
   | 'insufficient_scope'

@@ -11,7 +11,7 @@ export function parseScope(text: string | undefined): Outcome<readonly string[]>
 
 export const formatScope = (scopes: readonly string[]): string => scopes.join(' ');
 
-export interface ScopeRules {
+interface ScopeRules {
   /** `scopes_supported` of the server. */
   readonly supported: readonly string[];
   /** Scopes that the client has registered. Those that the server does not support any more are ignored. */

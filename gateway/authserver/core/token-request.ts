@@ -22,7 +22,7 @@ export function grantTypeOf(parameters: RequestParameters, supported: readonly G
   return known === undefined ? refused('grant_type_unknown') : accepted(known);
 }
 
-export interface CodeRequest {
+interface CodeRequest {
   readonly code: string;
   readonly redirectUri: string | undefined;
   readonly codeVerifier: string | undefined;
@@ -41,7 +41,7 @@ export function readCodeRequest(parameters: RequestParameters): Outcome<CodeRequ
   });
 }
 
-export interface RefreshRequest {
+interface RefreshRequest {
   readonly refreshToken: string;
   readonly scope: string | undefined;
   readonly resources: readonly string[];
@@ -54,7 +54,7 @@ export function readRefreshRequest(parameters: RequestParameters): Outcome<Refre
   return accepted({ refreshToken, scope: parameters.one('scope'), resources: parameters.all('resource') });
 }
 
-export interface AssertionRequest {
+interface AssertionRequest {
   readonly assertion: string;
   readonly scope: string | undefined;
   readonly targets: readonly string[];
@@ -68,7 +68,7 @@ export function readAssertionRequest(parameters: RequestParameters): Outcome<Ass
 }
 
 /** Reason why an assertion is rejected, for the log. */
-export type AssertionFault = 'issued_at' | 'too_old' | 'jti' | 'token_type';
+type AssertionFault = 'issued_at' | 'too_old' | 'jti' | 'token_type';
 
 /** `typ` of assertions that authenticate a client and grant nothing. */
 const CLIENT_AUTHENTICATION = /^(?:application\/)?client-authentication\+jwt$/iu;
@@ -94,7 +94,7 @@ export const ISSUED_TYPE = `${TYPE_PREFIX}access_token`;
 
 const PRESENTED_TYPES: readonly string[] = ['access_token', 'jwt', 'id_token'].map((name) => TYPE_PREFIX + name);
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   readonly subjectToken: string;
   readonly actorToken: string | undefined;
   /** Values of `resource` and `audience`. */

@@ -19,7 +19,7 @@ const STORE_RETRY_SECONDS = 5;
 const NO_DETAILS: RefusedFacts = {};
 const HTML = 'text/html; charset=utf-8';
 
-export interface RefusalDeps {
+interface RefusalDeps {
   /** Host of the issuer, which pages show. */
   readonly server: string;
   /** Returns the URL of the page of the virtual server; undefined when only clients know it. */
@@ -143,14 +143,14 @@ function pageFor(reason: RefusalReason): ErrorPageName {
   }
 }
 
-export interface ErrorHeaders {
+interface ErrorHeaders {
   readonly retryAfterSeconds?: number | undefined;
   /** Value of `WWW-Authenticate`. */
   readonly challenge?: string | undefined;
 }
 
 /** Sends an error of an OAuth endpoint. @see RFC 6749 §5.2 */
-export function sendError(
+function sendError(
   res: Response,
   { status, error, description }: OAuthError,
   { retryAfterSeconds, challenge }: ErrorHeaders = {},

@@ -6,7 +6,7 @@ import { FollowedFiles } from './followed-files.ts';
 import { inFile, KeyRefused } from '../../private-keys/private-key.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export interface HmacSecretsOptions {
+interface HmacSecretsOptions {
   /** Files of the signing secret and of secrets that only verify. Empty: a secret that ends with the process. */
   readonly files: readonly string[];
   readonly log: Pick<Logger, 'error' | 'warn'>;

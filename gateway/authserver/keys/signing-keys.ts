@@ -5,7 +5,7 @@ import { FollowedFiles } from './followed-files.ts';
 import { inFile, KeyRefused } from '../../private-keys/private-key.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export interface SigningKeysOptions {
+interface SigningKeysOptions {
   /** Files of the signing key and of keys that only verify. Empty: a key that ends with the process. */
   readonly files: readonly string[];
   readonly log: Pick<Logger, 'error' | 'warn'>;
@@ -20,7 +20,7 @@ interface VerificationKeys {
 }
 
 /** Current signing key. All tokens of one response use the same signer, also during a rotation. */
-export interface Signer {
+interface Signer {
   readonly alg: string;
   /** Signs a JWT in compact form with this `typ` in its header. */
   sign(typ: string, claims: JWTPayload): Promise<string>;

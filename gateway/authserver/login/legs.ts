@@ -202,7 +202,7 @@ const ownerOf = (
 ): Owner => ({ tsid, provider: name, userId, clientId, upstreamClientId, storedAt });
 
 /** Returns the row that stores the tokens of a leg. */
-export function loginRow(
+function loginRow(
   attempt: LoginAttempt,
   login: Login,
   upstream: Pick<Upstream, 'name' | 'clientId'>,
@@ -223,7 +223,7 @@ export function loginRow(
 }
 
 /** Returns the row of a provider that the upstream filter excludes, so that no token request starts a new login for it. */
-export const excludedRow = (
+const excludedRow = (
   attempt: LoginAttempt,
   login: Login,
   upstream: Pick<Upstream, 'name' | 'clientId'>,
@@ -234,7 +234,7 @@ export const excludedRow = (
   excluded: true,
 });
 
-export type FilterOutcome =
+type FilterOutcome =
   | { readonly ok: true; readonly included: readonly string[]; readonly excluded: readonly string[] }
   /** The claim is missing or is no list of strings, so that the rules cannot be applied. */
   | { readonly ok: false };

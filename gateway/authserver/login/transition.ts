@@ -4,7 +4,7 @@ import type { Leg, Login, LoginAttempt } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
 
 /** Next step of a login attempt. */
-export type NextStep =
+type NextStep =
   | { readonly kind: 'leg'; readonly provider: string }
   /** Every leg is done or skipped: the code can be issued. */
   | { readonly kind: 'finish'; readonly login: Login };

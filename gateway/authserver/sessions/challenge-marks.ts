@@ -5,7 +5,7 @@ import type { LoginLiveness } from './liveness.ts';
 import { RowLock } from './row-lock.ts';
 import { isRenewed, missingRow, rowKey } from './upstream-row.ts';
 
-export interface ChallengeMarkDeps {
+interface ChallengeMarkDeps {
   readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
   readonly liveness: LoginLiveness;
   /** Lifetime of a mark for a missing row: the idle lifetime of a refresh token. */

@@ -8,7 +8,7 @@ import { RowLock } from './row-lock.ts';
 import { deadRow, grantOf, isRefreshable, isRenewed, judge, refreshedRow, rowKey, sharedRow } from './upstream-row.ts';
 
 /** Time that a caller waits. The refresh continues without it, so that no rotated refresh token gets lost. */
-export const REFRESH_LIMIT_MS = 30_000;
+const REFRESH_LIMIT_MS = 30_000;
 /** Interval at which a waiting process reads the row again. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 250;
@@ -25,7 +25,7 @@ export type Renewal =
   | { readonly kind: 'unavailable'; readonly reason: string }
   | { readonly kind: 'store_unavailable'; readonly reason: string };
 
-export interface RowRefreshDeps {
+interface RowRefreshDeps {
   readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
   readonly emit: EmitEvent;
   /** ms since the epoch. */

@@ -31,7 +31,7 @@ export interface Sessions {
   isUpstreamDead(tsid: string): Promise<boolean>;
 }
 
-export interface SessionsDeps {
+interface SessionsDeps {
   readonly settings: Pick<AuthServerSettings, 'providers' | 'lifespans'>;
   readonly store: Pick<Store, 'families' | 'upstreamTokens' | 'locks'>;
   /** Providers by name. */

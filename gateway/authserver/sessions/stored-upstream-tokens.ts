@@ -19,7 +19,7 @@ const QUIET_MS = 5_000;
 /** Time without a request for an ID token after a refresh that returned none. */
 const ID_TOKEN_QUIET_MS = 300_000;
 
-export interface StoredUpstreamTokensDeps {
+interface StoredUpstreamTokensDeps {
   readonly store: Pick<Store, 'upstreamTokens'>;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly refresh: RowRefresh;
@@ -168,7 +168,7 @@ const CACHED_MS = 5_000;
 const MAX_HELD = 10_000;
 
 /** Cached row with its tokens and the results of later refreshes. Times are ms since the epoch. */
-export interface HeldRow {
+interface HeldRow {
   readonly row: UpstreamRow;
   /** The same object as long as its tokens are the same. */
   readonly token: UpstreamToken;
@@ -180,7 +180,7 @@ export interface HeldRow {
 }
 
 /** Cache of decrypted rows, so that most calls need neither the store nor decryption. */
-export class HeldTokens {
+class HeldTokens {
   readonly #now: () => number;
   readonly #held = new RecentlyUsed<HeldRow>(MAX_HELD);
 

@@ -87,7 +87,7 @@ const ID_TOKEN_MARGIN_MS = 30_000;
 
 type Tokens = Pick<UpstreamRow, 'accessToken' | 'idToken' | 'expiresAt' | 'idTokenExpiresAt'>;
 
-export interface Judgement {
+interface Judgement {
   /** They satisfy the need and need no refresh yet. */
   readonly fresh: boolean;
   /** They satisfy the need, but should be refreshed. */

@@ -28,7 +28,7 @@ export const memory = defineStore({
   },
 });
 
-export interface MemoryLimits {
+interface MemoryLimits {
   readonly loginAttempts: LoginAttemptLimits;
   readonly maxFamilies: number;
   /** Most bytes of unused registered clients, and of unused copies of documents. */

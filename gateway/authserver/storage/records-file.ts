@@ -47,7 +47,7 @@ export interface SavedTable {
   readonly unused: readonly (readonly [client: Client, until: number, registeredAt: number])[];
 }
 
-export type RecordsFileOptions = RecordsLocation & Pick<StoreDeps, 'secrets' | 'keyPrefix' | 'log'>;
+type RecordsFileOptions = RecordsLocation & Pick<StoreDeps, 'secrets' | 'keyPrefix' | 'log'>;
 
 const VERSION = 1;
 const UNREADABLE = 'the saved logins and clients cannot be read: users log in again';

@@ -13,7 +13,7 @@ export interface Login {
 }
 
 /** Access that the client requested and the user approved. */
-export interface Authorization {
+interface Authorization {
   readonly clientId: string;
   readonly scopes: readonly string[];
   /** RFC 8707 `resource` in its configured spelling: `aud` of issued tokens. */

@@ -90,7 +90,7 @@ export type Rotation =
   /** Expired, revoked or of another family. */
   | { readonly kind: 'unknown' };
 
-export interface FoundFamily {
+interface FoundFamily {
   readonly family: Family;
   /** True when the token is the latest one of the family. */
   readonly current: boolean;
@@ -201,7 +201,7 @@ export interface RateLimit {
   readonly perSecond: number;
 }
 
-export type RateDecision = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
+type RateDecision = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 /** Returns the time in which one use is added, in whole milliseconds. */
 export const msPerUse = ({ perSecond }: RateLimit): number => Math.max(1, Math.ceil(1_000 / perSecond));

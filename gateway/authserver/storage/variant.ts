@@ -30,7 +30,7 @@ export interface RecordsLocation {
   readonly providers: () => Readonly<Record<string, string>>;
 }
 
-export interface KeyValueDeps extends Pick<StoreDeps, 'log' | 'env'> {
+interface KeyValueDeps extends Pick<StoreDeps, 'log' | 'env'> {
   /** Prefix of keys, in place of that of the configuration; see `keyPrefixProblem`. */
   readonly keyPrefix: string;
   /** Longest wait in ms for an answer; a shorter one of the configuration applies. */
@@ -52,7 +52,7 @@ export interface StoreScope extends Pick<VariantScope, 'secretFile' | 'problem'>
 }
 
 /** Properties of a store that other code may depend on, instead of its type. */
-export interface StoreFacts {
+interface StoreFacts {
   /** All replicas see the same records. */
   readonly isShared: boolean;
   /** Records outlive the process that wrote them. */
@@ -63,7 +63,7 @@ export interface StoreFacts {
  * A store as one variant: its fields and rules in a resource, its member `<type>_config` in the gateway's configuration,
  * and the store itself. `create` rejects with an Error that names the setting; an unreachable store is not an error.
  */
-export interface StoreVariant<Type extends string, Spec extends TObject | undefined, Config extends TObject>
+interface StoreVariant<Type extends string, Spec extends TObject | undefined, Config extends TObject>
   extends Omit<Variant<Type, Spec, Config, StoreDeps, Promise<Store>>, 'resolve'>, StoreFacts {
   /** Further names of the type in resources. */
   readonly aliases?: readonly string[];

@@ -16,7 +16,7 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 export const BASIC_CHALLENGE = 'Basic realm="oauth"';
 
 /** Authenticates the client of a form. Throws `Refused` if that fails. @see RFC 6749 §2.3 */
-export type ClientOfRequest = (req: Request, form: ReadonlyMap<string, string>) => Promise<Client>;
+type ClientOfRequest = (req: Request, form: ReadonlyMap<string, string>) => Promise<Client>;
 
 type Needs = Pick<AuthServerContext, 'clients' | 'settings' | 'store' | 'now' | 'addressOf'>;
 
@@ -91,7 +91,7 @@ export const clientParameters = (form: Static<typeof TokenForm>): ReadonlyMap<st
 const MAX_SPENT = 10_000;
 
 /** Limits failed secrets and codes for each client and, if it is known, address. */
-export interface FailureBudget {
+interface FailureBudget {
   /** Called before a secret is verified. Throws `Refused` with 429 while the budget is spent. */
   checkLeft(clientId: string, req: IncomingMessage): void;
   /** Charges a failure. Throws `failure`, or `Refused` with 429 if the budget is spent. */

@@ -31,7 +31,7 @@ export interface ExchangedToken extends AccessBounds {
   readonly familyId?: string | undefined;
 }
 
-export interface Presented {
+interface Presented {
   readonly token: string;
   readonly reason: 'exchange_subject' | 'exchange_actor';
   /** Client that presents the token. */

@@ -27,7 +27,7 @@ export interface TokenReply {
   readonly issued_token_type?: string;
 }
 
-export interface TokenSubject extends Grant {
+interface TokenSubject extends Grant {
   readonly familyId: string;
   /** OpenID Connect `nonce` of the authorization request. */
   readonly nonce?: string | undefined;
@@ -77,7 +77,7 @@ export async function signDelegated(
   };
 }
 
-export interface GrantRequest<GrantClient = Client> {
+interface GrantRequest<GrantClient = Client> {
   /** The authenticated client, which is registered for this grant type. */
   readonly client: GrantClient;
   readonly form: RequestParameters;

@@ -13,7 +13,7 @@ export interface LiveAccessToken {
   readonly liveness: Liveness | undefined;
 }
 
-export type AccessTokenClaims = JWTPayload & {
+type AccessTokenClaims = JWTPayload & {
   readonly sub: string;
   readonly aud: string;
   readonly exp: number;

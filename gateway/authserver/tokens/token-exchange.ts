@@ -61,7 +61,7 @@ interface NamedActor {
 }
 
 /** Returns the actors of the new token: the party of the actor token, else the one that the subject token names, else the client. */
-export function actorsOf(
+function actorsOf(
   context: AuthServerContext,
   subject: ExchangedToken,
   actorToken: ExchangedToken | undefined,

@@ -8,7 +8,7 @@ import { matcherOf } from './read-delegation.ts';
 const MAX_CLIENTS = 10;
 
 /** Addresses of this server, and values for which it issues tokens. */
-export interface DelegationBounds {
+interface DelegationBounds {
   readonly own: LoginAddresses;
   readonly audiences: readonly string[];
   readonly scopes: readonly string[];
@@ -71,7 +71,7 @@ interface Surroundings {
 }
 
 /** Checks the other issuers whose tokens are accepted. */
-export function trustedIssuerProblems(
+function trustedIssuerProblems(
   { trusted_issuers: issuers = [], delegate_clients: clients = [] }: Config,
   around: Omit<Surroundings, 'clients'>,
 ): Problem[] {

@@ -35,7 +35,7 @@ export function readForeignJwt(token: string): ForeignJwt | undefined {
   }
 }
 
-export interface TrustedIssuersDeps {
+interface TrustedIssuersDeps {
   readonly issuers: readonly TrustedIssuer[];
   readonly outbound: (options: OutboundOptions) => Outbound;
   readonly addressOf: AddressOf;

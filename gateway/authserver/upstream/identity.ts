@@ -27,7 +27,7 @@ const CONTROL = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]/u;
  * Returns a text unchanged, and a whole number as decimal digits (GitHub's ids). Returns undefined for all other values,
  * and for numbers beyond 2^53, which are not exact: `parseExactJson` has converted the exact ones to texts.
  */
-export function textOf(value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value.toString(10) : undefined;
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
@@ -64,7 +64,7 @@ export function syntheticIdentity(accessToken: string): UpstreamIdentity {
 const MAX_REPLY_BYTES = 1024 * 1024;
 const WHAT = 'the userinfo request';
 
-export interface UserInfoRequest {
+interface UserInfoRequest {
   readonly url: string;
   readonly accessToken: string;
   readonly config: UserInfoConfig;

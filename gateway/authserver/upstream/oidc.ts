@@ -34,7 +34,7 @@ import { resolveUserInfo, userInfoProblems, userInfoSpec } from './config/userin
 import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
 
-export const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
+const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
 
 const spec = Closed(
   {
@@ -212,14 +212,14 @@ class OidcUpstream implements Upstream {
   }
 }
 
-export function scopeProblems(scopes: readonly string[] | undefined): Problem[] {
+function scopeProblems(scopes: readonly string[] | undefined): Problem[] {
   if (scopes === undefined || scopes.includes('openid')) return [];
   const message = 'an OpenID provider returns no ID token without the scope openid: add it, or use type oauth2';
   return [invalid('scopes', message)];
 }
 
 /** Lists the problems that the schema cannot express. */
-export function oidcProblems(given: OidcProviderConfig): Problem[] {
+function oidcProblems(given: OidcProviderConfig): Problem[] {
   const { issuer_url: issuer, subject_claim: claim, userinfo_override: override } = given;
   const insecure = given.insecure_allow_http === true;
   return [

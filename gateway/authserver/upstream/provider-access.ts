@@ -21,7 +21,7 @@ export interface ProviderAccess {
   use<T>(operation: (access: Access) => Promise<T>): Promise<T>;
 }
 
-export interface AccessOptions extends Omit<ClientFacts, 'redirectUri'> {
+interface AccessOptions extends Omit<ClientFacts, 'redirectUri'> {
   /** Redirect URIs that the gateway may use, the default first. */
   readonly redirectUris: readonly string[];
   /** Returns the current metadata and the guard. Rejects with `UpstreamError`. */

@@ -7,7 +7,7 @@ import { Transport } from './protocol/transport.ts';
 import type { UpstreamStatus } from './upstream.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export interface ProviderMetadataOptions extends OutboundFlags {
+interface ProviderMetadataOptions extends OutboundFlags {
   readonly issuer: string;
   readonly clientId: string;
   readonly outbound: Outbound;

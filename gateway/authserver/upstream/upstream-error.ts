@@ -50,7 +50,7 @@ export class UpstreamError extends Error {
 }
 
 /** Facts about a failed operation, besides the error. */
-export interface FailedOperation {
+interface FailedOperation {
   /** Status of the last reply; undefined without one. */
   readonly status: number | undefined;
   /** Name of the operation, such as `the code exchange`. */

@@ -162,7 +162,7 @@ export interface UpstreamScope extends VariantScope {
 }
 
 /** Type of provider: fields, rules and implementation. */
-export interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Omit<
+interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Omit<
   Variant<Type, Spec, Config, UpstreamDeps, Upstream>,
   'resolve'
 > {

@@ -22,7 +22,7 @@ export interface ClientDocumentsOptions {
  * `invalid` leads to an error page with `invalid_client`. `busy` leads to a 429 with `temporarily_unavailable`: too many
  * documents are being fetched. `reason` is for the log and contains nothing from a reply.
  */
-export type DocumentResult = { readonly ok: true; readonly client: Client } | Failed;
+type DocumentResult = { readonly ok: true; readonly client: Client } | Failed;
 
 export const MAX_BYTES = 10 * 1024;
 

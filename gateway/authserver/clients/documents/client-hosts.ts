@@ -4,7 +4,7 @@ import { HOST_PROBLEMS, INSECURE, isLoopbackUrl, type HostPolicy } from './clien
 import type { DocumentReach } from './document-reach.ts';
 import { ProxyError } from '../../../outbound/proxy/proxy-error.ts';
 
-export interface ClientHostsOptions {
+interface ClientHostsOptions {
   readonly hosts: HostPolicy;
   /** Creates the guarded client for a network policy. */
   readonly outbound: (options: OutboundOptions) => Outbound;
@@ -13,7 +13,7 @@ export interface ClientHostsOptions {
 }
 
 /** Text of a JSON document. `reason` is for the log and contains nothing from a reply. */
-export type JsonText =
+type JsonText =
   | { readonly ok: true; readonly text: string; readonly cacheControl: string | undefined }
   | { readonly ok: false; readonly reason: string; readonly fault: DocumentFault };
 
@@ -123,7 +123,7 @@ export function faultOfClientId(clientId: string, problem: string): DocumentFaul
 const OF_NETWORK: ReadonlySet<OutboundFault> = new Set(['unreachable', 'timeout']);
 
 /** Returns true when the request has not reached the host. */
-export const isOfNetwork = ({ kind }: OutboundError): boolean => OF_NETWORK.has(kind);
+const isOfNetwork = ({ kind }: OutboundError): boolean => OF_NETWORK.has(kind);
 
 export function faultOfRequest(error: OutboundError): DocumentFault {
   if (error instanceof ProxyError) return 'proxy';

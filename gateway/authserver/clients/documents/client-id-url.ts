@@ -45,7 +45,7 @@ function checkHostPolicy(hostname: string, { allowedHosts, deniedHosts }: HostPo
 }
 
 /** Returns true for a host name that the entry is, or that is below its domain. */
-export function namesHost(entry: string, hostname: string): boolean {
+function namesHost(entry: string, hostname: string): boolean {
   const host = entry.toLowerCase();
   return host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host;
 }

@@ -10,12 +10,12 @@ export type Failed =
   | { readonly ok: false; readonly error: 'invalid'; readonly reason: string; readonly fault: DocumentFault }
   | { readonly ok: false; readonly error: 'busy'; readonly reason: string };
 
-export type Fetched<Value> = { readonly ok: true; readonly value: Value } | Failed;
+type Fetched<Value> = { readonly ok: true; readonly value: Value } | Failed;
 
 /** Charges one request to the budget of the client; returns false when it is spent. Called only before a request. */
 export type SpendFetch = () => boolean | Promise<boolean>;
 
-export interface FetchedDocumentsOptions<Value> {
+interface FetchedDocumentsOptions<Value> {
   /** Parses the text of a document. */
   readonly read: (url: string, text: string) => Reading<Value> | Promise<Reading<Value>>;
   readonly from: ClientHosts;
@@ -123,7 +123,7 @@ export const FAILURE_MS = 30_000;
 const MAX_AGE_S = { least: 60, most: 86_400 };
 
 /** Cache of the most recently used documents, and for a short time of failures. Times are in ms. */
-export class DocumentCache<Value, Failure> {
+class DocumentCache<Value, Failure> {
   readonly #max: number;
   /** Least recently used first. */
   readonly #documents = new Map<string, { readonly value: Value; readonly freshUntil: number }>();

@@ -4,7 +4,7 @@ import type { ClientKeySet } from '../../storage/records.ts';
 import type { Reading } from './fetched-documents.ts';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 
-export interface PublicKeys {
+interface PublicKeys {
   /** Public members of the keys. */
   readonly jwks: ClientKeySet;
   readonly set: KeySet;

@@ -26,7 +26,7 @@ export type MetadataReading =
  * servers: they are ignored. Further grants are left out of both, and the reply to a registration shows the rest.
  * @see RFC 7591 §3.2.1
  */
-export type MetadataSource = 'registration' | 'document';
+type MetadataSource = 'registration' | 'document';
 
 const CONFIDENTIAL_METHODS: ReadonlySet<unknown> = new Set<AuthMethod>(['client_secret_basic', 'client_secret_post']);
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;

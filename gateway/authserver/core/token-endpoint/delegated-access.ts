@@ -56,7 +56,7 @@ export interface AccessBounds {
 }
 
 /** Access that an exchange grants. */
-export interface DelegatedAccess {
+interface DelegatedAccess {
   readonly resource: string;
   readonly scopes: readonly string[];
 }

@@ -39,7 +39,7 @@ export const accessTokenClaims = (grant: Grant, issuance: Issuance, jti: string)
   tsid: grant.tsid,
 });
 
-export interface IdTokenBinding {
+interface IdTokenBinding {
   readonly nonce?: string | undefined;
   /** Id of the token family, by which a logout finds the login. @see OpenID Connect Front-Channel Logout §3 */
   readonly sessionId: string;

@@ -57,7 +57,7 @@ export function redeemCode<Code extends CodeBinding>(code: Code, redemption: Red
 const reasonOf = (outcome: Outcome<unknown>): RefusalReason | undefined => (outcome.ok ? undefined : outcome.reason);
 
 /** Grant of the login that a refresh token belongs to. */
-export interface Granted {
+interface Granted {
   readonly clientId: string;
   readonly scopes: readonly string[];
   /** Configured spelling of the audience. */

@@ -104,9 +104,9 @@ function deleteApprovals(context: AuthServerContext, req: Request, res: Response
 const hostOf = ({ settings }: AuthServerContext): string => new URL(settings.urls.issuer).host;
 
 /** Field name of the CSRF token. */
-export const LOGOUT_FIELD = 'csrf';
+const LOGOUT_FIELD = 'csrf';
 
-export interface LogoutQuestion {
+interface LogoutQuestion {
   /** Host of the issuer. */
   readonly server: string;
   /** Path that receives the form. */
@@ -116,7 +116,7 @@ export interface LogoutQuestion {
 }
 
 /** Page that offers to delete the approvals in this browser, for a logout that names no login. */
-export function logoutPage({ server, action, csrf }: LogoutQuestion): Page {
+function logoutPage({ server, action, csrf }: LogoutQuestion): Page {
   const title = 'Forget the approvals in this browser?';
   const main = markup`<h1>${title}</h1>
 <p>This browser remembers which applications you have approved, so that they need not ask each time.</p>
@@ -137,7 +137,7 @@ const DONE = {
 } as const;
 
 /** Page that confirms the logout or the deletion of approvals. */
-export function loggedOutPage(server: string, what: keyof typeof DONE): Page {
+function loggedOutPage(server: string, what: keyof typeof DONE): Page {
   const { title, text } = DONE[what];
   const main = markup`<h1>${title}</h1>
 <p>${text}</p>`;

@@ -169,7 +169,7 @@ export const DEFAULT_TIMEOUT_MS = 10_000;
 type Source = Pick<ProviderConfig, 'client_secret_file' | 'client_secret_env_var'>;
 
 /** Returns the client secret in the file or environment variable of a configuration. */
-export const configuredSecret =
+const configuredSecret =
   (
     { client_secret_file: file, client_secret_env_var: variable }: Source,
     deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>,
@@ -192,7 +192,7 @@ function read(file: string, { readSecret }: Pick<UpstreamDeps, 'readSecret'>): s
 }
 
 /** Returns the client with the private key of a configuration; undefined when it has no key. @param audience default of `aud`. */
-export function configuredKey(
+function configuredKey(
   { private_key_jwt: key }: Pick<ProviderConfig, 'private_key_jwt'>,
   audience: string,
   deps: Pick<UpstreamDeps, 'readSecret' | 'now'>,

@@ -28,7 +28,7 @@ export interface CodeClientOptions {
 }
 
 /** Secrets of one login attempt. */
-export interface CodeSecrets {
+interface CodeSecrets {
   readonly state: string;
   /** Without it the request has no PKCE challenge. */
   readonly codeVerifier?: string | undefined;

@@ -9,7 +9,7 @@ export interface Provider {
   readonly outbound: Outbound;
 }
 
-export interface GuardSettings extends OutboundFlags {
+interface GuardSettings extends OutboundFlags {
   /** PEM bundle trusted beside the system roots. */
   readonly caFile?: string | undefined;
 }

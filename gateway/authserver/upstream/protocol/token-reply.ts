@@ -2,7 +2,7 @@ import { errorCode } from '../../../contract/text/provider-text.ts';
 import { isObject } from '../../../contract/json.ts';
 
 /** Dot paths into a token reply that is not RFC 6749 §5.1. */
-export interface TokenPaths {
+interface TokenPaths {
   readonly access_token_path?: string | undefined;
   readonly refresh_token_path?: string | undefined;
   readonly expires_in_path?: string | undefined;
@@ -17,7 +17,7 @@ export interface ReplyRules {
 }
 
 /** Reply in the form of RFC 6749 §5.1 (200) or §5.2 (400). */
-export interface StandardReply {
+interface StandardReply {
   readonly status: 200 | 400;
   readonly body: Readonly<Record<string, unknown>>;
 }

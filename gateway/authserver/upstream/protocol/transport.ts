@@ -7,7 +7,7 @@ export const MAX_DOCUMENT_BYTES = 256 * 1024;
 const JSON_TYPE = 'application/json';
 const MAX_TOKEN_REPLY_BYTES = 1024 * 1024;
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly outbound: Outbound;
   readonly timeoutMs: number;
   /** URL whose replies are converted to the standard form. */

@@ -44,7 +44,7 @@ const NATIVE: ClientProfile = {
 /** RFC 8414 §2: default of `token_endpoint_auth_methods_supported`. */
 const DEFAULT_METHODS: readonly string[] = ['client_secret_basic'];
 
-export interface RegistrationRequest {
+interface RegistrationRequest {
   readonly metadata: ServerMetadata;
   readonly outbound: Outbound;
   readonly redirectUri: string;

@@ -16,7 +16,7 @@ export interface Registrar {
   renew(old: ClientRecord): Promise<ClientRecord>;
 }
 
-export interface RegisteredClientOptions {
+interface RegisteredClientOptions {
   /** Facts that the registration is valid for. Another one is needed when they change. */
   readonly facts: readonly string[];
   readonly registrar: Registrar;
