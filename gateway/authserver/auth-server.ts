@@ -21,8 +21,8 @@ import { generatedKey } from './keys/generated-keys.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';
 import { openUpstreams, type ObserveUpstream } from './upstream/open-upstreams.ts';
-import { providerIdentities, settingsOf } from './read-settings.ts';
-import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
+import { providerIdentities, readSettings } from './read-settings.ts';
+import { createLoginLiveness, type LivenessCache } from './sessions/liveness.ts';
 import { registrationStore } from './sessions/registration-store.ts';
 import { createSessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
@@ -131,7 +131,7 @@ export class AuthServer {
   /** Keys that sign the access tokens. */
   readonly keys: Pick<SigningKeys, 'latest' | 'current' | 'renew'> = keySource(() => this.#foundation.keys);
 
-  readonly liveness: LoginLiveness & { readonly trusts: (issuer: string) => boolean } = {
+  readonly liveness: LivenessCache & { readonly trusts: (issuer: string) => boolean } = {
     isLive: (login) => this.#now.context.sessions.liveness.isLive(login),
     trusts: (issuer) => trusts(this.#now.context.settings, issuer),
     forget: (tsid) => {
@@ -254,7 +254,7 @@ async function waitForStore(store: Store, log: Logger): Promise<void> {
 }
 
 function generationOf(config: GatewayConfig, foundation: Foundation, deps: AuthServerDeps): Generation {
-  const settings = settingsOf(config);
+  const settings = readSettings(config);
   const context = contextOf(configOf(config), settings, foundation, deps);
   const { emit, log, pageUrl } = deps;
   const refusals = oauthErrors({ server: new URL(settings.urls.issuer).host, pageUrl, emit, log });

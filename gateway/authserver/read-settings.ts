@@ -8,7 +8,7 @@ import { lifespansOf } from './core/lifespans.ts';
 import { endpointUrl } from './core/metadata.ts';
 import type { AuthServerLimits, AuthServerSettings, UpstreamFilter } from './settings.ts';
 import type { RateLimit } from './storage/store.ts';
-import { delegationOf } from './trust/read-delegation.ts';
+import { readDelegation } from './trust/read-delegation.ts';
 
 /** Fallback name for a provider that has none. It is then the only provider. */
 const UNNAMED = 'default';
@@ -33,7 +33,7 @@ const USUAL_LIMITS: AuthServerLimits = {
  * Reads the settings from a configuration for which `authServerProblems` returns nothing. Throws an Error if it has no
  * `embedded_auth_server_config`. @see docs/reference/run-config.md
  */
-export function settingsOf({
+export function readSettings({
   name,
   embedded_auth_server_config: config,
   oidc_config,
@@ -52,7 +52,7 @@ export function settingsOf({
     lifespans: lifespansOf(config.token_lifespans).lifespans,
     refreshGraceMs: grace * 1000,
     clients: clientsOf(config),
-    delegation: delegationOf(config),
+    delegation: readDelegation(config),
     consent: { mode: consent?.mode ?? 'remember', trustedClients: new Set(consent?.trusted_clients) },
     reuseUpstreamTokens: reuse ?? true,
     providers: [first, ...others],

@@ -78,19 +78,19 @@ function challengeHeader({ error, description, scopes, metadataUrl }: Refusal): 
 /** Sends a challenge. Keeps the headers that the response already has. */
 export function sendChallenge(res: ServerResponse, refusal: Refusal): void {
   res.setHeader('www-authenticate', challengeHeader(refusal));
-  sendJson(res, refusal.status, { error: refusal.error ?? 'unauthorized', error_description: refusal.description });
+  sendRefusal(res, refusal.status, { error: refusal.error ?? 'unauthorized', error_description: refusal.description });
 }
 
 /** Answers 503: credentials cannot be verified now. No challenge, because a new login would not help. */
 export function sendUnavailable(res: ServerResponse, retryAfterSeconds: number): void {
   res.setHeader('retry-after', String(Math.max(1, Math.ceil(retryAfterSeconds))));
-  sendJson(res, 503, {
+  sendRefusal(res, 503, {
     error: 'temporarily_unavailable',
     error_description: 'credentials cannot be checked at the moment: try again later',
   });
 }
 
-export function sendJson(res: ServerResponse, status: number, body: object): void {
+export function sendRefusal(res: ServerResponse, status: number, body: object): void {
   const bytes = Buffer.from(JSON.stringify(body));
   res.setHeader('cache-control', 'no-store');
   res.setHeader('access-control-expose-headers', EXPOSED_HEADERS);

@@ -4,7 +4,7 @@ import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import { markLogged, setRefusalReason } from '../http/log-refusals.ts';
 import { requestIdOf } from '../http/head/request-id.ts';
 import { framesOf } from '../telemetry/log.ts';
-import { readBearer, sendChallenge, sendJson, sendUnavailable, type Bearer, type Refusal } from './bearer.ts';
+import { readBearer, sendChallenge, sendRefusal, sendUnavailable, type Bearer, type Refusal } from './bearer.ts';
 import { DependencyDown, DependencyLog, TokenRefused } from './refusal.ts';
 import {
   metadataUrlOf,
@@ -237,7 +237,7 @@ class ProtectedBoundary implements Boundary {
       this.#outcome('fault');
       log.error('a token could not be judged', { error: framesOf(error), request_id: requestIdOf(res) });
       markLogged(res);
-      if (canAnswer(res)) sendJson(res, 500, { error: 'server_error', error_description: 'internal error' });
+      if (canAnswer(res)) sendRefusal(res, 500, { error: 'server_error', error_description: 'internal error' });
     }
   }
 

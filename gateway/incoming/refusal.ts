@@ -1,7 +1,7 @@
 import type { Logger } from '../contract/logger.ts';
 
 /** Reason of a rejected token: for the log and for tests, never for the client. */
-export type RefusalReason =
+export type TokenRefusalReason =
   | 'malformed' // not a well-formed token, or members of the wrong type
   | 'encrypted' // JWE
   | 'opaque' // not a JWT, and no introspection is configured
@@ -25,10 +25,10 @@ export type RefusalReason =
 
 /** The token is rejected: 401. */
 export class TokenRefused extends Error {
-  readonly reason: RefusalReason;
+  readonly reason: TokenRefusalReason;
   /** `aud` of a token for another audience, for the log at debug. Not verified. */
   readonly audiences: readonly unknown[] | undefined;
-  constructor(reason: RefusalReason, audiences?: readonly unknown[]) {
+  constructor(reason: TokenRefusalReason, audiences?: readonly unknown[]) {
     super(`the token was refused: ${reason}`);
     this.name = 'TokenRefused';
     this.reason = reason;

@@ -35,7 +35,7 @@ export const bearerTokenIn = (headers: CredentialHeaders, name: string): string 
   headers[name]?.startsWith('Bearer ') === true ? headers[name].slice('Bearer '.length) : undefined;
 
 /** Returns the current content of a secret file. Throws a `CredentialError` that names the file. */
-export function readSecretFile({ readSecret }: StrategyDeps, file: string): string {
+export function readCredentialFile({ readSecret }: StrategyDeps, file: string): string {
   try {
     return readSecret(file);
   } catch (error) {

@@ -5,7 +5,7 @@ import { CredentialError, type StrategyDeps } from './authenticator.ts';
 import type { UpstreamToken, UpstreamTokenNeed } from './upstream-tokens.ts';
 
 /** Lists the problem of an unknown upstream provider. */
-export function unknownProvider(name: string, path: string, { upstreams }: VariantScope): Problem {
+export function unknownProviderProblem(name: string, path: string, { upstreams }: VariantScope): Problem {
   const known = [...upstreams].toSorted();
   const advice =
     known.length === 0

@@ -14,7 +14,7 @@ import type { Client } from '../storage/records.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
 /** JWT by which a client authenticates, not yet verified. @see RFC 7523 §2.2 */
-export interface ClientAssertion {
+export interface PresentedAssertion {
   readonly token: Secret;
   readonly header: JsonObject;
   readonly claims: JsonObject;
@@ -34,7 +34,7 @@ export type AssertionRefusal = AssertionProblem | 'assertion_key' | 'assertion_s
 const MAX_LENGTH = 16 * 1024;
 
 /** Reads a JWT without verifying it. Returns undefined for any other text and for an encrypted JWT. */
-export function readAssertion(token: string): ClientAssertion | undefined {
+export function readAssertion(token: string): PresentedAssertion | undefined {
   if (token.length > MAX_LENGTH || token.split('.', 4).length !== 3) return undefined;
   const parts = classify(token);
   const claims = parts && decodeObject(parts.payload);
@@ -47,7 +47,7 @@ export function readAssertion(token: string): ClientAssertion | undefined {
  * and `StoreUnavailable`.
  */
 export async function assertionRefusal(
-  { token, header, claims }: ClientAssertion,
+  { token, header, claims }: PresentedAssertion,
   { client_id: clientId, metadata }: Client,
   { keys, audiences, locks, now }: AssertionDeps,
 ): Promise<AssertionRefusal | undefined> {

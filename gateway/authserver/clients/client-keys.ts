@@ -7,7 +7,7 @@ import {
   FAILURE_MS,
   FetchedDocuments,
   type Failed,
-  type Reading,
+  type DocumentReading,
   type SpendFetch,
 } from './documents/fetched-documents.ts';
 import { parseJsonObject } from './metadata/metadata-members.ts';
@@ -119,7 +119,7 @@ export class ClientKeys {
 
 const LIMITS = { maxBytes: MAX_BYTES, cacheSize: CACHE_SIZE };
 
-async function readKeySet(_url: string, text: string): Promise<Reading<KeySet>> {
+async function readKeySet(_url: string, text: string): Promise<DocumentReading<KeySet>> {
   const members = parseJsonObject(text);
   if (members === undefined) return { ok: false, reason: 'the key set is not a JSON object' };
   const keys = await readPublicKeys({ keys: members.get('keys') });

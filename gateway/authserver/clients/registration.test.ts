@@ -7,7 +7,7 @@ import {
   authorizeRegistration,
   clientInformation,
   readRegistration,
-  register,
+  createClient,
   registrationError,
   registrationReply,
 } from './registration.ts';
@@ -252,7 +252,7 @@ describe('a confidential client', () => {
 
 describe('a registered client', () => {
   const registered = (members: object) =>
-    register(accepted(members, CONFIDENTIAL), { now: 1_700_000_000_999, random: randomBytes });
+    createClient(accepted(members, CONFIDENTIAL), { now: 1_700_000_000_999, random: randomBytes });
   const URI = 'https://as.example/oauth/register/1';
 
   it('gets an id, a registration token and its metadata', () => {

@@ -51,7 +51,7 @@ interface RegistrationFacts {
 }
 
 /** Creates a client. The prefixes of its secrets let secret scanners recognise leaked ones. */
-export function register(metadata: ClientMetadata, { now, random }: RegistrationFacts): Registration {
+export function createClient(metadata: ClientMetadata, { now, random }: RegistrationFacts): Registration {
   const make = (prefix: string, bytes: number): string => `${prefix}_${random(bytes).toString('base64url')}`;
   const clientSecret = metadata.token_endpoint_auth_method === 'none' ? undefined : make('vcs', 32);
   const registrationToken = make('vra', 32);

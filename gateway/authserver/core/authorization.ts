@@ -1,5 +1,5 @@
 import { readChallenge } from './pkce.ts';
-import { accepted, refused, wireError, type Outcome, type RefusalReason } from './refusal.ts';
+import { accepted, refused, wireError, type Checked, type RefusalReason } from './refusal.ts';
 import type { RequestParameters } from './request-parameters.ts';
 import { resolveResource } from './resource.ts';
 import { requestedScopes } from './scope.ts';
@@ -50,7 +50,7 @@ export const MAX_CLIENT_ID_LENGTH = 2048;
 const MAX_STATE_BYTES = 2048;
 
 /** Reads the client id, before the client is looked up. A rejection is shown as a page. */
-export function clientIdOf(parameters: RequestParameters): Outcome<string> {
+export function clientIdOf(parameters: RequestParameters): Checked<string> {
   const clientId = parameters.one('client_id');
   if (clientId === undefined) return refused('client_id_missing');
   if (parameters.isDuplicated('client_id')) return refused('parameter_duplicated');
@@ -80,7 +80,7 @@ const toPage = (reason: RefusalReason): AuthorizationOutcome => ({ ok: false, re
 function redirectUriOf(
   parameters: RequestParameters,
   { client, matchesRedirectUri }: AuthorizationRules,
-): Outcome<string> {
+): Checked<string> {
   const requested = parameters.one('redirect_uri');
   if (requested === undefined) return refused('redirect_uri_missing');
   if (parameters.isDuplicated('redirect_uri')) return refused('parameter_duplicated');
@@ -96,7 +96,7 @@ function stateToReturn(parameters: RequestParameters): string | undefined {
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= MAX_STATE_BYTES;
 
 /** Rule that rejects the request or determines some of its members. */
-type Step<Settled extends object> = (parameters: RequestParameters, rules: AuthorizationRules) => Outcome<Settled>;
+type Step<Settled extends object> = (parameters: RequestParameters, rules: AuthorizationRules) => Checked<Settled>;
 
 const NOTHING = accepted({});
 
@@ -173,10 +173,10 @@ type Settling<Rule> = Rule extends Step<infer Members> ? (settled: Members) => v
 /** Members that all steps determine. */
 type Settled = Settling<(typeof STEPS)[number]> extends (settled: infer All) => void ? All : never;
 
-function runSteps(parameters: RequestParameters, rules: AuthorizationRules): Outcome<Settled> {
+function runSteps(parameters: RequestParameters, rules: AuthorizationRules): Checked<Settled> {
   const settled: Partial<Settled> = {};
   for (const step of STEPS) {
-    const outcome: Outcome<object> = step(parameters, rules);
+    const outcome: Checked<object> = step(parameters, rules);
     if (!outcome.ok) return outcome;
     Object.assign(settled, outcome.value);
   }

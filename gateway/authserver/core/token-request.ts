@@ -1,4 +1,4 @@
-import { accepted, refused, type Outcome } from './refusal.ts';
+import { accepted, refused, type Checked } from './refusal.ts';
 import type { RequestParameters } from './request-parameters.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
@@ -14,7 +14,7 @@ export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export type GrantType = (typeof LOGIN_GRANT_TYPES)[number] | typeof TOKEN_EXCHANGE | typeof JWT_BEARER;
 
 /** Reads the grant type, and rejects duplicated parameters, before the client is authenticated. @see RFC 6749 §5.2 */
-export function grantTypeOf(parameters: RequestParameters, supported: readonly GrantType[]): Outcome<GrantType> {
+export function grantTypeOf(parameters: RequestParameters, supported: readonly GrantType[]): Checked<GrantType> {
   if (parameters.duplicated.length > 0) return refused('parameter_duplicated');
   const named = parameters.one('grant_type');
   if (named === undefined) return refused('grant_type_missing');
@@ -30,7 +30,7 @@ interface CodeRequest {
 }
 
 /** Reads the parameters that redeem a code. @see RFC 6749 §4.1.3, RFC 7636 §4.5, RFC 8707 §2.2 */
-export function readCodeRequest(parameters: RequestParameters): Outcome<CodeRequest> {
+export function readCodeRequest(parameters: RequestParameters): Checked<CodeRequest> {
   const code = parameters.one('code');
   if (code === undefined) return refused('code_missing');
   return accepted({
@@ -48,7 +48,7 @@ interface RefreshRequest {
 }
 
 /** Reads the parameters of a refresh. @see RFC 6749 §6, RFC 8707 §2.2 */
-export function readRefreshRequest(parameters: RequestParameters): Outcome<RefreshRequest> {
+export function readRefreshRequest(parameters: RequestParameters): Checked<RefreshRequest> {
   const refreshToken = parameters.one('refresh_token');
   if (refreshToken === undefined) return refused('refresh_token_missing');
   return accepted({ refreshToken, scope: parameters.one('scope'), resources: parameters.all('resource') });
@@ -61,7 +61,7 @@ interface AssertionRequest {
 }
 
 /** Reads the parameters of a grant by assertion. @see RFC 7523 §2.1, RFC 8707 §2.2 */
-export function readAssertionRequest(parameters: RequestParameters): Outcome<AssertionRequest> {
+export function readAssertionRequest(parameters: RequestParameters): Checked<AssertionRequest> {
   const assertion = parameters.one('assertion');
   if (assertion === undefined) return refused('assertion_missing');
   return accepted({ assertion, scope: parameters.one('scope'), targets: parameters.all('resource') });
@@ -103,7 +103,7 @@ interface ExchangeRequest {
 }
 
 /** Reads the parameters of a token exchange. @see RFC 8693 §2.1 */
-export function readExchangeRequest(parameters: RequestParameters): Outcome<ExchangeRequest> {
+export function readExchangeRequest(parameters: RequestParameters): Checked<ExchangeRequest> {
   const subjectToken = parameters.one('subject_token');
   const subjectType = parameters.one('subject_token_type');
   if (subjectToken === undefined || subjectType === undefined) return refused('exchange_subject_missing');

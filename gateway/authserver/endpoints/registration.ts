@@ -5,7 +5,7 @@ import {
   authorizeRegistration,
   clientInformation,
   readRegistration,
-  register,
+  createClient,
   registrationError,
   registrationReply,
   registrationUrl,
@@ -31,7 +31,7 @@ export function registerEndpoint(context: AuthServerContext): readonly Operation
       handle: async (req, res) => {
         await chargeRegistration(addressOf(req), context);
         const metadata = metadataOf(await readBodyText(req, JSON_TYPE), context);
-        const made = register(metadata, { now: now(), random });
+        const made = createClient(metadata, { now: now(), random });
         const client = await admit(context, made.client);
         emit('client_registered', { client_id: client.client_id });
         const url = registrationUrl(settings.urls, client.client_id);

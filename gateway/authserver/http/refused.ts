@@ -1,5 +1,5 @@
 import type { ErrorPageName, UnusableDocument } from '../consent/error-page.ts';
-import type { Outcome, RefusalReason } from '../core/refusal.ts';
+import type { Checked, RefusalReason } from '../core/refusal.ts';
 
 export interface RefusedFacts {
   readonly retryAfterSeconds?: number | undefined;
@@ -40,7 +40,7 @@ export class PageRefused extends Error {
 }
 
 /** Returns the value of an accepted outcome. Throws `Refused` with the reason of a refused one. */
-export function acceptedValue<Value>(outcome: Outcome<Value>): Value {
+export function acceptedValue<Value>(outcome: Checked<Value>): Value {
   if (!outcome.ok) throw new Refused(outcome.reason);
   return outcome.value;
 }

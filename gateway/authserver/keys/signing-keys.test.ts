@@ -12,13 +12,13 @@ import {
   accessTokenClaims,
   ID_TOKEN_TYPE,
   idTokenClaims,
-  type Grant,
+  type LoginGrant,
 } from '../core/token-endpoint/issued-claims.ts';
 import { SigningKeys } from './signing-keys.ts';
 import { ecKey, folder, pem, recordingLog, rsaKey, stillClock } from './testdata/files.ts';
 
 const ISSUER = 'https://gateway.example/team';
-const GRANT: Grant = {
+const GRANT: LoginGrant = {
   clientId: 'client-1',
   resource: 'https://gateway.example/team/mcp',
   scopes: ['openid', 'mcp'],

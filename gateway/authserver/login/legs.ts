@@ -7,7 +7,7 @@ import { clientAnswer, UpstreamError, type ClientAnswer } from '../upstream/upst
 import { codeUrl, refusalUrl } from './code.ts';
 import { lacksRefreshToken, reuseGrants, withEarlierRefreshToken } from './earlier-grants.ts';
 import { sealLeg } from './sealed-attempt.ts';
-import { beginLeg, endLeg, identify, nextStep, remainingMs, stepMs } from './transition.ts';
+import { beginLeg, endLeg, endFirstLeg, nextStep, remainingMs, stepMs } from './transition.ts';
 import { resolveUser } from './resolve-user.ts';
 import type { UpstreamFilter } from '../settings.ts';
 
@@ -114,7 +114,7 @@ async function storeFirstLeg(
     const provider = { name, clientId: upstreams.get(name)?.clientId ?? '' };
     await store.upstreamTokens.put(excludedRow(attempt, login, provider), remainingMs(attempt, now()));
   }
-  return identify(attempt, login, filtered.included);
+  return endFirstLeg(attempt, login, filtered.included);
 }
 
 async function storeLaterLeg(

@@ -70,7 +70,7 @@ export function beginLeg(attempt: LoginAttempt, leg: Leg): LoginAttempt {
 }
 
 /** Ends the first leg, which identifies the user. Of the later legs only those of `included` remain. */
-export function identify(attempt: LoginAttempt, login: Login, included: readonly string[]): LoginAttempt {
+export function endFirstLeg(attempt: LoginAttempt, login: Login, included: readonly string[]): LoginAttempt {
   const { leg, login: known, remaining, ...others } = attempt;
   if (!leg) throw new Error('no leg is under way');
   if (known) throw new Error('the first leg has identified the user already');

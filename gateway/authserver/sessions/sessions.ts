@@ -6,7 +6,7 @@ import type { FamilyRef, UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import { ChallengeMarks } from './challenge-marks.ts';
-import type { LoginLiveness } from './liveness.ts';
+import type { LivenessCache } from './liveness.ts';
 import { RowRefresh } from './row-refresh.ts';
 import { StoredUpstreamTokens } from './stored-upstream-tokens.ts';
 import { grantOf, isRefreshable } from './upstream-row.ts';
@@ -15,7 +15,7 @@ import { RowLock } from './row-lock.ts';
 
 /** Completed logins: their liveness, their upstream tokens and their end. */
 export interface Sessions {
-  readonly liveness: LoginLiveness;
+  readonly liveness: LivenessCache;
   readonly upstreamTokens: UpstreamTokens;
   /**
    * Ends a login: its family, refresh tokens, access tokens and stored upstream tokens. Then revokes the tokens at the providers in
@@ -36,7 +36,7 @@ interface SessionsDeps {
   readonly store: Pick<Store, 'families' | 'upstreamTokens' | 'locks'>;
   /** Providers by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
-  readonly liveness: LoginLiveness;
+  readonly liveness: LivenessCache;
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Logger;

@@ -1,5 +1,5 @@
 import type { Client } from './records.ts';
-import { ExpiringMap, type Entry } from './expiring-map.ts';
+import { ExpiringMap, type ExpiringEntry } from './expiring-map.ts';
 import type { SavedClients, SavedTable } from './records-file.ts';
 import type { Clients } from './store.ts';
 
@@ -87,7 +87,7 @@ class Table {
   }
 
   save(): SavedTable {
-    const used: Entry<Client>[] = [];
+    const used: ExpiringEntry<Client>[] = [];
     const unused: [Client, number, number][] = [];
     let bytes = 0;
     for (const entry of this.kept.entries().toReversed()) {

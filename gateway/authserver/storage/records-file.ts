@@ -4,8 +4,8 @@ import { parseObject } from '../../contract/json.ts';
 import { writeDurably } from '../../state/state-file.ts';
 import { createSealer, type Sealer } from './sealing.ts';
 import type { RecordsLocation, StoreDeps } from './variant.ts';
-import type { Client, CodeGrant, Family, FamilyRef, Liveness, UpstreamRow, User } from './records.ts';
-import type { Entry } from './expiring-map.ts';
+import type { Client, CodeGrant, Family, FamilyRef, LivenessRecord, UpstreamRow, User } from './records.ts';
+import type { ExpiringEntry } from './expiring-map.ts';
 import type { Store } from './store.ts';
 
 /** Records for another process: all that a client or a user would miss. Login attempts begin again. Plain JSON. */
@@ -17,15 +17,15 @@ export interface SavedRecords extends SavedCodes, SavedFamilies {
 }
 
 export interface SavedCodes {
-  readonly codes: readonly Entry<CodeGrant>[];
-  readonly usedCodes: readonly Entry<FamilyRef>[];
+  readonly codes: readonly ExpiringEntry<CodeGrant>[];
+  readonly usedCodes: readonly ExpiringEntry<FamilyRef>[];
 }
 
 export interface SavedFamilies {
-  readonly families: readonly Entry<KeptFamily>[];
+  readonly families: readonly ExpiringEntry<KeptFamily>[];
   /** Family ids by refresh token. */
-  readonly tokens: readonly Entry<string>[];
-  readonly live: readonly Entry<Liveness>[];
+  readonly tokens: readonly ExpiringEntry<string>[];
+  readonly live: readonly ExpiringEntry<LivenessRecord>[];
 }
 
 /** Family with its two latest refresh tokens. */
@@ -43,7 +43,7 @@ export interface SavedClients {
 }
 
 export interface SavedTable {
-  readonly used: readonly Entry<Client>[];
+  readonly used: readonly ExpiringEntry<Client>[];
   readonly unused: readonly (readonly [client: Client, until: number, registeredAt: number])[];
 }
 

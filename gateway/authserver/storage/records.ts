@@ -84,7 +84,7 @@ export interface Family extends Authorization {
 }
 
 /** Proof that the access tokens of a family are valid; removed when the family is revoked. */
-export interface Liveness {
+export interface LivenessRecord {
   readonly familyId: string;
   readonly userId: string;
   readonly clientId: string;

@@ -1,4 +1,13 @@
-import type { Client, CodeGrant, Family, FamilyRef, Liveness, LoginAttempt, UpstreamRow, User } from './records.ts';
+import type {
+  Client,
+  CodeGrant,
+  Family,
+  FamilyRef,
+  LivenessRecord,
+  LoginAttempt,
+  UpstreamRow,
+  User,
+} from './records.ts';
 
 /**
  * The store did not answer, or its answer cannot be trusted. Endpoints answer 503 with Retry-After, never 401.
@@ -119,7 +128,7 @@ export interface Families {
 
 export interface LivenessReader {
   /** Returns undefined when the login has ended, expired or never existed: its tokens are invalid. */
-  get(tsid: string): Promise<Liveness | undefined>;
+  get(tsid: string): Promise<LivenessRecord | undefined>;
 }
 
 export type Registration =

@@ -1,6 +1,11 @@
 import type { Request } from 'express';
-import { assertionRefusal, type ClientAssertion } from '../clients/client-assertion.ts';
-import { authenticateClient, presentedClient, refused, type ClientRefused } from '../clients/client-authentication.ts';
+import { assertionRefusal, type PresentedAssertion } from '../clients/client-assertion.ts';
+import {
+  authenticateClient,
+  presentedClient,
+  clientRefused,
+  type ClientRefused,
+} from '../clients/client-authentication.ts';
 import { ClientKeysUnavailable } from '../clients/client-keys.ts';
 import type { Client } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
@@ -44,7 +49,7 @@ async function verifyAssertion(
   endpoint: Endpoint,
   req: Request,
   client: Client,
-  assertion: ClientAssertion,
+  assertion: PresentedAssertion,
 ): Promise<{ readonly ok: true; readonly client: Client } | ClientRefused> {
   const { urls } = settings;
   // The URL of the token endpoint is a valid audience at the other endpoints too: RFC 7523 §3.
@@ -52,7 +57,7 @@ async function verifyAssertion(
   const keys = clients.keys(client, addressOf(req));
   try {
     const reason = await assertionRefusal(assertion, client, { keys, audiences, locks: store.locks, now });
-    return reason === undefined ? { ok: true, client } : refused(reason, false);
+    return reason === undefined ? { ok: true, client } : clientRefused(reason, false);
   } catch (error) {
     if (!(error instanceof ClientKeysUnavailable)) throw error;
     const { why, retryAfterSeconds, message: detail } = error;

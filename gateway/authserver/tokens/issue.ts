@@ -4,7 +4,7 @@ import {
   accessTokenClaims,
   ID_TOKEN_TYPE,
   idTokenClaims,
-  type Grant,
+  type LoginGrant,
 } from '../core/token-endpoint/issued-claims.ts';
 import { delegatedClaims, type DelegatedGrant } from '../core/token-endpoint/delegated-access.ts';
 import { issueToken } from '../core/opaque-token.ts';
@@ -27,7 +27,7 @@ export interface TokenReply {
   readonly issued_token_type?: string;
 }
 
-interface TokenSubject extends Grant {
+interface TokenSubject extends LoginGrant {
   readonly familyId: string;
   /** OpenID Connect `nonce` of the authorization request. */
   readonly nonce?: string | undefined;

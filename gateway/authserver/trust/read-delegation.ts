@@ -7,7 +7,7 @@ type Client = NonNullable<Config['delegate_clients']>[number];
 type Issuer = NonNullable<Config['trusted_issuers']>[number];
 
 /** Reads the settings from a configuration without problems. Returns undefined if only logins give tokens. */
-export function delegationOf({ delegate_clients: clients = [], trusted_issuers: issuers = [] }: Config) {
+export function readDelegation({ delegate_clients: clients = [], trusted_issuers: issuers = [] }: Config) {
   if (clients.length + issuers.length === 0) return undefined;
   return { clients: clients.map(clientOf), issuers: issuers.map(issuerOf) } satisfies Delegation;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import { withFields, type Logger } from '../../contract/logger.ts';
 import type { AddressOf } from '../../http/addresses/client-address.ts';
-import { discoveredKeys, Discovery } from '../../incoming/keys/discovery.ts';
+import { discoveredKeys, IssuerDiscovery } from '../../incoming/keys/discovery.ts';
 import { jsonGet } from '../../incoming/keys/json-get.ts';
 import { RemoteKeys } from '../../incoming/keys/remote-keys.ts';
 import { verifyJwt } from '../../incoming/tokens/jwt.ts';
@@ -72,14 +72,14 @@ export class TrustedIssuers {
   /** Verifies a token of this issuer. Rejects with `TokenRefused` or `DependencyDown`. */
   async verify(
     { url: issuer }: TrustedIssuer,
-    { token, parts }: ForeignJwt,
+    jwt: ForeignJwt,
     audience: string,
     req: IncomingMessage,
   ): Promise<Identity> {
     const keys = this.#opened.get(issuer)?.keys;
     if (!keys) throw new Error(`${issuer} is not a trusted issuer`);
     const rules = { issuer, audience, requireClientId: false, clockSkewMs: SKEW_MS, requireKid: false };
-    return (await verifyJwt(token, parts, keys, rules, this.#deps.now(), req)).identity;
+    return (await verifyJwt(jwt, keys, rules, this.#deps.now(), req)).identity;
   }
 
   async close(): Promise<void> {
@@ -99,7 +99,7 @@ function open(issuer: TrustedIssuer, { outbound: create, addressOf, now, log }: 
   });
   const getter = (dependency: 'discovery' | 'keys') => jsonGet({ outbound, headersFor: () => ({}), dependency });
   const getKeys = getter('keys');
-  const discovery = new Discovery(url, getter('discovery'), now);
+  const discovery = new IssuerDiscovery(url, getter('discovery'), now);
   const fetchKeys = () => (jwksUrl === undefined ? discoveredKeys(discovery, getKeys) : getKeys(jwksUrl));
   return { issuer, outbound, keys: new RemoteKeys({ fetchKeys, addressOf, now, log: child }) };
 }

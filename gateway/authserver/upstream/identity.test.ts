@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseExactJson, pathFault, valueAt } from './protocol/token-reply.ts';
+import { parseExactJson, dotPathFault, valueAt } from './protocol/token-reply.ts';
 import { profileIn, STANDARD_FIELDS, subjectIn, syntheticIdentity } from './identity.ts';
 
 const fields = (...subject: string[]) => ({ ...STANDARD_FIELDS, subject });
@@ -80,7 +80,7 @@ describe('a dot path', () => {
     ['a.'.repeat(16).concat('a'), 'has more than 16 parts'],
     ['a'.repeat(257), 'is longer than 256'],
   ])('%j is rejected', (path, why) => {
-    expect(pathFault(path)).toContain(why);
+    expect(dotPathFault(path)).toContain(why);
     expect(valueAt({ '': 1, a: { '': { b: 1 } } }, path)).toBeUndefined();
   });
 

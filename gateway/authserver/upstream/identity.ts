@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { UpstreamIdentity } from './upstream.ts';
 import { parseExactJson, valueAt } from './protocol/token-reply.ts';
 import type { Outbound } from '../../outbound/fetch.ts';
-import { faultOf, UpstreamError } from './upstream-error.ts';
+import { toUpstreamError, UpstreamError } from './upstream-error.ts';
 import type { UserInfoConfig } from '../../contract/run-config/upstreams.ts';
 import { isObject } from '../../contract/json.ts';
 
@@ -101,7 +101,7 @@ export async function fetchUserInfo({
     const reply = await outbound.request({ url, method, headers, body, maxBytes: MAX_REPLY_BYTES, timeoutMs });
     return objectIn(reply.status, reply.body);
   } catch (error) {
-    throw faultOf(error, { what: WHAT, status: undefined });
+    throw toUpstreamError(error, { what: WHAT, status: undefined });
   }
 }
 

@@ -5,7 +5,7 @@ import { block, text } from '../../contract/optional.ts';
 import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { exactlyOne, safeUrl } from '../../contract/rule.ts';
 import { parameterRules } from './config/additional-params.ts';
-import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
+import { readCode, exactIssuer, issuerOfOrigin } from './callback.ts';
 import { accessOf, type ProviderAccess } from './provider-access.ts';
 import type { Guards, Provider } from './protocol/guards.ts';
 import { metadataOf } from './registration/register.ts';
@@ -23,7 +23,7 @@ import {
 import { refreshOutcome, refreshScope, revokeGrant } from './protocol/grants.ts';
 import {
   defineUpstream,
-  type AuthorizationRequest,
+  type LegRequest,
   type Callback,
   type LegSecrets,
   type RefreshRequest,
@@ -167,7 +167,7 @@ class OAuth2Upstream implements Upstream {
     return Promise.resolve(redirectUriOf(this.#settings, this.#deps, false));
   }
 
-  authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  authorizationUrl(request: LegRequest): Promise<string> {
     const { scopes = [], additional_authorization_params: additional } = this.#settings;
     const parameters = { ...additional, ...(scopes.length > 0 && { scope: scopes.join(' ') }) };
     return this.#access.use(({ client, provider }) => client.authorizationUrl(provider, request, parameters));
@@ -177,7 +177,7 @@ class OAuth2Upstream implements Upstream {
     const { issuer, authorization_endpoint = '', token_endpoint = '' } = this.#settings;
     const rule =
       issuer === undefined ? issuerOfOrigin(authorization_endpoint, token_endpoint) : exactIssuer(issuer, false);
-    const code = codeOf(callback, rule);
+    const code = readCode(callback, rule);
     const { grant, reply } = await this.#access.use(({ client, provider }) => client.exchange(provider, code, secrets));
     return { grant, identity: await this.#identity(grant.accessToken, reply) };
   }

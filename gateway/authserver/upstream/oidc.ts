@@ -4,7 +4,7 @@ import { block, text } from '../../contract/optional.ts';
 import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { safeUrl } from '../../contract/rule.ts';
 import { parameterRules, withLoginPrompt } from './config/additional-params.ts';
-import { codeOf, exactIssuer } from './callback.ts';
+import { readCode, exactIssuer } from './callback.ts';
 import type { Guards, Provider } from './protocol/guards.ts';
 import { clientRules, dcrProblems, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr.ts';
 import { OidcIdentity } from './oidc-identity.ts';
@@ -22,7 +22,7 @@ import { ProviderMetadata } from './provider-metadata.ts';
 import { refreshOutcome, refreshScope, revokeGrant } from './protocol/grants.ts';
 import {
   defineUpstream,
-  type AuthorizationRequest,
+  type LegRequest,
   type Callback,
   type LegSecrets,
   type RefreshRequest,
@@ -125,7 +125,7 @@ class OidcUpstream implements Upstream {
     return redirectUriOf(this.#settings, this.#deps, sendsIss(await this.#metadata.current()));
   }
 
-  async authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  async authorizationUrl(request: LegRequest): Promise<string> {
     const { additional_authorization_params: additional = {} } = this.#settings;
     return this.#access.use(({ client, provider }) =>
       client.authorizationUrl(provider, request, {
@@ -139,7 +139,7 @@ class OidcUpstream implements Upstream {
   async login(callback: Callback, secrets: LegSecrets) {
     const provider = await this.#provider();
     const required = sendsIss(provider.metadata) || this.#usesSharedRedirect(secrets);
-    const code = codeOf(callback, exactIssuer(this.#issuer, required));
+    const code = readCode(callback, exactIssuer(this.#issuer, required));
     const { grant, claims } = await this.#access.use(({ client, provider: of }) => client.exchange(of, code, secrets));
     const scopes = this.#scopes(provider.metadata);
     return { grant, identity: await this.#identity.of(claims as IDToken, grant.accessToken, provider, scopes) };

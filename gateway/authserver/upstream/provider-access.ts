@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
 import type { ProviderConfig } from '../../contract/run-config/upstreams.ts';
-import { codeClientOf, type ClientFacts } from './config/provider-config.ts';
+import { codeClientOf, type CodeClientFacts } from './config/provider-config.ts';
 import type { CodeClient } from './protocol/code-client.ts';
 import type { Provider } from './protocol/guards.ts';
 import type { ClientRecord } from './registration/register.ts';
@@ -21,7 +21,7 @@ export interface ProviderAccess {
   use<T>(operation: (access: Access) => Promise<T>): Promise<T>;
 }
 
-interface AccessOptions extends Omit<ClientFacts, 'redirectUri'> {
+interface AccessOptions extends Omit<CodeClientFacts, 'redirectUri'> {
   /** Redirect URIs that the gateway may use, the default first. */
   readonly redirectUris: readonly string[];
   /** Returns the current metadata and the guard. Rejects with `UpstreamError`. */

@@ -82,7 +82,7 @@ const FAULT_OF_CODE: Readonly<Record<string, UpstreamFault>> = {
 };
 
 /** Converts an error of openid-client or of the outbound guard. The message contains nothing from requests and replies. */
-export function faultOf(error: unknown, operation: FailedOperation): UpstreamError {
+export function toUpstreamError(error: unknown, operation: FailedOperation): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { what, status } = operation;
   const outbound = causesOf(error).find((cause) => cause instanceof OutboundError);

@@ -25,7 +25,7 @@ const MAX_SUBJECT_BYTES = 255;
  * Returns the identity in the claims. The claims may be unverified: do not use the
  * identity before the signature is verified. Throws `TokenRefused`. `now` in ms since the epoch.
  */
-export function identify(claims: JsonObject, token: string, rules: ClaimRules, now: number): Identity {
+export function readIdentity(claims: JsonObject, token: string, rules: ClaimRules, now: number): Identity {
   if (claims['iss'] !== rules.issuer) throw new TokenRefused('issuer');
   checkPurpose(claims);
   checkAudience(claims, rules);

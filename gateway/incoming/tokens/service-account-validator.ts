@@ -3,10 +3,10 @@ import { isApiServerName } from '../../outbound/address-class.ts';
 import { policyFor } from '../../outbound/policy.ts';
 import type { ApiServer } from '../../kube/api-server.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
-import { discoveredKeys, Discovery } from '../keys/discovery.ts';
+import { discoveredKeys, IssuerDiscovery } from '../keys/discovery.ts';
 import { FetchFailure, jsonGet, type JsonDocument, type JsonGet } from '../keys/json-get.ts';
 import { RemoteKeys } from '../keys/remote-keys.ts';
-import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
+import { configuredBearer, IssuerGuards, oidcOf, rulesFor } from './settings.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from '../token-validator.ts';
 import { DependencyDown, TokenRefused } from '../refusal.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
@@ -60,14 +60,14 @@ function rulesOf(config: IncomingConfig, issuer: KnownIssuer): () => TokenRules 
 class Cluster {
   readonly #config: IncomingConfig;
   readonly #deps: ValidatorDeps;
-  readonly #guards: Guards;
+  readonly #guards: IssuerGuards;
   /** True: use the CA file and the token of the pod. */
   readonly #authenticated: boolean;
 
   constructor(config: IncomingConfig, deps: ValidatorDeps) {
     this.#config = config;
     this.#deps = deps;
-    this.#guards = new Guards(oidcOf(config), deps);
+    this.#guards = new IssuerGuards(oidcOf(config), deps);
     this.#authenticated = config.vmcp.incoming.use_cluster_auth !== false;
   }
 
@@ -119,10 +119,10 @@ class Cluster {
       const get = getFrom(jwksurl, 'keys');
       return () => get(jwksurl);
     }
-    let discovery: Discovery | undefined;
+    let discovery: IssuerDiscovery | undefined;
     return async () => {
       const name = await issuer.find();
-      discovery ??= new Discovery(name, getFrom(name, 'discovery'), now);
+      discovery ??= new IssuerDiscovery(name, getFrom(name, 'discovery'), now);
       return discoveredKeys(discovery, getFrom(name, 'keys'));
     };
   }

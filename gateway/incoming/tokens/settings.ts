@@ -32,7 +32,7 @@ export function rulesFor(config: IncomingConfig, issuer: string): TokenRules {
 }
 
 /** Outbound guards of one configuration block, one per policy. */
-export class Guards {
+export class IssuerGuards {
   readonly #oidc: OidcConfig;
   readonly #deps: ValidatorDeps;
   readonly #open = new Map<string, Outbound>();

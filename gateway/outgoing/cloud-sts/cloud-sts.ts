@@ -5,7 +5,7 @@ import { ATOMIC, blocks, flag, text, whole } from '../../contract/optional.ts';
 import { at, exactlyOne, rule, safeUrl } from '../../contract/rule.ts';
 import { CredentialError, SIGN, type Authenticator, type StrategyDeps } from '../authenticator.ts';
 import { defineStrategy } from '../strategy.ts';
-import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
+import { callerOf, unknownProviderProblem, upstreamTokenOf } from '../upstream-subject.ts';
 import { assumeRole } from './assume-role.ts';
 import { SigningCredentialCache, type CredentialOwner, type SigningCredential } from './cache.ts';
 import {
@@ -97,7 +97,7 @@ export const cloudSts = defineStrategy({
     const { subjectProviderName: provider, stsEndpoint, roleMappings } = given;
     if (stsEndpoint !== undefined) scope.checkUrl(stsEndpoint, 'stsEndpoint', given);
     if (provider !== undefined && !scope.upstreams.has(provider))
-      scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
+      scope.problem(unknownProviderProblem(provider, 'subjectProviderName', scope));
     roleMappings?.forEach(({ matcher }, index) => {
       const compiled = matcher === undefined ? undefined : compileMatcher(matcher);
       if (compiled && 'fault' in compiled)

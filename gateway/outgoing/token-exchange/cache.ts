@@ -13,7 +13,7 @@ const MIN_LIFE_SECONDS = 10;
 const UNSTATED_LIFE_SECONDS = 60;
 
 /** Result of one exchange. */
-export interface ExchangedToken {
+export interface ExchangeResult {
   readonly headers: CredentialHeaders;
   /** Lifetime in the reply; undefined when the reply has none. */
   readonly expiresInSeconds: number | undefined;
@@ -29,7 +29,7 @@ export interface EarlierExchange {
   readonly refused: Secret | undefined;
 }
 
-type Exchange = (caller: Identity, earlier: EarlierExchange | undefined) => Promise<ExchangedToken>;
+type Exchange = (caller: Identity, earlier: EarlierExchange | undefined) => Promise<ExchangeResult>;
 
 interface Held {
   readonly principal: string;

@@ -1,8 +1,9 @@
 import { ClientAssertion, type AssertionParameters } from '../../private-keys/client-assertion.ts';
+import { basicAuthorization } from '../../contract/text/basic-authorization.ts';
 import type { UnlimitedPost } from '../post-with-retry.ts';
 import { requestedTokenType, subjectTokenType, urnOf, type TokenExchangeConfig } from './config.ts';
 import { CredentialError, type StrategyDeps } from '../authenticator.ts';
-import { readSecretFile } from '../credential-header.ts';
+import { readCredentialFile } from '../credential-header.ts';
 
 /** Parameters for target and scope of the token. */
 function targetOf({ audience = '', resource, scopes = [] }: TokenExchangeConfig): Readonly<Record<string, string>> {
@@ -55,14 +56,6 @@ export function exchangeRequest(
   };
 }
 
-/** Encodes client credentials by RFC 6749 §2.3.1: each part form-encoded, joined, then base64. */
-function basicAuthorization(clientId: string, clientSecret: string): string {
-  const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
-  return `Basic ${Buffer.from(pair).toString('base64')}`;
-}
-
-const formEncoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
-
 /** Client of the token endpoint. */
 export class ExchangeClient {
   readonly #settings: TokenExchangeConfig;
@@ -79,7 +72,7 @@ export class ExchangeClient {
   secret(): string | undefined {
     const { client_secret_file, private_key_jwt: key } = this.#settings;
     const file = client_secret_file ?? key?.private_key_file;
-    const secret = file === undefined ? undefined : readSecretFile(this.#deps, file);
+    const secret = file === undefined ? undefined : readCredentialFile(this.#deps, file);
     if (secret === '') throw new CredentialError('misconfigured', `the file ${String(file)} is empty`);
     return secret;
   }

@@ -18,7 +18,7 @@ import { CredentialError, type Authenticator, type StrategyDeps } from '../authe
 import { bearerHeaders, placedIn } from '../credential-header.ts';
 import { postWithRetry } from '../post-with-retry.ts';
 import { defineStrategy } from '../strategy.ts';
-import { TokenExchangeCache, TokenExchangeRefusals, type EarlierExchange, type ExchangedToken } from './cache.ts';
+import { TokenExchangeCache, TokenExchangeRefusals, type EarlierExchange, type ExchangeResult } from './cache.ts';
 import {
   AUTH_METHODS,
   RESERVED,
@@ -31,7 +31,7 @@ import {
 import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
 import { asksForNothingSpecial, ExchangeClient, exchangeRequest } from './request.ts';
 import { claimsOf, ExchangedAudiences, isNew, issuedAt } from './token-claims.ts';
-import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
+import { callerOf, unknownProviderProblem, upstreamTokenOf } from '../upstream-subject.ts';
 
 const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';
 
@@ -108,7 +108,7 @@ export const tokenExchange = defineStrategy({
     const { requestedTokenType: requested, tokenEndpointAuthMethod: method, privateKeyJwt } = given;
     scope.checkUrl(given.tokenUrl, 'tokenUrl', given);
     if (provider !== undefined && !scope.upstreams.has(provider)) {
-      scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
+      scope.problem(unknownProviderProblem(provider, 'subjectProviderName', scope));
     }
     const misnamed = header === undefined ? [] : headerNameProblems(header, 'externalTokenHeaderName', OWN_CREDENTIAL);
     for (const problem of misnamed) scope.problem(problem);
@@ -169,7 +169,7 @@ async function exchangeFor(
   caller: Identity,
   earlier: EarlierExchange | undefined,
   { settings, header, deps, client, refusals, audiences }: Exchanger,
-): Promise<ExchangedToken> {
+): Promise<ExchangeResult> {
   const secret = client.secret();
   refusals.check(caller, secret);
   const subject = await subjectOf(caller, earlier?.refused, settings, deps);

@@ -1,7 +1,7 @@
 import type { Client, ClientMetadata } from '../../storage/records.ts';
 import { faultOfClientId, type ClientHosts } from './client-hosts.ts';
 import { checkClientIdUrl, isLoopbackUrl, type HostPolicy } from './client-id-url.ts';
-import { FetchedDocuments, type Failed, type Reading, type SpendFetch } from './fetched-documents.ts';
+import { FetchedDocuments, type Failed, type DocumentReading, type SpendFetch } from './fetched-documents.ts';
 import { ALGORITHMS } from '../../../incoming/tokens/jwt.ts';
 import { readMetadata, type MetadataRules } from '../metadata/client-metadata.ts';
 import { parseJsonObject } from '../metadata/metadata-members.ts';
@@ -88,7 +88,7 @@ export async function readClientDocument(
   body: string,
   rules: DocumentRules,
   now: number,
-): Promise<Reading<Client>> {
+): Promise<DocumentReading<Client>> {
   const members = parseJsonObject(body);
   if (members === undefined) return unusable('the document is not a JSON object');
   if (members.get('client_id') !== clientId) return unusable('the document names another client_id');
@@ -120,7 +120,7 @@ async function readKeys(
   clientId: string,
   { hosts }: DocumentRules,
   metadata: ClientMetadata,
-): Promise<Reading<ClientMetadata>> {
+): Promise<DocumentReading<ClientMetadata>> {
   if (metadata.token_endpoint_auth_method !== 'private_key_jwt') return { ok: true, value: metadata };
   const [jwks, jwksUri, alg] = ['jwks', 'jwks_uri', 'token_endpoint_auth_signing_alg'].map(
     (name) => members.get(name) ?? undefined,

@@ -1,7 +1,7 @@
 import type { ClientHosts, DocumentFault } from './client-hosts.ts';
 
 /** Parsed document. `reason` is for the log and contains nothing from a reply. */
-export type Reading<Value> =
+export type DocumentReading<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly reason: string };
 
@@ -17,7 +17,7 @@ export type SpendFetch = () => boolean | Promise<boolean>;
 
 interface FetchedDocumentsOptions<Value> {
   /** Parses the text of a document. */
-  readonly read: (url: string, text: string) => Reading<Value> | Promise<Reading<Value>>;
+  readonly read: (url: string, text: string) => DocumentReading<Value> | Promise<DocumentReading<Value>>;
   readonly from: ClientHosts;
   readonly maxBytes: number;
   /** Number of documents in the cache. */

@@ -1,7 +1,7 @@
 import type { JWK } from 'jose';
 import { keySetOf, type KeySet } from '../../../incoming/keys/key-set.ts';
 import type { ClientKeySet } from '../../storage/records.ts';
-import type { Reading } from './fetched-documents.ts';
+import type { DocumentReading } from './fetched-documents.ts';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 
 interface PublicKeys {
@@ -23,7 +23,7 @@ const isHuge = ({ n, e }: JsonObject): boolean =>
   (typeof n === 'string' && n.length > MAX_RSA.n) || (typeof e === 'string' && e.length > MAX_RSA.e);
 
 /** Reads the keys that a client has published. Rejects a set with a secret key, since it is compromised. */
-export async function readPublicKeys(document: unknown): Promise<Reading<PublicKeys>> {
+export async function readPublicKeys(document: unknown): Promise<DocumentReading<PublicKeys>> {
   const keys: unknown = isObject(document) ? document['keys'] : undefined;
   if (!Array.isArray(keys) || keys.length === 0 || keys.length > MAX_KEYS)
     return { ok: false, reason: `must be a key set of 1 to ${String(MAX_KEYS)} keys` };

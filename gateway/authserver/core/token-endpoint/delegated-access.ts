@@ -1,5 +1,5 @@
 import { LOGIN_CLIENT_CLAIM, SUBJECT_ISSUER_CLAIM } from '../../../contract/identity.ts';
-import { accepted, refused, type Outcome } from '../refusal.ts';
+import { accepted, refused, type Checked } from '../refusal.ts';
 import { resolveResource } from '../resource.ts';
 import { formatScope, parseScope } from '../scope.ts';
 import { profileClaims, type Issuance } from './issued-claims.ts';
@@ -17,7 +17,7 @@ const MAX_DEPTH = 10;
 const MAX_LENGTH = 2_048;
 
 /** Reads an `act` claim. Drops members that do not identify an actor. */
-export function readActor(claim: unknown, depth = 1): Outcome<Actor | undefined> {
+export function readActor(claim: unknown, depth = 1): Checked<Actor | undefined> {
   if (claim === undefined) return accepted(undefined);
   if (depth > MAX_DEPTH) return refused('exchange_depth');
   if (!isObject(claim)) return refused('exchange_subject');
@@ -32,7 +32,7 @@ const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH;
 
 /** Puts an actor on top of the earlier ones. */
-export function withActor(actor: Actor, earlier: Actor | undefined): Outcome<Actor> {
+export function withActor(actor: Actor, earlier: Actor | undefined): Checked<Actor> {
   const chain = { ...actor, ...(earlier && { act: earlier }) };
   return depthOf(chain) > MAX_DEPTH ? refused('exchange_depth') : accepted(chain);
 }
@@ -69,7 +69,7 @@ export function delegatedAccess(
   requested: { readonly targets: readonly string[]; readonly scope: string | undefined },
   server: { readonly audiences: readonly string[]; readonly scopes: readonly string[] },
   bounds: readonly AccessBounds[],
-): Outcome<DelegatedAccess> {
+): Checked<DelegatedAccess> {
   const audiences = within(
     server.audiences,
     bounds.map((bound) => bound.audiences),

@@ -1,5 +1,5 @@
 import { checkVerifier } from '../pkce.ts';
-import { accepted, refused, type Outcome, type RefusalReason } from '../refusal.ts';
+import { accepted, refused, type Checked, type RefusalReason } from '../refusal.ts';
 import { checkSameResource } from '../resource.ts';
 import { narrowedScopes } from '../scope.ts';
 
@@ -46,7 +46,7 @@ const RULES: readonly Rule[] = [lifetime, client, redirectUri, verifier, resourc
  * Checks that a code, already removed from the store, may be exchanged for tokens. A rejected code cannot be used again.
  * `now` in ms since the epoch.
  */
-export function redeemCode<Code extends CodeBinding>(code: Code, redemption: Redemption, now: number): Outcome<Code> {
+export function redeemCode<Code extends CodeBinding>(code: Code, redemption: Redemption, now: number): Checked<Code> {
   for (const rule of RULES) {
     const reason = rule(code, redemption, now);
     if (reason !== undefined) return refused(reason);
@@ -54,7 +54,7 @@ export function redeemCode<Code extends CodeBinding>(code: Code, redemption: Red
   return accepted(code);
 }
 
-const reasonOf = (outcome: Outcome<unknown>): RefusalReason | undefined => (outcome.ok ? undefined : outcome.reason);
+const reasonOf = (outcome: Checked<unknown>): RefusalReason | undefined => (outcome.ok ? undefined : outcome.reason);
 
 /** Grant of the login that a refresh token belongs to. */
 interface Granted {
@@ -81,7 +81,7 @@ const MAX_LOGIN_MS = 30 * 24 * 3_600_000;
 export function checkRefresh(
   granted: Granted,
   requested: RequestedRefresh,
-): Outcome<Pick<Granted, 'scopes' | 'resource'>> {
+): Checked<Pick<Granted, 'scopes' | 'resource'>> {
   if (granted.clientId !== requested.clientId) return refused('refresh_client');
   const resource = checkSameResource(requested.resources, granted.resource);
   if (!resource.ok) return resource;

@@ -2,7 +2,7 @@ import type { KeyValueStore, Script } from '../../../kvstore/key-value-store.ts'
 import { kvstoreClients, kvstoreUsers } from './clients.ts';
 import { kvstoreCodes, kvstoreLoginAttempts } from './codes.ts';
 import { kvstoreFamilies } from './families.ts';
-import { Records, sha256, wholeMs } from './sealed-records.ts';
+import { SealedRecords, sha256, wholeMs } from './sealed-records.ts';
 import { kvstoreUpstreamTokens } from './upstream-rows.ts';
 import type { Sealer } from '../sealing.ts';
 import { msPerUse, type Locks, type Rates, type Registrations, type Store } from '../store.ts';
@@ -13,7 +13,7 @@ import { randomUUID } from 'node:crypto';
  * @param now ms since the epoch.
  */
 export function kvstoreStore(store: KeyValueStore, sealer: Sealer, now: () => number): Store {
-  const records = new Records(store, sealer, now);
+  const records = new SealedRecords(store, sealer, now);
   return {
     loginAttempts: kvstoreLoginAttempts(records),
     codes: kvstoreCodes(records),
@@ -32,7 +32,7 @@ export function kvstoreStore(store: KeyValueStore, sealer: Sealer, now: () => nu
   };
 }
 
-export function kvstoreRegistrations(records: Records): Registrations {
+export function kvstoreRegistrations(records: SealedRecords): Registrations {
   const keyOf = (key: string): string => records.key('reg', key);
   return {
     async get(key) {
@@ -64,7 +64,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
 };
 
-export function kvstoreLocks(records: Records): Locks {
+export function kvstoreLocks(records: SealedRecords): Locks {
   return {
     async acquire(name, ttlMs) {
       const fence = randomUUID();
@@ -91,7 +91,7 @@ redis.call('SET', KEYS[1], '1', 'PX', debt)
 return 0`,
 };
 
-export function kvstoreRates(records: Records): Rates {
+export function kvstoreRates(records: SealedRecords): Rates {
   return {
     async take(bucket, key, limit) {
       const name = records.key('rl', bucket, sha256(key));

@@ -2,7 +2,7 @@ import { below, invalid, missing, problem, type Problem } from '../../../contrac
 import type { OAuth2ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { reservedInQuery } from './additional-params.ts';
 import { dcrProblems } from './dcr.ts';
-import { pathFault } from '../protocol/token-reply.ts';
+import { dotPathFault } from '../protocol/token-reply.ts';
 import { commonProblems } from './provider-config.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
 import { userInfoProblems } from './userinfo-config.ts';
@@ -50,7 +50,7 @@ function pathProblems(at: string, paths: Readonly<Record<string, string>> | unde
   return [
     ...(paths[required] === undefined ? [missing(`${at}.${required}`, `set ${at}.${required}`)] : []),
     ...Object.entries(paths).flatMap(([member, path]) => {
-      const fault = pathFault(path);
+      const fault = dotPathFault(path);
       return fault === undefined ? [] : [invalid(`${at}.${member}`, `the path ${fault}`)];
     }),
   ];

@@ -132,7 +132,7 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
   );
 
 /** Facts about the client at a provider. */
-export interface ClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
+export interface CodeClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
   /** `aud` of assertions: the issuer, or the token endpoint where the issuer is unknown. */
   readonly audience: string;
 }
@@ -144,7 +144,7 @@ export const credentialRules: readonly Rule[] = [atMostOne('', 'clientSecretRef'
 export const codeClientOf = (
   config: ProviderConfig,
   deps: UpstreamDeps,
-  { redirectUri, rules, audience }: ClientFacts,
+  { redirectUri, rules, audience }: CodeClientFacts,
   secret = configuredSecret(config, deps),
 ): CodeClient =>
   new CodeClient({

@@ -5,7 +5,7 @@ import { ATOMIC, block, textMap, texts } from '../../../contract/optional.ts';
 import { invalid, type Problem } from '../../../contract/problem.ts';
 import type { UserInfoConfig } from '../../../contract/run-config/upstreams.ts';
 import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../../../contract/rule.ts';
-import { pathFault } from '../protocol/token-reply.ts';
+import { dotPathFault } from '../protocol/token-reply.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
 
 const fields = (description: string) => texts(description, { maxItems: 16, ...ATOMIC });
@@ -74,7 +74,8 @@ export function userInfoProblems(
 }
 
 /** Returns the fault of a field. A claim name may be a URL, whose dots do not separate a path. */
-const fieldFault = (field: string): string | undefined => (/^https?:\/\//u.test(field) ? undefined : pathFault(field));
+const fieldFault = (field: string): string | undefined =>
+  /^https?:\/\//u.test(field) ? undefined : dotPathFault(field);
 
 function headerFault(name: string, value: string): string | undefined {
   if (!new RegExp(HEADER_NAME_PATTERN, 'u').test(name)) return 'this is not a header name (RFC 9110 §5.1)';

@@ -97,7 +97,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'const
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,4})$/u;
 
 /** Returns the fault of a dot path; undefined for a valid one such as `authed_user.access_token` or `users.0.id`. */
-export function pathFault(path: string): string | undefined {
+export function dotPathFault(path: string): string | undefined {
   if (path.length > MAX_LENGTH) return `is longer than ${String(MAX_LENGTH)} characters`;
   const parts = path.split('.');
   if (parts.length > MAX_DEPTH) return `has more than ${String(MAX_DEPTH)} parts`;
@@ -108,7 +108,7 @@ export function pathFault(path: string): string | undefined {
 
 /** Returns the value at a dot path. Reads only own members of objects and indexes of lists. */
 export function valueAt(document: unknown, path: string): unknown {
-  if (pathFault(path) !== undefined) return undefined;
+  if (dotPathFault(path) !== undefined) return undefined;
   return path.split('.').reduce<unknown>(memberOf, document);
 }
 

@@ -16,7 +16,7 @@ interface TransportOptions {
 }
 
 /** `fetch` of openid-client for one operation: uses the outbound guard and records the reply. */
-export class Transport {
+export class ProviderTransport {
   readonly #options: TransportOptions;
   /** Status of the last reply; undefined without one. */
   status: number | undefined;

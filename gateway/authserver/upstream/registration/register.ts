@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import { faultOf, UpstreamError } from '../upstream-error.ts';
+import { toUpstreamError, UpstreamError } from '../upstream-error.ts';
 import { secondsOf } from '../protocol/token-reply.ts';
 import { parseObject, textsIn, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundRequest } from '../../../outbound/fetch.ts';
@@ -54,7 +54,7 @@ interface RegistrationRequest {
 }
 
 /** Registers vmcp as a client. Rejects with `UpstreamError`. @see RFC 7591 §3 */
-export async function register(request: RegistrationRequest): Promise<ClientRecord> {
+export async function registerAtProvider(request: RegistrationRequest): Promise<ClientRecord> {
   const { metadata, outbound, redirectUri, scopes, profile = NATIVE } = request;
   const { registration_endpoint: url, token_endpoint_auth_methods_supported: supported } = metadata;
   if (url === undefined) {
@@ -133,12 +133,12 @@ async function send(
   const reply = await outbound
     .request({ ...request, headers, body: JSON.stringify(body), maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS })
     .catch((error: unknown) => {
-      throw faultOf(error, { what, status: undefined });
+      throw toUpstreamError(error, { what, status: undefined });
     });
   const { status } = reply;
   const document = parseObject(reply.body);
   if ((status === 200 || status === 201) && document) return document;
-  if (status >= 500 || status === 429) throw faultOf(undefined, { what, status });
+  if (status >= 500 || status === 429) throw toUpstreamError(undefined, { what, status });
   const { error } = document ?? {};
   const facts = { status, ...(typeof error === 'string' && { providerError: error }) };
   throw new UpstreamError('rejected', `${what} was rejected with status ${String(status)}`, facts);
@@ -192,9 +192,9 @@ async function fetched(url: string, outbound: Outbound): Promise<JsonObject> {
   const reply = await outbound
     .request({ url, method: 'GET', headers: { accept: 'application/json' }, followRedirects: true, ...limits })
     .catch((error: unknown) => {
-      throw faultOf(error, { what, status: undefined });
+      throw toUpstreamError(error, { what, status: undefined });
     });
   const document = reply.status === 200 ? parseObject(reply.body) : undefined;
-  if (!document) throw faultOf(undefined, { what, status: reply.status });
+  if (!document) throw toUpstreamError(undefined, { what, status: reply.status });
   return document;
 }

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import { parseObject } from '../../../contract/json.ts';
 import type { RegistrationStore, UpstreamDeps } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import { ClientRecord, register, renew, type ClientProfile } from './register.ts';
+import { ClientRecord, registerAtProvider, renew, type ClientProfile } from './register.ts';
 import type { ServerMetadata } from 'openid-client';
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
@@ -183,7 +183,7 @@ function registrarOf(
   const [redirectUri = ''] = redirectUris;
   const profile = () => profileOf(dcr, deps, redirectUris);
   return {
-    register: async () => register({ ...(await find()), outbound, redirectUri, profile: profile() }),
+    register: async () => registerAtProvider({ ...(await find()), outbound, redirectUri, profile: profile() }),
     renew: async (old) => renew(old, (await find()).scopes, outbound, profile()),
   };
 }

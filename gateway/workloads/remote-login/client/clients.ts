@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import { register, renew, type ClientRecord } from '../../../authserver/upstream/registration/register.ts';
+import { registerAtProvider, renew, type ClientRecord } from '../../../authserver/upstream/registration/register.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import { openRedirectListener, type RedirectListener } from '../../../http/redirect-listener.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
@@ -121,7 +121,7 @@ export class Clients {
   }
 
   async #register({ metadata, outbound, scopes }: ClientNeed, redirectUri: string): Promise<ClientRecord> {
-    const client = await register({ metadata, outbound, redirectUri, scopes });
+    const client = await registerAtProvider({ metadata, outbound, redirectUri, scopes });
     await this.#keep(client);
     this.#options.log.info('vmcp is registered at the authorization server', { issuer: client.issuer });
     return client;
