@@ -1,9 +1,9 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { Secret } from '../../contract/identity.ts';
 import { MAX_CLIENT_ID_LENGTH } from '../core/authorization.ts';
 import { ASSERTION_TYPE } from '../core/token-endpoint/client-assertion.ts';
 import { readAssertion, type AssertionRefusal, type PresentedAssertion } from './client-assertion.ts';
 import type { AuthMethod, Client } from '../storage/records.ts';
-import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** Client id and credentials in a request, not yet verified. */
 interface PresentedClient {

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign as signAtOnce, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import { algorithmOf, privateKeyOf } from '../../private-keys/private-key.ts';
-import { promisify } from 'node:util';
 
 /** Private key with its public part. */
 export interface SigningKey {

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
+import { Type, type Static } from 'typebox';
 import { assertionRefusal, type PresentedAssertion } from '../clients/client-assertion.ts';
 import {
   authenticateClient,
@@ -12,8 +14,6 @@ import type { AuthServerContext } from '../context.ts';
 import type { Endpoint } from '../../contract/paths/auth-server-paths.ts';
 import { endpointUrl } from '../core/metadata.ts';
 import { Refused } from '../http/refused.ts';
-import { Type, type Static } from 'typebox';
-import type { IncomingMessage } from 'node:http';
 import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import { storageKeyOf } from '../core/opaque-token.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';

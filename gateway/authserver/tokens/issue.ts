@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { AuthServerContext } from '../context.ts';
 import {
   ACCESS_TOKEN_TYPE,
@@ -9,7 +10,6 @@ import {
 import { delegatedClaims, type DelegatedGrant } from '../core/token-endpoint/delegated-access.ts';
 import { issueToken } from '../core/opaque-token.ts';
 import { formatScope } from '../core/scope.ts';
-import type { IncomingMessage } from 'node:http';
 import type { Client, Family } from '../storage/records.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import type { AuthServerSettings } from '../settings.ts';

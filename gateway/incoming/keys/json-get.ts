@@ -1,8 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError, type OutboundFault } from '../../outbound/outbound-error.ts';
 import { FileUnreadable } from '../../outbound/watched-file.ts';
 import type { Dependency } from '../refusal.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 interface FailureFacts {
   readonly status?: number | undefined;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { KeyValueStore, Script } from '../../../kvstore/key-value-store.ts';
 import { kvstoreClients, kvstoreUsers } from './clients.ts';
 import { kvstoreCodes, kvstoreLoginAttempts } from './codes.ts';
@@ -6,7 +7,6 @@ import { SealedRecords, sha256, wholeMs } from './sealed-records.ts';
 import { kvstoreUpstreamTokens } from './upstream-rows.ts';
 import type { Sealer } from '../sealing.ts';
 import { msPerUse, type Locks, type Rates, type Registrations, type Store } from '../store.ts';
-import { randomUUID } from 'node:crypto';
 
 /**
  * Returns a store on a key-value store, which several processes can share; see STORAGE.md. `close` also closes `store`.

@@ -1,9 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { CREDENTIAL_ERRORS } from './client-authentication.ts';
 import { KeysUnavailable, type CodeClient, type Granted } from './code-client.ts';
 import type { RefreshOutcome, RefreshRequest, UpstreamDeps, UpstreamGrant } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Provider } from './guards.ts';
 
 /** Error codes for an invalid refresh token, of RFC 6749 §5.2, GitHub and Slack. */

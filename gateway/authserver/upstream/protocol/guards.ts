@@ -1,7 +1,7 @@
+import type { ServerMetadata } from 'openid-client';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { policyFor, type OutboundFlags, type OutboundPolicy } from '../../../outbound/policy.ts';
 import type { UpstreamDeps } from '../upstream.ts';
-import type { ServerMetadata } from 'openid-client';
 
 /** Metadata of a provider, and the guard for its endpoints. */
 export interface Provider {

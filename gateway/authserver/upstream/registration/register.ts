@@ -1,9 +1,9 @@
 import type { ServerMetadata } from 'openid-client';
+import { Type, type Static } from 'typebox';
 import { toUpstreamError, UpstreamError } from '../upstream-error.ts';
 import { secondsOf } from '../protocol/token-reply.ts';
 import { parseObject, textsIn, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundRequest } from '../../../outbound/fetch.ts';
-import { Type, type Static } from 'typebox';
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 
 /** Registration of vmcp as a client. A secret. @see RFC 7591 §3.2.1 */

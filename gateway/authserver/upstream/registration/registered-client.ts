@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Value } from 'typebox/value';
+import type { ServerMetadata } from 'openid-client';
 import { parseObject } from '../../../contract/json.ts';
 import type { RegistrationStore, UpstreamDeps } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { ClientRecord, registerAtProvider, renew, type ClientProfile } from './register.ts';
-import type { ServerMetadata } from 'openid-client';
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
 
