@@ -2,7 +2,7 @@ import { durationMs, HOST_PATTERN, SCOPE_PATTERN } from '../contract/fields.ts';
 import { below, invalid, problem, type Problem } from '../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
 import { preloadedProblems } from './clients/documents/preloaded-documents.ts';
-import { preloadedOf, scopesOf } from './read-settings.ts';
+import { preloadedOf, supportedScopes } from './read-settings.ts';
 
 const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 const HOST = new RegExp(HOST_PATTERN, 'u');
@@ -17,7 +17,7 @@ export const clientProblems = (config: EmbeddedAuthServerConfig): Problem[] => [
 ];
 
 function scopeProblems(config: EmbeddedAuthServerConfig): Problem[] {
-  const supported = scopesOf(config);
+  const supported = supportedScopes(config);
   const baseline = config.baseline_client_scopes ?? [];
   const unknown = baseline.filter((scope) => !supported.includes(scope));
   return [

@@ -1,8 +1,8 @@
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { below, invalid, missing, problem, repeated, type Problem } from '../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
-import { audiencesOf, providerNames, scopesOf } from './read-settings.ts';
-import { lifespansOf } from './core/lifespans.ts';
+import { allowedAudiences, providerNames, supportedScopes } from './read-settings.ts';
+import { readLifespans } from './core/lifespans.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { readStorage } from './storage/index.ts';
 import { clientProblems } from './client-problems.ts';
@@ -36,8 +36,8 @@ const boundsOf = ({ oidc_config: oidc }: GatewayConfig, config: EmbeddedAuthServ
     issuer: config.issuer ?? '',
     authorizationEndpointBaseUrl: config.authorization_endpoint_base_url,
   },
-  audiences: audiencesOf(config, oidc),
-  scopes: scopesOf(config),
+  audiences: allowedAudiences(config, oidc),
+  scopes: supportedScopes(config),
 });
 
 function storageProblems({ storage = {} }: EmbeddedAuthServerConfig): Problem[] {
@@ -47,7 +47,7 @@ function storageProblems({ storage = {} }: EmbeddedAuthServerConfig): Problem[] 
 
 /** Checks the lifetimes of tokens and the keys that sign them. */
 const keyProblems = (config: EmbeddedAuthServerConfig): Problem[] => [
-  ...lifespansOf(config.token_lifespans).problems,
+  ...readLifespans(config.token_lifespans).problems,
   ...signingKeyFiles(config.signing_key_config).problems,
   ...secretProblems(config.hmac_secret_files ?? []),
 ];
@@ -115,7 +115,7 @@ function boundaryProblems(given: GatewayConfig, config: EmbeddedAuthServerConfig
   }
   return [
     ...issuerProblems(given, config),
-    ...audiencesOf(config, given.oidc_config).flatMap((audience) => audienceProblems(audience, config)),
+    ...allowedAudiences(config, given.oidc_config).flatMap((audience) => audienceProblems(audience, config)),
     ...acceptedProblems(given, config),
     ...requiredScopeProblems(given, config),
   ];
@@ -155,13 +155,13 @@ function acceptedProblems({ oidc_config: oidc }: GatewayConfig, config: Embedded
     const message = `tokens are issued for oidc_config.resourceURL (${resource}): make the two equal`;
     return [problem('AudienceMismatch', 'oidc_config.audience', message)];
   }
-  if (audiencesOf(config, oidc).includes(audience)) return [];
+  if (allowedAudiences(config, oidc).includes(audience)) return [];
   const message = `no token is issued for oidc_config.audience (${audience}): add it`;
   return [problem('AudienceMismatch', AUDIENCES, message)];
 }
 
 function requiredScopeProblems({ vmcp }: GatewayConfig, config: EmbeddedAuthServerConfig): Problem[] {
-  const supported = scopesOf(config);
+  const supported = supportedScopes(config);
   return (vmcp.incoming.required_scopes ?? []).flatMap((scope, index) => {
     if (supported.includes(scope)) return [];
     const path = `vmcp.incoming.required_scopes[${String(index)}]`;

@@ -15,20 +15,20 @@ export function unknownProviderProblem(name: string, path: string, { upstreams }
 }
 
 /** Returns the user. Throws `CredentialError` for an anonymous client. */
-export function callerOf(caller: Identity | undefined, { backend }: StrategyDeps): Identity {
+export function requireCaller(caller: Identity | undefined, { backend }: StrategyDeps): Identity {
   if (caller) return caller;
   const message = `backend "${backend}" takes a credential of the caller's own, and the caller is anonymous`;
   throw new CredentialError('misconfigured', message);
 }
 
 /** Returns the user's stored token of a provider. Throws or rejects with `CredentialError`. */
-export function upstreamTokenOf(
+export function getUpstreamToken(
   caller: Identity | undefined,
   provider: string,
   deps: StrategyDeps,
   need?: UpstreamTokenNeed,
 ): UpstreamToken | Promise<UpstreamToken> {
-  const { tsid, subject, clientId } = callerOf(caller, deps);
+  const { tsid, subject, clientId } = requireCaller(caller, deps);
   if (!deps.upstreamTokens) {
     const message = `there are no upstream tokens here, and backend "${deps.backend}" needs those of provider "${provider}"`;
     throw new CredentialError('misconfigured', message);

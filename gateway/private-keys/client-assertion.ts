@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { clientKeyOf, inFile, type ClientKey } from './private-key.ts';
+import { readClientKey, inFile, type ClientKey } from './private-key.ts';
 import type { PrivateKeyJwtConfig } from '../contract/run-config/private-key-jwt.ts';
 
 interface ClientAssertionDeps {
@@ -72,7 +72,7 @@ export class ClientAssertion {
   #key(): ClientKey {
     const { private_key_file: file, algorithm } = this.#config;
     const text = this.#deps.readSecret(file);
-    if (this.#known?.text !== text) this.#known = { text, key: inFile(file, () => clientKeyOf(text, algorithm)) };
+    if (this.#known?.text !== text) this.#known = { text, key: inFile(file, () => readClientKey(text, algorithm)) };
     return this.#known.key;
   }
 }

@@ -32,7 +32,7 @@ const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----(?:(?!-----)[\s\S])*-----END \1-----/
 const PRIVATE = /^(?:(?:RSA|EC) )?PRIVATE KEY$/;
 
 /** Reads the only private key of a text in PEM, which must not be encrypted. @throws KeyRefused */
-export function privateKeyOf(pem: string): KeyObject {
+export function readPrivateKey(pem: string): KeyObject {
   const blocks = [...pem.matchAll(BLOCK)].map(([text, label = '']) => ({ text, label }));
   if (blocks.some(({ text, label }) => label.startsWith('ENCRYPTED ') || text.includes('Proc-Type: 4,ENCRYPTED')))
     throw new KeyRefused('the key is encrypted: store it without a passphrase');
@@ -76,9 +76,9 @@ const ALGORITHMS: Readonly<Record<string, readonly string[]>> = { RS256: RSA, Ed
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
 
 /** Reads an unencrypted private key, PEM or JWK. `wanted` limits the algorithms. @throws KeyRefused */
-export function clientKeyOf(text: string, wanted?: string): ClientKey {
+export function readClientKey(text: string, wanted?: string): ClientKey {
   const jwk = parseObject(text);
-  const key = jwk ? keyOfJwk(jwk) : privateKeyOf(text);
+  const key = jwk ? keyOfJwk(jwk) : readPrivateKey(text);
   const native = algorithmOf(key);
   const fitting = ALGORITHMS[native] ?? [native];
   const required = wanted ?? (typeof jwk?.['alg'] === 'string' ? jwk['alg'] : undefined);

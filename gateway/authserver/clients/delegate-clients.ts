@@ -1,7 +1,7 @@
 import { JWT_BEARER, TOKEN_EXCHANGE } from '../core/token-request.ts';
 import { formatScope } from '../core/scope.ts';
 import { FollowedFiles } from '../keys/followed-files.ts';
-import { clientSecretOf } from '../keys/secrets.ts';
+import { readClientSecret } from '../keys/secrets.ts';
 import { inFile } from '../../private-keys/private-key.ts';
 import type { DelegateClient } from '../settings.ts';
 import type { Client } from '../storage/records.ts';
@@ -44,7 +44,7 @@ export class DelegateClients {
 }
 
 function clientOf({ clientId, secretFile, scopes }: DelegateClient, content = ''): Client {
-  const secret = inFile(secretFile, () => clientSecretOf(content));
+  const secret = inFile(secretFile, () => readClientSecret(content));
   return {
     client_id: clientId,
     source: 'configured',

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   checkAuthorizationRequest,
-  clientIdOf,
+  readClientId,
   type AuthorizationOutcome,
   type AuthorizationRules,
 } from './authorization.ts';
 import { wireError } from './refusal.ts';
-import { parametersOf } from './request-parameters.ts';
+import { parseParameters } from './request-parameters.ts';
 
 const CALLBACK = 'https://client.example/cb?from=vmcp';
 const RESOURCE = 'https://gateway.example/mcp';
@@ -40,7 +40,7 @@ function encoded(changes: Changes = {}, more = ''): string {
 }
 
 const check = (changes?: Changes, more?: string, rules: Partial<AuthorizationRules> = {}): AuthorizationOutcome =>
-  checkAuthorizationRequest(parametersOf(encoded(changes, more)), { ...RULES, ...rules });
+  checkAuthorizationRequest(parseParameters(encoded(changes, more)), { ...RULES, ...rules });
 
 const toPage = (reason: string) => ({ ok: false, refusal: { to: 'page', reason } });
 const toClient = (reason: string, state: string | undefined = GOOD.state) => ({
@@ -106,9 +106,9 @@ describe('before the redirect URI is verified, an invalid request gets a page an
   });
 
   it('checks the client id without looking up the client', () => {
-    expect(clientIdOf(parametersOf(encoded()))).toEqual({ ok: true, value: 'client-1' });
-    expect(clientIdOf(parametersOf(encoded({ client_id: 'c'.repeat(2048) }))).ok).toBe(true);
-    expect(clientIdOf(parametersOf(encoded({}, '&client_id=x')))).toEqual({
+    expect(readClientId(parseParameters(encoded()))).toEqual({ ok: true, value: 'client-1' });
+    expect(readClientId(parseParameters(encoded({ client_id: 'c'.repeat(2048) }))).ok).toBe(true);
+    expect(readClientId(parseParameters(encoded({}, '&client_id=x')))).toEqual({
       ok: false,
       reason: 'parameter_duplicated',
     });

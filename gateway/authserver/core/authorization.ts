@@ -50,7 +50,7 @@ export const MAX_CLIENT_ID_LENGTH = 2048;
 const MAX_STATE_BYTES = 2048;
 
 /** Reads the client id, before the client is looked up. A rejection is shown as a page. */
-export function clientIdOf(parameters: RequestParameters): Checked<string> {
+export function readClientId(parameters: RequestParameters): Checked<string> {
   const clientId = parameters.one('client_id');
   if (clientId === undefined) return refused('client_id_missing');
   if (parameters.isDuplicated('client_id')) return refused('parameter_duplicated');
@@ -65,7 +65,7 @@ export function checkAuthorizationRequest(
   parameters: RequestParameters,
   rules: AuthorizationRules,
 ): AuthorizationOutcome {
-  const clientId = clientIdOf(parameters);
+  const clientId = readClientId(parameters);
   if (!clientId.ok) return toPage(clientId.reason);
   const redirectUri = redirectUriOf(parameters, rules);
   if (!redirectUri.ok) return toPage(redirectUri.reason);

@@ -30,7 +30,7 @@ export const FIXED_LIFESPANS = { loginAttempt: 30 * 60, upstreamLeg: 10 * 60, us
 const PATH = 'token_lifespans';
 
 /** Reads the configured lifespans and their problems. Paths start at `embedded_auth_server_config`. */
-export function lifespansOf(configured: Configured = {}): {
+export function readLifespans(configured: Configured = {}): {
   readonly lifespans: Lifespans;
   readonly problems: readonly Problem[];
 } {

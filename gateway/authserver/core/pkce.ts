@@ -14,14 +14,14 @@ export function readChallenge(challenge: string | undefined, method: string | un
 }
 
 /** Returns the S256 challenge of a verifier. @see RFC 7636 §4.2 */
-export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url');
+export const s256Challenge = (verifier: string): string => hash('sha256', verifier, 'base64url');
 
 /** Verifies that the code verifier matches the challenge stored with the code. @see RFC 7636 §4.6 */
 export function checkVerifier(challenge: string | undefined, verifier: string | undefined): Checked<true> {
   if (verifier === undefined) return refused('verifier_missing');
   if (!VERIFIER.test(verifier)) return refused('verifier_malformed');
   const expected = Buffer.from(challenge ?? '');
-  const actual = Buffer.from(challengeOf(verifier));
+  const actual = Buffer.from(s256Challenge(verifier));
   if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) return refused('verifier_wrong');
   return accepted(true);
 }

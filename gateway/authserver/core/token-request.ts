@@ -14,7 +14,7 @@ export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export type GrantType = (typeof LOGIN_GRANT_TYPES)[number] | typeof TOKEN_EXCHANGE | typeof JWT_BEARER;
 
 /** Reads the grant type, and rejects duplicated parameters, before the client is authenticated. @see RFC 6749 §5.2 */
-export function grantTypeOf(parameters: RequestParameters, supported: readonly GrantType[]): Checked<GrantType> {
+export function readGrantType(parameters: RequestParameters, supported: readonly GrantType[]): Checked<GrantType> {
   if (parameters.duplicated.length > 0) return refused('parameter_duplicated');
   const named = parameters.one('grant_type');
   if (named === undefined) return refused('grant_type_missing');

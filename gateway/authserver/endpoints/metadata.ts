@@ -2,7 +2,7 @@ import { ALGORITHMS } from '../../incoming/tokens/jwt.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
-import { grantTypesOf } from '../tokens/index.ts';
+import { supportedGrantTypes } from '../tokens/index.ts';
 import { endpointPath, metadataPaths } from '../../contract/paths/auth-server-paths.ts';
 import { serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 
@@ -24,7 +24,7 @@ const featuresOf = ({ settings, keys, clients }: AuthServerContext): ServerFeatu
   const { metadata, documents } = settings.clients;
   const hasSecrets = metadata.allowConfidential || (settings.delegation?.clients ?? []).length > 0;
   return {
-    grantTypes: grantTypesOf(settings),
+    grantTypes: supportedGrantTypes(settings),
     scopesSupported: settings.scopesSupported,
     audiences: settings.audiences,
     clientAuthenticationMethods: [

@@ -2,17 +2,17 @@ import type { Request } from 'express';
 import { FORM, readBodyText } from '../../http/endpoint/body-text.ts';
 import { counted } from '../../http/endpoint/encoded-parameters.ts';
 import { queryText } from '../../http/endpoint/read-input.ts';
-import { parametersOf, type RequestParameters } from '../core/request-parameters.ts';
+import { parseParameters, type RequestParameters } from '../core/request-parameters.ts';
 import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import type { RateLimit, Rates } from '../storage/store.ts';
 import { Refused } from './refused.ts';
 
 /** Reads the parameters of a form. Throws `RequestError`. */
-export const formOf = async (req: Request): Promise<RequestParameters> =>
-  parametersOf(counted('form', await readBodyText(req, FORM)));
+export const readForm = async (req: Request): Promise<RequestParameters> =>
+  parseParameters(counted('form', await readBodyText(req, FORM)));
 
 /** Reads the parameters of the query. Throws `RequestError`. */
-export const queryOf = (req: Request): RequestParameters => parametersOf(counted('query', queryText(req)));
+export const readQuery = (req: Request): RequestParameters => parseParameters(counted('query', queryText(req)));
 
 /** Takes one token from a rate bucket. Throws `Refused` with 429 and the time to wait. */
 export async function spend(rates: Rates, bucket: string, key: string, limit: RateLimit): Promise<void> {

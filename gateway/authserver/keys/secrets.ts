@@ -65,14 +65,14 @@ function ringOf(
 ): SecretRing {
   const [current, ...older] = contents.map((content, index) => {
     const file = files[index] ?? '';
-    return inFile(file, () => secretOf(content, (message) => log.warn(message, { file })));
+    return inFile(file, () => readHmacSecret(content, (message) => log.warn(message, { file })));
   });
   if (current === undefined) throw new KeyRefused('there is no HMAC secret');
   return [current, ...older];
 }
 
 /** Returns the bytes of a secret, without one trailing line break. Throws `KeyRefused`. */
-export function secretOf(content: string, warn: (message: string) => void): Uint8Array {
+export function readHmacSecret(content: string, warn: (message: string) => void): Uint8Array {
   const trimmed = content.replace(/\r?\n$/, '');
   if (trimmed !== content) warn('one line break at the end of an HMAC secret is not part of it');
   const secret = new Uint8Array(Buffer.from(trimmed, 'latin1'));
@@ -87,7 +87,7 @@ export function secretOf(content: string, warn: (message: string) => void): Uint
 const MIN_CHARS = 32;
 
 /** Returns the client secret in a file of a delegate client, without white space around it. Throws `KeyRefused`. */
-export function clientSecretOf(content: string): string {
+export function readClientSecret(content: string): string {
   const secret = content.trim();
   if (secret.length >= MIN_CHARS) return secret;
   const message = `the client secret has ${String(secret.length)} characters: use at least ${String(MIN_CHARS)} random ones`;

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign as signAtOnce, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
-import { algorithmOf, privateKeyOf } from '../../private-keys/private-key.ts';
+import { algorithmOf, readPrivateKey } from '../../private-keys/private-key.ts';
 
 /** Private key with its public part. */
 export interface SigningKey {
@@ -19,15 +19,15 @@ export interface SigningKey {
 }
 
 /** Reads one unencrypted private key in PEM. @throws KeyRefused for other text, and for weak or unsupported keys. */
-export function signingKeyOf(pem: string): SigningKey {
-  const privateKey = Object.assign(privateKeyOf(pem), { dsaEncoding: 'ieee-p1363' } as const);
+export function readSigningKey(pem: string): SigningKey {
+  const privateKey = Object.assign(readPrivateKey(pem), { dsaEncoding: 'ieee-p1363' } as const);
   const alg = algorithmOf(privateKey);
   const publicJwk = createPublicKey(privateKey).export({ format: 'jwk' }) as JWK;
   const kid = thumbprint(publicJwk);
   return { kid, alg, privateKey, publicJwk: { ...publicJwk, kid, alg, use: 'sig' } };
 }
 
-export const newSigningKey = (): SigningKey => signingKeyOf(newSigningPem());
+export const newSigningKey = (): SigningKey => readSigningKey(newSigningPem());
 
 /** Creates a key in PEM. */
 export const newSigningPem = (): string => {

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JWK, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { WatchedFile } from '../../outbound/watched-file.ts';
-import { compactJws, newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
+import { compactJws, newSigningKey, readSigningKey, type SigningKey } from './signing-key.ts';
 import { FollowedFiles } from './followed-files.ts';
 import { inFile, KeyRefused } from '../../private-keys/private-key.ts';
 import type { Logger } from '../../contract/logger.ts';
@@ -52,7 +52,7 @@ export class SigningKeys {
     }
     const followed = new FollowedFiles({
       readers: files.map((file) => new WatchedFile(file, now)).map((watched) => () => watched.text()),
-      build: (pems) => ringOf(pems.map((pem, index) => inFile(files[index] ?? '', () => signingKeyOf(pem)))),
+      build: (pems) => ringOf(pems.map((pem, index) => inFile(files[index] ?? '', () => readSigningKey(pem)))),
       now,
       onFault: (fault) => {
         log.error('changed signing keys are unusable; the previous ones stay active', { fault });

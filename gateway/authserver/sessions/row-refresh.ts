@@ -5,7 +5,16 @@ import type { UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
 import type { RefreshOutcome, Upstream } from '../upstream/upstream.ts';
 import { RowLock } from './row-lock.ts';
-import { deadRow, grantOf, isRefreshable, isRenewed, judge, refreshedRow, rowKey, sharedRow } from './upstream-row.ts';
+import {
+  deadRow,
+  storedGrant,
+  isRefreshable,
+  isRenewed,
+  judge,
+  refreshedRow,
+  rowKey,
+  sharedRow,
+} from './upstream-row.ts';
 
 /** Time that a caller waits. The refresh continues without it, so that no rotated refresh token gets lost. */
 const REFRESH_LIMIT_MS = 30_000;
@@ -102,7 +111,7 @@ export class RowRefresh {
   }
 
   async #redeem(row: UpstreamRow, upstream: Upstream, lock: RowLock): Promise<Renewal> {
-    const outcome = await upstream.refresh({ grant: grantOf(row), subject: row.upstreamSubject });
+    const outcome = await upstream.refresh({ grant: storedGrant(row), subject: row.upstreamSubject });
     const shared =
       outcome.outcome === 'dead' && outcome.superseded === true ? await this.#share(row, upstream, lock) : undefined;
     if (shared) return shared;

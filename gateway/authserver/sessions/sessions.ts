@@ -9,7 +9,7 @@ import { ChallengeMarks } from './challenge-marks.ts';
 import type { LivenessCache } from './liveness.ts';
 import { RowRefresh } from './row-refresh.ts';
 import { StoredUpstreamTokens } from './stored-upstream-tokens.ts';
-import { grantOf, isRefreshable } from './upstream-row.ts';
+import { storedGrant, isRefreshable } from './upstream-row.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { RowLock } from './row-lock.ts';
 
@@ -143,7 +143,7 @@ async function revokeUpstream(row: UpstreamRow, { store, upstreams, log }: Sessi
       await passOn(row, other, store);
       return;
     }
-    const revoked = await upstream.revoke(grantOf(row));
+    const revoked = await upstream.revoke(storedGrant(row));
     log.debug('upstream tokens of a login that has ended', { provider: row.provider, revoked });
   } catch (error) {
     const cause = error instanceof StoreUnavailable ? error.message : 'unexpected';

@@ -10,7 +10,7 @@ import { StoreUnavailable, type Store } from '../storage/store.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { ChallengeMarks } from './challenge-marks.ts';
 import type { Renewal, RowRefresh } from './row-refresh.ts';
-import { isOf, isRefreshable, judge, rowKey } from './upstream-row.ts';
+import { belongsTo, isRefreshable, judge, rowKey } from './upstream-row.ts';
 import { Secret } from '../../contract/identity.ts';
 import { RecentlyUsed } from '../../outgoing/recently-used.ts';
 
@@ -51,7 +51,7 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     need: UpstreamTokenNeed = {},
   ): UpstreamToken | Promise<UpstreamToken> {
     const held = this.#held.find(owner.tsid, provider);
-    if (held && isOf(held.row, owner) && this.#serves(held, need)) return held.token;
+    if (held && belongsTo(held.row, owner) && this.#serves(held, need)) return held.token;
     return this.#fetch(owner, provider, need);
   }
 
@@ -66,7 +66,7 @@ export class StoredUpstreamTokens implements UpstreamTokens {
     const asked = { owner, upstream, need };
     const row = await this.#read(owner.tsid, provider);
     if (!row) throw await this.#loginNeeded(asked, undefined);
-    if (!isOf(row, owner)) throw noUsableToken(provider); // without a mark: the row belongs to another login
+    if (!belongsTo(row, owner)) throw noUsableToken(provider); // without a mark: the row belongs to another login
     const held = await this.#usableRow(asked, row);
     if (this.#serves(held, need)) return held.token;
     if (!isRefreshable(row)) return this.#withoutRefresh(asked, held);

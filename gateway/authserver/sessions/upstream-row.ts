@@ -6,13 +6,13 @@ import type { UpstreamGrant } from '../upstream/upstream.ts';
 /** Returns a key for a row within this process. */
 export const rowKey = (tsid: string, provider: string): string => JSON.stringify([tsid, provider]);
 
-export const isOf = ({ userId, clientId }: UpstreamRow, owner: UpstreamTokenOwner): boolean =>
+export const belongsTo = ({ userId, clientId }: UpstreamRow, owner: UpstreamTokenOwner): boolean =>
   userId === owner.subject && clientId === owner.clientId;
 
 const secret = (text: string | undefined): Secret | undefined => (text === undefined ? undefined : new Secret(text));
 
 /** Returns the grant stored in a row. */
-export const grantOf = (row: UpstreamRow): UpstreamGrant => ({
+export const storedGrant = (row: UpstreamRow): UpstreamGrant => ({
   accessToken: new Secret(row.accessToken),
   refreshToken: secret(row.refreshToken),
   idToken: secret(row.idToken),

@@ -32,7 +32,7 @@ export const GRANTS: Readonly<Record<GrantType, Grant>> = {
 };
 
 /** Returns the grants that the configuration allows. */
-export function grantTypesOf({ delegation }: Pick<AuthServerSettings, 'delegation'>): readonly GrantType[] {
+export function supportedGrantTypes({ delegation }: Pick<AuthServerSettings, 'delegation'>): readonly GrantType[] {
   const { clients, issuers } = delegation ?? { clients: [], issuers: [] };
   return [
     ...LOGIN_GRANT_TYPES,

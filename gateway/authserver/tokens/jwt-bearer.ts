@@ -11,7 +11,7 @@ import type { Client } from '../storage/records.ts';
 import { readForeignJwt, SKEW_MS, type ForeignJwt } from '../trust/trusted-issuers.ts';
 import { foreignOwner, verifiedForeign } from './exchanged-token.ts';
 import { signDelegated, type GrantHandler } from './issue.ts';
-import { delegateOf } from './token-exchange.ts';
+import { findDelegate } from './token-exchange.ts';
 
 /** Scopes that only a login can grant. */
 const LOGIN_SCOPES: readonly string[] = ['openid', 'offline_access'];
@@ -27,7 +27,7 @@ export const redeemAssertion: GrantHandler<Client | undefined> = async (context,
     audiences: settings.audiences,
     scopes: settings.scopesSupported.filter((scope) => !LOGIN_SCOPES.includes(scope)),
   };
-  const bounds = [{ audiences: binding.resources }, client ? delegateOf(context, client.client_id) : {}];
+  const bounds = [{ audiences: binding.resources }, client ? findDelegate(context, client.client_id) : {}];
   const access = acceptedValue(delegatedAccess(asked, issued, bounds));
   await markUsed(context, issuer, identity);
   const owner = await foreignOwner(context, identity);

@@ -20,7 +20,7 @@ import { isObject } from '../../contract/json.ts';
 export const exchangeToken: GrantHandler = async (context, { client, form, req }) => {
   const { settings, now, emit } = context;
   const asked = acceptedValue(readExchangeRequest(form));
-  const delegate = delegateOf(context, client.client_id);
+  const delegate = findDelegate(context, client.client_id);
   const { clientId } = delegate;
   const presented = { clientId, req };
   const subject = await exchangedToken(context, {
@@ -48,7 +48,7 @@ export const exchangeToken: GrantHandler = async (context, { client, form, req }
   return { ...reply, issued_token_type: ISSUED_TYPE };
 };
 
-export function delegateOf({ settings }: AuthServerContext, id: string): DelegateClient {
+export function findDelegate({ settings }: AuthServerContext, id: string): DelegateClient {
   const found = settings.delegation?.clients.find(({ clientId }) => clientId === id);
   if (!found) throw new Refused('grant_type_unregistered');
   return found;

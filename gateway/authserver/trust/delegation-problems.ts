@@ -3,7 +3,7 @@ import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-se
 import { circular, isServedBy, type LoginAddresses } from '../../contract/auth-server-addresses.ts';
 import { durationMs } from '../../contract/fields.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
-import { matcherOf } from './read-delegation.ts';
+import { actorPattern } from './read-delegation.ts';
 
 const MAX_CLIENTS = 10;
 
@@ -151,7 +151,7 @@ function actorProblems({ actor_claim: claim = '', actor_matcher: pattern }: Issu
 
 function isExpression(pattern: string): boolean {
   try {
-    matcherOf(pattern);
+    actorPattern(pattern);
     return true;
   } catch {
     return false;

@@ -45,7 +45,7 @@ function exchangeOf({
     clients,
     actors: rules.allowed_actors,
     actorClaim: rules.actor_claim,
-    actorMatcher: pattern === undefined ? undefined : matcherOf(pattern),
+    actorMatcher: pattern === undefined ? undefined : actorPattern(pattern),
     allowMayAct: rules.allow_may_act === true,
   };
 }
@@ -60,4 +60,4 @@ const assertionsOf = (grant: NonNullable<Issuer['jwt_bearer_grant']>): Assertion
 });
 
 /** Returns the expression for the whole name of an actor. Throws a SyntaxError. */
-export const matcherOf = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'u');
+export const actorPattern = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'u');

@@ -74,7 +74,7 @@ interface UserInfoRequest {
 
 type Document = Readonly<Record<string, unknown>>;
 
-export const fieldsOf = ({ field_mapping: mapping }: UserInfoConfig): IdentityFields => ({
+export const identityFields = ({ field_mapping: mapping }: UserInfoConfig): IdentityFields => ({
   subject: mapping?.subject_fields ?? STANDARD_FIELDS.subject,
   name: mapping?.name_fields ?? STANDARD_FIELDS.name,
   email: mapping?.email_fields ?? STANDARD_FIELDS.email,

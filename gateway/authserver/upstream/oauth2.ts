@@ -6,16 +6,23 @@ import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/
 import { exactlyOne, safeUrl } from '../../contract/rule.ts';
 import { parameterRules } from './config/additional-params.ts';
 import { readCode, exactIssuer, issuerOfOrigin } from './callback.ts';
-import { accessOf, type ProviderAccess } from './provider-access.ts';
+import { openAccess, type ProviderAccess } from './provider-access.ts';
 import type { Guards, Provider } from './protocol/guards.ts';
-import { metadataOf } from './registration/register.ts';
-import { fetchUserInfo, fieldsOf, profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity.ts';
+import { findRegistrationMetadata } from './registration/register.ts';
+import {
+  fetchUserInfo,
+  identityFields,
+  profileIn,
+  subjectIn,
+  syntheticIdentity,
+  type IdentityFields,
+} from './identity.ts';
 import { clientRules, dcrUrl, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr.ts';
 import { oauth2Problems } from './config/oauth2-config.ts';
 import {
   commonSpec,
   DEFAULT_TIMEOUT_MS,
-  guardsOf,
+  createGuards,
   redirectUriOf,
   resolveCommon,
   safeUserInfoUrl,
@@ -126,7 +133,7 @@ class OAuth2Upstream implements Upstream {
     this.host = new URL(settings.authorization_endpoint ?? '').host;
     this.#settings = settings;
     this.#deps = deps;
-    this.#guards = guardsOf(settings, deps);
+    this.#guards = createGuards(settings, deps);
     this.#access = this.#accessOf();
   }
 
@@ -141,7 +148,7 @@ class OAuth2Upstream implements Upstream {
     const provider = providerOf(this.#settings, this.#guards);
     const address = dcr?.discovery_url ?? dcr?.registration_endpoint ?? '';
     const outbound = this.#guards.of(address === '' ? token_endpoint : address);
-    return accessOf(this.#settings, this.#deps, {
+    return openAccess(this.#settings, this.#deps, {
       redirectUris: [redirectUriOf(this.#settings, this.#deps, false)],
       rules: { openid: false, mapping },
       audience: issuer ?? token_endpoint,
@@ -150,7 +157,7 @@ class OAuth2Upstream implements Upstream {
         address,
         outbound,
         scopes,
-        find: async () => ({ metadata: await metadataOf(dcr ?? {}, outbound), scopes }),
+        find: async () => ({ metadata: await findRegistrationMetadata(dcr ?? {}, outbound), scopes }),
       },
     });
   }
@@ -215,7 +222,7 @@ class OAuth2Upstream implements Upstream {
       const outbound = this.#guards.of(endpoint);
       const request = { url: endpoint, accessToken: accessToken.reveal(), config: userinfo, outbound, timeoutMs };
       const document = await fetchUserInfo(request);
-      return { ...identityIn(document, fieldsOf(userinfo), 'userinfo'), claims: document };
+      return { ...identityIn(document, identityFields(userinfo), 'userinfo'), claims: document };
     }
     if (!paths) return syntheticIdentity(accessToken.reveal());
     const listed = (one: string | undefined) => (one === undefined ? [] : [one]);

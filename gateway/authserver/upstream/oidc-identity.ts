@@ -1,7 +1,14 @@
 import type { IDToken } from 'openid-client';
 import type { Secret } from '../../contract/identity.ts';
 import type { Guards, Provider } from './protocol/guards.ts';
-import { fetchUserInfo, fieldsOf, profileIn, STANDARD_FIELDS, subjectIn, type IdentityFields } from './identity.ts';
+import {
+  fetchUserInfo,
+  identityFields,
+  profileIn,
+  STANDARD_FIELDS,
+  subjectIn,
+  type IdentityFields,
+} from './identity.ts';
 import { DEFAULT_TIMEOUT_MS } from './config/provider-config.ts';
 import type { OidcProviderConfig, UserInfoConfig } from '../../contract/run-config/upstreams.ts';
 import type { RefreshRequest, UpstreamDeps, UpstreamIdentity } from './upstream.ts';
@@ -71,7 +78,7 @@ export class OidcIdentity {
     if (override && url !== undefined) {
       const guardUrl = override.endpoint_url ?? this.#issuer;
       const document = await this.#fetchUserInfo(url, guardUrl, override, accessToken);
-      return { profile: merged(known, ofSameUser(document, fieldsOf(override), claims.sub)), claims: document };
+      return { profile: merged(known, ofSameUser(document, identityFields(override), claims.sub)), claims: document };
     }
     const complete = known.name !== undefined && known.email !== undefined;
     if (url === undefined || complete || !scopes.some((scope) => PROFILE_SCOPES.includes(scope)))

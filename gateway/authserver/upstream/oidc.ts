@@ -12,12 +12,12 @@ import {
   commonProblems,
   commonSpec,
   DEFAULT_TIMEOUT_MS,
-  guardsOf,
+  createGuards,
   redirectUriOf,
   resolveCommon,
   safeUserInfoUrl,
 } from './config/provider-config.ts';
-import { accessOf, type ProviderAccess } from './provider-access.ts';
+import { openAccess, type ProviderAccess } from './provider-access.ts';
 import { ProviderMetadata } from './provider-metadata.ts';
 import { refreshOutcome, refreshScope, revokeGrant } from './protocol/grants.ts';
 import {
@@ -97,7 +97,7 @@ class OidcUpstream implements Upstream {
     this.#deps = deps;
     this.#issuer = settings.issuer_url ?? '';
     this.host = new URL(this.#issuer).host;
-    this.#guards = guardsOf(settings, deps);
+    this.#guards = createGuards(settings, deps);
     this.#metadata = new ProviderMetadata({
       issuer: this.#issuer,
       clientId: settings.client_id ?? 'vmcp',
@@ -182,7 +182,7 @@ class OidcUpstream implements Upstream {
   #accessOf(): ProviderAccess {
     const { redirect_uri: configured, dcr_config: dcr, scopes = [] } = this.#settings;
     const { redirectUri: shared, ownRedirectUri: own = shared } = this.#deps;
-    return accessOf(this.#settings, this.#deps, {
+    return openAccess(this.#settings, this.#deps, {
       redirectUris: configured === undefined ? [...new Set([shared, own])] : [configured],
       rules: { openid: true },
       audience: this.#issuer,

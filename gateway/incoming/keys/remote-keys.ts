@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import type { AddressOf } from '../../http/addresses/client-address.ts';
-import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
+import { readKeySet, type KeySet, type KeySource } from './key-set.ts';
 import { FetchFailure, RETRY_PAUSES_MS, waitAtMost, withRetries, type JsonDocument } from './json-get.ts';
 import type { Readiness } from '../token-validator.ts';
 import { DependencyDown, type Dependency } from '../refusal.ts';
@@ -214,7 +214,7 @@ const slow = (): DependencyDown => new DependencyDown('keys', 'the issuer is slo
 
 async function readKeys(document: unknown): Promise<KeySet> {
   try {
-    return await keySetOf(document);
+    return await readKeySet(document);
   } catch (error) {
     throw new FetchFailure('BadKeySet', error instanceof Error ? error.message : 'the key set cannot be read');
   }

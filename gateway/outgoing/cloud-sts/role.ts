@@ -15,7 +15,11 @@ type RoleOf = (claims: Claims) => string | undefined;
  * Creates a function that returns the role of a user: that of the matching mapping with the lowest priority, or the fallback. Of equal
  * priorities the first applies.
  */
-export function rolesOf({ role_claim, role_mappings = [], fallback_role_arn: fallback }: CloudStsConfig): RoleOf {
+export function createRoleFinder({
+  role_claim,
+  role_mappings = [],
+  fallback_role_arn: fallback,
+}: CloudStsConfig): RoleOf {
   const name = role_claim ?? DEFAULTS.roleClaim;
   const mappings = role_mappings
     .map((mapping) => ({

@@ -31,7 +31,7 @@ import {
 import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
 import { asksForNothingSpecial, ExchangeClient, exchangeRequest } from './request.ts';
 import { claimsOf, ExchangedAudiences, isNew, issuedAt } from './token-claims.ts';
-import { callerOf, unknownProviderProblem, upstreamTokenOf } from '../upstream-subject.ts';
+import { requireCaller, unknownProviderProblem, getUpstreamToken } from '../upstream-subject.ts';
 
 const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';
 
@@ -146,7 +146,7 @@ function exchanger(settings: TokenExchangeConfig, deps: StrategyDeps): Authentic
   return {
     perUser: true,
     ...(provider !== undefined && { provider }),
-    headers: (caller) => cache.get(callerOf(caller, deps), exchange),
+    headers: (caller) => cache.get(requireCaller(caller, deps), exchange),
     refused(caller, sent) {
       if (!caller || sent[header] === undefined) return false;
       cache.refuse(caller, (headers) => headers[header] === sent[header]);
@@ -226,7 +226,7 @@ async function subjectOf(
   }
   const wantsIdToken = subjectTokenType(settings) === 'id_token';
   const need = { ...(wantsIdToken && { idToken: true }), ...(refused && { refused }) };
-  const { accessToken: stored, ...rest } = await upstreamTokenOf(caller, provider, deps, need);
+  const { accessToken: stored, ...rest } = await getUpstreamToken(caller, provider, deps, need);
   if (!wantsIdToken) return { ...presented(stored), expiresAt: rest.expiresAt, stored };
   const { idToken, idTokenExpiresAt } = rest;
   if (idToken && !(idTokenExpiresAt !== undefined && idTokenExpiresAt <= deps.now())) {

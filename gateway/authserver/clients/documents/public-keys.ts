@@ -1,5 +1,5 @@
 import type { JWK } from 'jose';
-import { keySetOf, type KeySet } from '../../../incoming/keys/key-set.ts';
+import { readKeySet, type KeySet } from '../../../incoming/keys/key-set.ts';
 import type { ClientKeySet } from '../../storage/records.ts';
 import type { DocumentReading } from './fetched-documents.ts';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
@@ -33,12 +33,12 @@ export async function readPublicKeys(document: unknown): Promise<DocumentReading
   if (keys.some(isHuge)) return { ok: false, reason: 'has an RSA key of more than 8192 bits, or with a long exponent' };
   const jwks: ClientKeySet = { keys: keys.map(publicPart) };
   try {
-    return { ok: true, value: { jwks, set: await keySetOf(jwks) } };
+    return { ok: true, value: { jwks, set: await readKeySet(jwks) } };
   } catch {
     return { ok: false, reason: 'has no key for signatures' };
   }
 }
 
-/** Returns the public members. `kty` may have any value: `keySetOf` skips entries that are not keys. */
+/** Returns the public members. `kty` may have any value: `readKeySet` skips entries that are not keys. */
 const publicPart = (key: JsonObject): JWK =>
   Object.fromEntries(Object.entries(key).filter(([name]) => PUBLIC_MEMBERS.includes(name)));

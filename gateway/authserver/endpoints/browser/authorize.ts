@@ -7,7 +7,7 @@ import { matchesRedirectUri } from '../../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../../context.ts';
 import {
   checkAuthorizationRequest,
-  clientIdOf,
+  readClientId,
   errorResponseUrl,
   type AuthorizationOutcome,
   type AuthorizationRequest,
@@ -15,7 +15,7 @@ import {
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { endpointUrl } from '../../core/metadata.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
-import { formOf, queryOf, spendOfAddress } from '../../http/requests.ts';
+import { readForm, readQuery, spendOfAddress } from '../../http/requests.ts';
 import { Refused } from '../../http/refused.ts';
 import { isTrusted } from '../../consent/remembering.ts';
 import { needsConsent, showConsentPage, startFirstLeg } from '../../login/approval.ts';
@@ -48,8 +48,8 @@ export function authorizeEndpoint(context: AuthServerContext): readonly Operatio
     ...new Set([endpointPath('authorize', urls.issuer), new URL(endpointUrl('authorize', urls)).pathname]),
   ];
   return [
-    { method: 'GET', paths, answers: 'page', handle: (req, res) => answer(req, res, () => queryOf(req)) },
-    { method: 'POST', paths, answers: 'page', handle: (req, res) => answer(req, res, () => formOf(req)) },
+    { method: 'GET', paths, answers: 'page', handle: (req, res) => answer(req, res, () => readQuery(req)) },
+    { method: 'POST', paths, answers: 'page', handle: (req, res) => answer(req, res, () => readForm(req)) },
   ];
 }
 
@@ -68,7 +68,7 @@ async function clientOf(
   address: string | undefined,
   { clients }: AuthServerContext,
 ): Promise<Client> {
-  const clientId = clientIdOf(asked);
+  const clientId = readClientId(asked);
   if (!clientId.ok) throw new Refused(clientId.reason);
   const found = await clients.find(clientId.value, address);
   if (found.ok) return found.client;

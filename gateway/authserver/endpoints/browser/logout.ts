@@ -8,7 +8,7 @@ import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/o
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { sendPage } from '../../../http/page/send-page.ts';
 import { PageRefused, Refused } from '../../http/refused.ts';
-import { formOf, queryOf } from '../../http/requests.ts';
+import { readForm, readQuery } from '../../http/requests.ts';
 import { cookieName, cookiesNamed, setCookie } from '../../login/cookies.ts';
 import { forgetConsents } from '../../login/consent-cookie.ts';
 import { readIdTokenHint, type IdTokenHint } from '../../tokens/presented-token.ts';
@@ -24,12 +24,12 @@ export const logoutEndpoint = (context: AuthServerContext): readonly Operation[]
   return [
     {
       ...{ method: 'GET', paths, answers: 'page' },
-      handle: (req, res) => logout(context, res, queryOf(req)),
+      handle: (req, res) => logout(context, res, readQuery(req)),
     },
     {
       ...{ method: 'POST', paths, answers: 'page' },
       handle: async (req, res) => {
-        const form = await formOf(req);
+        const form = await readForm(req);
         const csrf = form.one(LOGOUT_FIELD);
         if (csrf === undefined) await logout(context, res, form);
         else deleteApprovals(context, req, res, csrf);

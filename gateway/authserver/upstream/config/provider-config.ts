@@ -121,7 +121,7 @@ export function safeUserInfoUrl(member: string): Rule {
   });
 }
 
-export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
+export const createGuards = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
   new Guards(
     {
       allowPrivateIPs: config.allow_private_ips,
@@ -141,7 +141,7 @@ export interface CodeClientFacts extends Pick<CodeClientOptions, 'redirectUri' |
 export const credentialRules: readonly Rule[] = [atMostOne('', 'clientSecretRef', 'privateKeyJwt')];
 
 /** Creates the client of the code flow at a provider. `secret` is the configured one by default. */
-export const codeClientOf = (
+export const createCodeClient = (
   config: ProviderConfig,
   deps: UpstreamDeps,
   { redirectUri, rules, audience }: CodeClientFacts,

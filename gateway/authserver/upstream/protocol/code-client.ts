@@ -1,6 +1,6 @@
 import type * as openidClient from 'openid-client';
 import { Secret } from '../../../contract/identity.ts';
-import { challengeOf } from '../../core/pkce.ts';
+import { s256Challenge } from '../../core/pkce.ts';
 import type { ClientAuthentication } from './client-authentication.ts';
 import { toUpstreamError, UpstreamError } from '../upstream-error.ts';
 import type { Provider } from './guards.ts';
@@ -92,7 +92,7 @@ export class CodeClient {
       ...parameters,
       redirect_uri: redirectUri,
       state,
-      ...(codeVerifier !== undefined && { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' }),
+      ...(codeVerifier !== undefined && { code_challenge: s256Challenge(codeVerifier), code_challenge_method: 'S256' }),
     });
     return url.href;
   }

@@ -43,7 +43,7 @@ export function standardReply(document: unknown, { mapping, openid }: ReplyRules
     access_token: tokenOf(at(mapping?.access_token_path, 'access_token')),
     token_type: tokenTypeOf(own(members, 'token_type'), { mapping, openid }),
     refresh_token: textOf(at(mapping?.refresh_token_path, 'refresh_token')),
-    expires_in: secondsOf(at(mapping?.expires_in_path, 'expires_in')),
+    expires_in: parseSeconds(at(mapping?.expires_in_path, 'expires_in')),
     scope: scopeOf(at(mapping?.scope_path, 'scope')),
     ...(openid && { id_token: own(members, 'id_token') ?? undefined }),
   };
@@ -65,7 +65,7 @@ function tokenTypeOf(value: unknown, { mapping, openid }: ReplyRules): unknown {
 }
 
 /** Returns a positive number. Some servers send it as a text of digits. */
-export function secondsOf(value: unknown): number | undefined {
+export function parseSeconds(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/u.test(value) ? Number(value) : value;
   return typeof number === 'number' && number > 0 && number <= MAX_LIFETIME_S ? number : undefined;
 }

@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
 import { Type, type Static } from 'typebox';
 import { toUpstreamError, UpstreamError } from '../upstream-error.ts';
-import { secondsOf } from '../protocol/token-reply.ts';
+import { parseSeconds } from '../protocol/token-reply.ts';
 import { parseObject, textsIn, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundRequest } from '../../../outbound/fetch.ts';
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
@@ -157,7 +157,7 @@ function recordOf(
   const method = textOf('token_endpoint_auth_method') ?? auth_method;
   const secret = method === 'none' ? undefined : textOf('client_secret');
   const [uri, token] = [textOf('registration_client_uri'), textOf('registration_access_token')];
-  const expiresAt = secondsOf(reply['client_secret_expires_at']); // 0 never
+  const expiresAt = parseSeconds(reply['client_secret_expires_at']); // 0 never
   return {
     ...{ issuer, redirect_uri, client_id: clientId, auth_method: secret === undefined ? 'none' : method },
     ...(secret !== undefined && { client_secret: secret }),
@@ -168,7 +168,7 @@ function recordOf(
 }
 
 /** Returns the members of the metadata that a registration at a provider without discovery needs. Rejects with `UpstreamError`. */
-export async function metadataOf(
+export async function findRegistrationMetadata(
   { discovery_url: url, registration_endpoint: endpoint = '' }: DcrConfig,
   outbound: Outbound,
 ): Promise<ServerMetadata> {

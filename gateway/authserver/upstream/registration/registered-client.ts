@@ -156,7 +156,7 @@ export interface RegistrationPlace {
 }
 
 /** Creates the registered client of a provider with `dcr_config`. */
-export function registeredClientOf(
+export function createRegisteredClient(
   dcr: DcrConfig,
   deps: Deps,
   redirectUris: readonly string[],
