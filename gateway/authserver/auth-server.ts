@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
-import type { Problem } from '../contract/problem.ts';
+import { problem, type Problem } from '../contract/problem.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { Readiness } from '../incoming/token-validator.ts';
@@ -149,7 +149,7 @@ export class AuthServer {
     if (!cutOff) return [];
     const now = advertised ? 'logins of such clients fail' : 'clients are asked to register instead';
     const message = `client metadata documents cannot be fetched, ${now}: allow connections to their hosts, list the documents in cimd.documents, or set cimd.enabled: false`;
-    return [{ reason: 'ClientDocumentsUnreachable', path: 'embedded_auth_server_config.cimd', message }];
+    return [problem('ClientDocumentsUnreachable', 'embedded_auth_server_config.cimd', message)];
   }
 
   /** Reports ready even while a provider is down, because existing logins still work. */

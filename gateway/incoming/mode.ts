@@ -1,6 +1,6 @@
 import type { Static, TObject } from 'typebox';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
-import type { Problem } from '../contract/problem.ts';
+import { invalid, type Problem } from '../contract/problem.ts';
 import type { BundleRef } from '../contract/references.ts';
 import type { Rule } from '../contract/rule.ts';
 import type { Declaration, UrlFlags, Variant, VariantScope } from '../contract/variant.ts';
@@ -116,7 +116,7 @@ export function incomingRegistry(modes: readonly AnyMode[]) {
       const mode = byType.get(type);
       if (!mode) {
         const message = `must be one of ${[...byType.keys()].join(', ')}`;
-        return [{ reason: 'InvalidValue', path: 'vmcp.incoming.type', message }];
+        return [invalid('vmcp.incoming.type', message)];
       }
       const read = readDocument(mode.config, own);
       const problems = 'problems' in read ? read.problems : [];

@@ -3,7 +3,7 @@ import { isEncrypted, rule } from '../contract/rule.ts';
 import { defineMode } from './mode.ts';
 import { createTokenValidator } from './sources/index.ts';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
-import { invalid, missing, type Problem } from '../contract/problem.ts';
+import { invalid, missing, problem, type Problem } from '../contract/problem.ts';
 
 interface OidcAuth {
   readonly type: string;
@@ -46,7 +46,7 @@ function oidcProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Problem[] {
   const { incoming } = vmcp;
   if (!oidc) {
     const message = 'vmcp.incoming.type oidc needs oidc_config, which names the issuer of the accepted tokens: set it';
-    return [{ reason: 'MissingField', path: 'oidc_config', message }];
+    return [missing('oidc_config', message)];
   }
   return [
     ...claimProblems(incoming, oidc),
@@ -62,7 +62,7 @@ function oidcProblems({ vmcp, oidc_config: oidc }: GatewayConfig): Problem[] {
 function accountProblems({ service_account: account, namespace }: Incoming, ownNamespace?: string): Problem[] {
   if (account === undefined || /[:/]/u.test(account) || (namespace ?? ownNamespace) !== undefined) return [];
   const message = `"${account}" is in no namespace: write NAMESPACE:${account}, or set ${PATH}.namespace`;
-  return [{ reason: 'MissingField', path: `${PATH}.service_account`, message }];
+  return [missing(`${PATH}.service_account`, message)];
 }
 
 /** Requires issuer and audience. The issuer of a cluster's tokens is read from the cluster. */
@@ -70,36 +70,34 @@ function claimProblems({ source }: Incoming, { issuer = '', audience = '' }: Oid
   const problems: Problem[] = [];
   if (issuer === '' && source !== 'kubernetes') {
     const message = 'set oidc_config.issuer: without it, tokens of anybody would be accepted';
-    problems.push({ reason: 'MissingField', path: 'oidc_config.issuer', message });
+    problems.push(missing('oidc_config.issuer', message));
   }
   if (audience === '') {
     const message = 'set oidc_config.audience: without it, a token for any other service would be accepted';
-    problems.push({ reason: 'MissingField', path: 'oidc_config.audience', message });
+    problems.push(missing('oidc_config.audience', message));
   }
   return problems;
 }
 
 function sourceProblems(incoming: Incoming): Problem[] {
   if (incoming.source === 'kubernetes') return [];
-  return SERVICE_ACCOUNT.filter((member) => incoming[member] !== undefined).map((member) => ({
-    reason: 'RuleViolated',
-    path: `${PATH}.${member}`,
-    message: `only service account tokens have ${member}: set ${PATH}.source to kubernetes, or remove it`,
-  }));
+  return SERVICE_ACCOUNT.filter((member) => incoming[member] !== undefined).map((member) =>
+    problem(
+      'RuleViolated',
+      `${PATH}.${member}`,
+      `only service account tokens have ${member}: set ${PATH}.source to kubernetes, or remove it`,
+    ),
+  );
 }
 
 function clientProblems(incoming: Incoming, oidc: Oidc): Problem[] {
   const problems: Problem[] = [];
   if (oidc.clientSecret !== undefined) {
     const message = 'a secret does not stand in this document: write it to a file and name that in clientSecretFile';
-    problems.push({ reason: 'SecretInConfig', path: 'oidc_config.clientSecret', message });
+    problems.push(problem('SecretInConfig', 'oidc_config.clientSecret', message));
   }
   if (oidc.clientID === undefined && oidc.clientSecretFile !== undefined) {
-    problems.push({
-      reason: 'MissingField',
-      path: 'oidc_config.clientID',
-      message: 'clientSecretFile needs clientID: set it',
-    });
+    problems.push(missing('oidc_config.clientID', 'clientSecretFile needs clientID: set it'));
   }
   if (oidc.clientID === undefined && oidc.private_key_jwt) {
     problems.push(missing('oidc_config.clientID', 'private_key_jwt needs clientID: set it'));
@@ -109,7 +107,7 @@ function clientProblems(incoming: Incoming, oidc: Oidc): Problem[] {
   }
   if (oidc.clientID === undefined && incoming.require_client_id === true) {
     const message = `${PATH}.require_client_id needs oidc_config.clientID: set it`;
-    problems.push({ reason: 'MissingField', path: 'oidc_config.clientID', message });
+    problems.push(missing('oidc_config.clientID', message));
   }
   return problems;
 }
@@ -126,11 +124,11 @@ function introspectionProblems(
   if ((clientSecretFile === undefined && !key) || source === 'kubernetes') {
     const message =
       'only opaque tokens of an external issuer are introspected, with oidc_config.clientSecretFile or private_key_jwt: set one, or remove this block';
-    problems.push({ reason: 'RuleViolated', path, message });
+    problems.push(problem('RuleViolated', path, message));
   }
   if (durationMs(introspection.cache_ttl ?? '0s') > MAX_CACHE_TTL_MS) {
     const message = 'a token that was revoked would be accepted for too long: use at most 5m';
-    problems.push({ reason: 'InvalidDuration', path: `${path}.cache_ttl`, message });
+    problems.push(problem('InvalidDuration', `${path}.cache_ttl`, message));
   }
   return problems;
 }
@@ -142,11 +140,11 @@ function urlProblems(oidc: Oidc): Problem[] {
   const called = CALLED.flatMap((member) => {
     const url = oidc[member];
     if (url === undefined || url === '') return [];
-    const problem = urlProblem(url, `oidc_config.${member}`);
-    if (problem) return [problem];
+    const found = urlProblem(url, `oidc_config.${member}`);
+    if (found) return [found];
     if (isEncrypted(url) || oidc.insecureAllowHTTP === true) return [];
     const message = 'http is not encrypted: use https, or set oidc_config.insecureAllowHTTP: true';
-    return [{ reason: 'InsecureUrl', path: `oidc_config.${member}`, message }];
+    return [problem('InsecureUrl', `oidc_config.${member}`, message)];
   });
   const resource = oidc.resourceURL === undefined ? undefined : urlProblem(oidc.resourceURL, 'oidc_config.resourceURL');
   return [...called, ...(resource ? [resource] : [])];
@@ -155,12 +153,12 @@ function urlProblems(oidc: Oidc): Problem[] {
 function urlProblem(text: string, path: string): Problem | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/u.test(url.protocol)) {
-    return { reason: 'InvalidUrl', path, message: 'this is no http or https URL: write https://HOST/PATH' };
+    return problem('InvalidUrl', path, 'this is no http or https URL: write https://HOST/PATH');
   }
   if (url.username !== '' || url.password !== '') {
     const message = 'the URL contains a user name or password: remove it';
-    return { reason: 'CredentialsInUrl', path, message };
+    return problem('CredentialsInUrl', path, message);
   }
   if (!text.includes('#')) return undefined;
-  return { reason: 'InvalidUrl', path, message: 'the URL has a fragment: remove everything from the # on' };
+  return problem('InvalidUrl', path, 'the URL has a fragment: remove everything from the # on');
 }

@@ -1,5 +1,5 @@
 import { headerNameProblems, isHeaderValue } from '../contract/header-names.ts';
-import type { Problem } from '../contract/problem.ts';
+import { missing, type Problem } from '../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../contract/rule.ts';
 import { CredentialError, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 
@@ -13,7 +13,7 @@ interface HeaderPlacement {
 export function placementProblems({ header_strategy, custom_name }: HeaderPlacement, member: string): Problem[] {
   if (custom_name !== undefined) return headerNameProblems(custom_name, member, OWN_CREDENTIAL);
   if (header_strategy !== 'custom') return [];
-  return [{ reason: 'MissingField', path: member, message: `header_strategy custom needs ${member}: name the header` }];
+  return [missing(member, `header_strategy custom needs ${member}: name the header`)];
 }
 
 /** Lower-case name of the header that carries the token. */

@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject } from 'typebox';
-import type { Problem } from '../contract/problem.ts';
+import { invalid, type Problem } from '../contract/problem.ts';
 import type { Variant, VariantScope } from '../contract/variant.ts';
 import type { Authenticator, StrategyDeps } from './authenticator.ts';
 import { Closed } from '../contract/fields.ts';
@@ -65,7 +65,7 @@ export function outgoingRegistry(strategies: readonly AnyStrategy[]) {
     const strategy = typeof type === 'string' ? byFileType.get(type) : undefined;
     if (!strategy) {
       const message = `must be one of ${[...byFileType.keys()].join(', ')}`;
-      return { problems: [{ reason: 'InvalidValue', path: 'type', message }] };
+      return { problems: [invalid('type', message)] };
     }
     const schema = Closed({ type: Type.Enum([fileType(strategy.type)]), ...strategy.config.properties });
     const read = readDocument(schema, json);

@@ -1,5 +1,5 @@
 import type { Identity } from '../contract/identity.ts';
-import type { Problem } from '../contract/problem.ts';
+import { problem, type Problem } from '../contract/problem.ts';
 import type { VariantScope } from '../contract/variant.ts';
 import { CredentialError, type StrategyDeps } from './authenticator.ts';
 import type { UpstreamToken, UpstreamTokenNeed } from './upstream-tokens.ts';
@@ -11,7 +11,7 @@ export function unknownProviderProblem(name: string, path: string, { upstreams }
     known.length === 0
       ? 'add it to authServerConfig.upstreamProviders of the VirtualMCPServer'
       : `use ${known.map((each) => `"${each}"`).join(' or ')}`;
-  return { reason: 'UpstreamProviderUnknown', path, message: `there is no upstream provider "${name}": ${advice}` };
+  return problem('UpstreamProviderUnknown', path, `there is no upstream provider "${name}": ${advice}`);
 }
 
 /** Returns the user. Throws `CredentialError` for an anonymous client. */

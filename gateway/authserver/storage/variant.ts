@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject } from 'typebox';
-import type { Problem } from '../../contract/problem.ts';
+import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import type { Variant, VariantScope } from '../../contract/variant.ts';
 import type { KeyValueStore } from '../../kvstore/key-value-store.ts';
 import type { OnDenied } from '../../kvstore/settings.ts';
@@ -104,8 +104,6 @@ const valueOf = (block: object, member: string): unknown => (block as Readonly<R
 /** `sentinel_config.db` -> `sentinelConfig.db`. */
 const specPath = (path: string): string => path.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
 
-const at = (prefix: string, problem: Problem): Problem => ({ ...problem, path: `${prefix}.${problem.path}` });
-
 /**
  * Functions over the registered stores; the first one is the default. All casts are here: resources and configurations
  * are checked against the schemas of the store before.
@@ -124,7 +122,7 @@ export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
     const store = stores.find((candidate) => candidate.type === type);
     if (!store) {
       const message = `must be one of ${stores.map((known) => known.type).join(', ')}`;
-      return { problems: [{ reason: 'InvalidValue', path: 'type', message }] };
+      return { problems: [invalid('type', message)] };
     }
     const problems = [...foreignMembers(storage, store, stores), ...missingMember(storage, store)];
     if (problems.length > 0) return { problems };
@@ -133,7 +131,7 @@ export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
     const member = memberOf(store);
     const own = valueOf(read.config, member);
     const found = own === undefined ? [] : (store.check?.(own as never) ?? []);
-    return found.length > 0 ? { problems: found.map((problem) => at(member, problem)) } : read;
+    return found.length > 0 ? { problems: below(member, found) } : read;
   };
 
   /** Creates the store that the configuration names. Rejects with an Error that names an unusable setting. */
@@ -192,14 +190,12 @@ const storageSchema = (store: AnyStore) =>
 const foreignMembers = (storage: StorageConfig, store: AnyStore, stores: readonly AnyStore[]): Problem[] =>
   stores
     .filter((other) => other !== store && valueOf(storage, memberOf(other)) !== undefined)
-    .map((other) => ({
-      reason: 'RuleViolated',
-      path: memberOf(other),
-      message: `has no effect: set storage.type to ${other.type}, or remove it`,
-    }));
+    .map((other) =>
+      problem('RuleViolated', memberOf(other), `has no effect: set storage.type to ${other.type}, or remove it`),
+    );
 
 function missingMember(storage: StorageConfig, store: AnyStore): Problem[] {
   const member = memberOf(store);
   if (!store.spec || valueOf(storage, member) !== undefined) return [];
-  return [{ reason: 'MissingField', path: member, message: `is required when storage.type is ${store.type}: set it` }];
+  return [missing(member, `is required when storage.type is ${store.type}: set it`)];
 }

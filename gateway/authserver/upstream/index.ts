@@ -1,4 +1,4 @@
-import type { Problem } from '../../contract/problem.ts';
+import { invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import { oauth2 } from './oauth2.ts';
 import { oidc } from './oidc.ts';
 import type { Upstream, UpstreamDeps, UpstreamScope } from './upstream.ts';
@@ -31,11 +31,11 @@ export function upstreamProblems(entry: UpstreamEntry): Problem[] {
   const upstream = typeNamed(entry.type);
   if (!upstream) {
     const message = `must be one of ${UPSTREAMS.map(({ type }) => type).join(', ')}`;
-    return [{ reason: 'InvalidValue', path: 'type', message }];
+    return [invalid('type', message)];
   }
   const member = `${upstream.type}_config`;
   const config = blockOf(entry, member);
-  if (config === undefined) return [{ reason: 'MissingField', path: member, message: `set ${member}` }];
+  if (config === undefined) return [missing(member, `set ${member}`)];
   return upstream.check(config as never).map((found) => ({ ...found, path: `${member}.${found.path}` }));
 }
 
@@ -68,7 +68,7 @@ const ADVICE =
 /** Lists the addresses of a provider that point to this authorization server. Paths start at the entry. */
 export const circularProblems = (entry: Entry, own: LoginAddresses): Problem[] =>
   Object.entries(addressesOf(entry)).flatMap(([path, url]) =>
-    url !== undefined && isServedBy(url, own) ? [{ reason: 'CircularAddress', path, message: circular(ADVICE) }] : [],
+    url !== undefined && isServedBy(url, own) ? [problem('CircularAddress', path, circular(ADVICE))] : [],
   );
 
 const addressesOf = ({
