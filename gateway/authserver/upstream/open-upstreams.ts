@@ -1,8 +1,9 @@
-import type { Upstream, UpstreamDeps } from './upstream.ts';
+import type { RegistrationStore, Upstream, UpstreamDeps } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
 import { ownCallback } from '../../contract/auth-server-addresses.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import { createUpstream, type UpstreamEntry } from './index.ts';
+import type { Store } from '../storage/store.ts';
 
 /** Opens the upstream providers by name, in the configured order. `observe` gets the duration of their operations. */
 export function openUpstreams(
@@ -91,3 +92,24 @@ const measuredBy =
       throw error;
     }
   };
+
+/** Longer than a registration with discovery may take. */
+const LOCK_MS = 30_000;
+
+/** Returns the store of registrations at providers. */
+export function registrationStore({ registrations, locks }: Pick<Store, 'registrations' | 'locks'>): RegistrationStore {
+  return {
+    get: (key) => registrations.get(key),
+    put: (key, text) => registrations.put(key, text),
+    delete: (key) => registrations.delete(key),
+    async exclusively(key, work) {
+      const lock = await locks.acquire(`registration:${key}`, LOCK_MS);
+      if (!lock) return undefined;
+      try {
+        return await work();
+      } finally {
+        await locks.release(lock);
+      }
+    },
+  };
+}

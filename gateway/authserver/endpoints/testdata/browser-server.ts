@@ -18,7 +18,7 @@ import { HmacSecrets } from '../../keys/secrets.ts';
 import { SigningKeys } from '../../keys/signing-keys.ts';
 import { legHandle } from '../../login/legs.ts';
 import { createLoginLiveness } from '../../sessions/liveness.ts';
-import { registrationStore } from '../../sessions/registration-store.ts';
+import { registrationStore } from '../../upstream/open-upstreams.ts';
 import { createSessions } from '../../sessions/sessions.ts';
 import type { AuthServerSettings } from '../../settings.ts';
 import { memoryStore } from '../../storage/memory.ts';

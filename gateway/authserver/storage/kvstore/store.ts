@@ -32,7 +32,7 @@ export function kvstoreStore(store: KeyValueStore, sealer: Sealer, now: () => nu
   };
 }
 
-export function kvstoreRegistrations(records: SealedRecords): Registrations {
+function kvstoreRegistrations(records: SealedRecords): Registrations {
   const keyOf = (key: string): string => records.key('reg', key);
   return {
     async get(key) {
@@ -64,7 +64,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
 };
 
-export function kvstoreLocks(records: SealedRecords): Locks {
+function kvstoreLocks(records: SealedRecords): Locks {
   return {
     async acquire(name, ttlMs) {
       const fence = randomUUID();
@@ -91,7 +91,7 @@ redis.call('SET', KEYS[1], '1', 'PX', debt)
 return 0`,
 };
 
-export function kvstoreRates(records: SealedRecords): Rates {
+function kvstoreRates(records: SealedRecords): Rates {
   return {
     async take(bucket, key, limit) {
       const name = records.key('rl', bucket, sha256(key));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { registrationStore } from '../../sessions/registration-store.ts';
+import { registrationStore } from '../open-upstreams.ts';
 import { memoryStore } from '../../storage/memory.ts';
 import { StoreUnavailable } from '../../storage/store.ts';
 import type { RegistrationStore } from '../upstream.ts';
