@@ -1,5 +1,5 @@
 import { providerNames } from './authserver/read-settings.ts';
-import { authServerProblems } from './authserver/config/problems.ts';
+import { authServerProblems } from './authserver/config-problems.ts';
 import { DiscoveredBackends } from './contract/discovered-backends.ts';
 import { GatewayConfig } from './contract/gateway-config.ts';
 import { gatewayConfigProblems } from './contract/gateway-config-rules.ts';
@@ -9,7 +9,7 @@ import type { Problem } from './contract/problem.ts';
 import { readDocument } from './contract/run-config/document.ts';
 import { hasUsers, incomingProblems } from './incoming/index.ts';
 import { readOutgoingEntry, STRATEGIES } from './outgoing/index.ts';
-import { fileType } from './outgoing/registry.ts';
+import { fileType } from './outgoing/strategy.ts';
 import { policyMembers, policyProblems } from './policy/index.ts';
 import { sharedStoreProblems } from './shared-store.ts';
 

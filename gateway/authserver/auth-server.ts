@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from 'express';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
-import type { Problem } from '../contract/problem.ts';
+import { problem, type Problem } from '../contract/problem.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { Readiness } from '../incoming/token-validator.ts';
@@ -16,21 +16,18 @@ import { ENDPOINTS, METADATA_ENDPOINTS } from './endpoints/index.ts';
 import type { EmitEvent } from './events.ts';
 import { oauthErrors } from './http/oauth-errors.ts';
 import { clientAddresses } from '../http/addresses/client-address.ts';
-import { HmacSecrets } from './keys/hmac-secrets.ts';
+import { HmacSecrets } from './keys/secrets.ts';
 import { generatedKey } from './keys/generated-keys.ts';
 import { signingKeyFiles } from './keys/key-files.ts';
 import { SigningKeys } from './keys/signing-keys.ts';
-import { openUpstreams } from './open-upstreams.ts';
-import { providerIdentities, settingsOf } from './read-settings.ts';
-import { createLoginLiveness, type LoginLiveness } from './sessions/liveness.ts';
-import { registrationStore } from './sessions/registration-store.ts';
+import { openUpstreams, registrationStore, type ObserveUpstream } from './upstream/open-upstreams.ts';
+import { providerIdentities, readSettings } from './read-settings.ts';
+import { createLoginLiveness, type LivenessCache } from './sessions/liveness.ts';
 import { createSessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';
 import { createStore, storeFacts } from './storage/index.ts';
 import type { Store } from './storage/store.ts';
-import { TrustedIssuers } from './trust/trusted-issuers.ts';
-import { trusts } from './trust/trusts.ts';
-import type { ObserveUpstream } from './upstream/timed.ts';
+import { TrustedIssuers, trusts } from './trust/trusted-issuers.ts';
 import type { Logger } from '../contract/logger.ts';
 
 export interface AuthServerDeps {
@@ -133,7 +130,7 @@ export class AuthServer {
   /** Keys that sign the access tokens. */
   readonly keys: Pick<SigningKeys, 'latest' | 'current' | 'renew'> = keySource(() => this.#foundation.keys);
 
-  readonly liveness: LoginLiveness & { readonly trusts: (issuer: string) => boolean } = {
+  readonly liveness: LivenessCache & { readonly trusts: (issuer: string) => boolean } = {
     isLive: (login) => this.#now.context.sessions.liveness.isLive(login),
     trusts: (issuer) => trusts(this.#now.context.settings, issuer),
     forget: (tsid) => {
@@ -151,7 +148,7 @@ export class AuthServer {
     if (!cutOff) return [];
     const now = advertised ? 'logins of such clients fail' : 'clients are asked to register instead';
     const message = `client metadata documents cannot be fetched, ${now}: allow connections to their hosts, list the documents in cimd.documents, or set cimd.enabled: false`;
-    return [{ reason: 'ClientDocumentsUnreachable', path: 'embedded_auth_server_config.cimd', message }];
+    return [problem('ClientDocumentsUnreachable', 'embedded_auth_server_config.cimd', message)];
   }
 
   /** Reports ready even while a provider is down, because existing logins still work. */
@@ -256,7 +253,7 @@ async function waitForStore(store: Store, log: Logger): Promise<void> {
 }
 
 function generationOf(config: GatewayConfig, foundation: Foundation, deps: AuthServerDeps): Generation {
-  const settings = settingsOf(config);
+  const settings = readSettings(config);
   const context = contextOf(configOf(config), settings, foundation, deps);
   const { emit, log, pageUrl } = deps;
   const refusals = oauthErrors({ server: new URL(settings.urls.issuer).host, pageUrl, emit, log });

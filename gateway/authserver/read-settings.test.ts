@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { settingsOf } from './read-settings.ts';
+import { readSettings } from './read-settings.ts';
 import { given } from './testdata/given-config.ts';
 
 describe('settings of the authorization server', () => {
   it('have their defaults', () => {
     const scopes = ['openid', 'profile', 'email', 'offline_access'];
-    expect(settingsOf(given())).toEqual({
+    expect(readSettings(given())).toEqual({
       urls: { issuer: 'https://desk.example' },
       consentUrl: 'https://desk.example/oauth/consent',
       callbackUrl: 'https://desk.example/oauth/callback',
@@ -50,7 +50,7 @@ describe('settings of the authorization server', () => {
   });
 
   it('contain the configured values', () => {
-    const settings = settingsOf(
+    const settings = readSettings(
       given({
         issuer: 'https://desk.example/tenant',
         allowed_audiences: ['https://desk.example/a', 'https://desk.example/b', 'https://desk.example/a'],
@@ -101,30 +101,30 @@ describe('settings of the authorization server', () => {
       { oidc_config: { issuer_url: 'https://idp.example', ...(redirect_uri !== undefined && { redirect_uri }) } },
     ];
     const consentUrl = (redirectUri?: string) =>
-      settingsOf(given({ authorization_endpoint_base_url: base, upstreams: provider(redirectUri) })).consentUrl;
+      readSettings(given({ authorization_endpoint_base_url: base, upstreams: provider(redirectUri) })).consentUrl;
     expect(consentUrl()).toBe('https://desk.example/oauth/consent');
     expect(consentUrl('https://desk.example/oauth/callback')).toBe('https://desk.example/oauth/consent');
     expect(consentUrl('https://login.example/desk/oauth/callback')).toBe('https://login.example/desk/oauth/consent');
   });
 
   it('name a provider without a name "default"', () => {
-    expect(settingsOf(given({ upstreams: [{ type: 'oidc' }] })).providers).toEqual(['default']);
+    expect(readSettings(given({ upstreams: [{ type: 'oidc' }] })).providers).toEqual(['default']);
   });
 
   it('allow no client id metadata documents when they are turned off', () => {
-    expect(settingsOf(given({ cimd: { enabled: false } })).clients.documents).toBeUndefined();
+    expect(readSettings(given({ cimd: { enabled: false } })).clients.documents).toBeUndefined();
   });
 
   it('scale the burst with the rate', () => {
     const rate_limits = { registrations_per_minute: 1, registrations_per_minute_overall: 60_000 };
-    const { limits } = settingsOf(given({ rate_limits }));
+    const { limits } = readSettings(given({ rate_limits }));
     expect(limits.registrationsPerAddress).toEqual({ capacity: 2, perSecond: 1 / 60 });
     expect(limits.registrations).toEqual({ capacity: 10_000, perSecond: 1_000 });
     expect(limits.authorizationsPerAddress).toEqual({ capacity: 60, perSecond: 1 });
   });
 
   it('use the public URL as audience, else the audience of the incoming boundary', () => {
-    const audiences = (oidc_config: object) => settingsOf({ ...given(), oidc_config }).audiences;
+    const audiences = (oidc_config: object) => readSettings({ ...given(), oidc_config }).audiences;
     expect(audiences({ audience: 'https://desk.example/a' })).toEqual(['https://desk.example/a']);
     expect(audiences({ audience: 'https://desk.example/a', resourceURL: 'https://desk.example/b' })).toEqual([
       'https://desk.example/b',

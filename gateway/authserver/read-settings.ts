@@ -4,11 +4,11 @@ import { ownCallback, sharedCallback } from '../contract/auth-server-addresses.t
 import { redirectUris } from '../contract/paths/auth-server-paths.ts';
 import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
 import type { PreloadedDocument } from './clients/documents/preloaded-documents.ts';
-import { lifespansOf } from './core/lifespans.ts';
+import { readLifespans } from './core/lifespans.ts';
 import { endpointUrl } from './core/metadata.ts';
 import type { AuthServerLimits, AuthServerSettings, UpstreamFilter } from './settings.ts';
 import type { RateLimit } from './storage/store.ts';
-import { delegationOf } from './trust/read-delegation.ts';
+import { readDelegation } from './trust/read-delegation.ts';
 
 /** Fallback name for a provider that has none. It is then the only provider. */
 const UNNAMED = 'default';
@@ -33,7 +33,7 @@ const USUAL_LIMITS: AuthServerLimits = {
  * Reads the settings from a configuration for which `authServerProblems` returns nothing. Throws an Error if it has no
  * `embedded_auth_server_config`. @see docs/reference/run-config.md
  */
-export function settingsOf({
+export function readSettings({
   name,
   embedded_auth_server_config: config,
   oidc_config,
@@ -45,14 +45,14 @@ export function settingsOf({
   const { refresh_grace_seconds: grace = DEFAULT_GRACE_SECONDS, consent, reuse_upstream_tokens: reuse } = config;
   return {
     ...addresses(config),
-    audiences: audiencesOf(config, oidc_config),
+    audiences: allowedAudiences(config, oidc_config),
     ownResource:
       name !== undefined && oidc_config?.audience !== undefined ? { uri: oidc_config.audience, name } : undefined,
-    scopesSupported: scopesOf(config),
-    lifespans: lifespansOf(config.token_lifespans).lifespans,
+    scopesSupported: supportedScopes(config),
+    lifespans: readLifespans(config.token_lifespans).lifespans,
     refreshGraceMs: grace * 1000,
     clients: clientsOf(config),
-    delegation: delegationOf(config),
+    delegation: readDelegation(config),
     consent: { mode: consent?.mode ?? 'remember', trustedClients: new Set(consent?.trusted_clients) },
     reuseUpstreamTokens: reuse ?? true,
     providers: [first, ...others],
@@ -81,7 +81,7 @@ export const providerIdentities = (config: EmbeddedAuthServerConfig): Readonly<R
 };
 
 /** Returns the allowed values of `resource`, without repetitions. The default is the virtual server of this configuration. */
-export function audiencesOf(
+export function allowedAudiences(
   { allowed_audiences: audiences = [] }: EmbeddedAuthServerConfig,
   oidc: GatewayConfig['oidc_config'],
 ): readonly string[] {
@@ -90,7 +90,7 @@ export function audiencesOf(
   return own === undefined ? [] : [own];
 }
 
-export const scopesOf = ({ scopes_supported: scopes }: EmbeddedAuthServerConfig): readonly string[] =>
+export const supportedScopes = ({ scopes_supported: scopes }: EmbeddedAuthServerConfig): readonly string[] =>
   scopes ?? DEFAULT_SCOPES;
 
 /** Returns the URLs of the server. The consent page has the origin of the callback, because its cookies must be sent there. */
@@ -124,7 +124,7 @@ const originOf = (url: string): string | undefined => URL.parse(url)?.origin;
 
 function clientsOf(config: EmbeddedAuthServerConfig): AuthServerSettings['clients'] {
   const { cimd = {} } = config;
-  const scopes = scopesOf(config);
+  const scopes = supportedScopes(config);
   return {
     metadata: {
       scopesSupported: scopes,

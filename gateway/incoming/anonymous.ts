@@ -1,6 +1,6 @@
 import { Closed } from '../contract/fields.ts';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
-import type { Problem } from '../contract/problem.ts';
+import { problem, type Problem } from '../contract/problem.ts';
 import { defineMode } from './mode.ts';
 
 const PATH = 'vmcp.incoming';
@@ -30,11 +30,12 @@ export const anonymous = defineMode({
 });
 
 function anonymousProblems({ vmcp: { incoming }, oidc_config: oidc }: GatewayConfig): Problem[] {
-  const refuse = (path: string): Problem => ({
-    reason: 'RuleViolated',
-    path,
-    message: `when ${PATH}.type is anonymous, clients are not authenticated and ${path} has no effect: set type to oidc, or remove it`,
-  });
+  const refuse = (path: string): Problem =>
+    problem(
+      'RuleViolated',
+      path,
+      `when ${PATH}.type is anonymous, clients are not authenticated and ${path} has no effect: set type to oidc, or remove it`,
+    );
   const set = ACCESS_CONTROL.filter((member) => incoming[member] !== undefined);
   return [...(oidc ? ['oidc_config'] : []), ...set.map((member) => `${PATH}.${member}`)].map(refuse);
 }

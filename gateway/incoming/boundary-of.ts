@@ -7,7 +7,7 @@ import { createValidator } from './index.ts';
 import type { EmbeddedIssuer, IssuerValidator, ValidatorDeps } from './token-validator.ts';
 import type { Logger } from '../contract/logger.ts';
 
-export interface BoundaryDeps {
+interface BoundaryDeps {
   readonly log: Logger;
   /** ms since the epoch. */
   readonly now: () => number;

@@ -4,9 +4,8 @@ import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import { markLogged, setRefusalReason } from '../http/log-refusals.ts';
 import { requestIdOf } from '../http/head/request-id.ts';
 import { framesOf } from '../telemetry/log.ts';
-import { readBearer, type Bearer } from './bearer-header.ts';
-import { sendChallenge, sendJson, sendUnavailable, type Refusal } from './challenge.ts';
-import { DependencyLog } from './dependency-log.ts';
+import { readBearer, sendChallenge, sendRefusal, sendUnavailable, type Bearer, type Refusal } from './bearer.ts';
+import { DependencyDown, DependencyLog, TokenRefused } from './refusal.ts';
 import {
   metadataUrlOf,
   otherSpelling,
@@ -14,7 +13,6 @@ import {
   type MetadataOptions,
   type ProtectedResource,
 } from './protected-resource.ts';
-import { DependencyDown, TokenRefused } from './refusal.ts';
 import type { Readiness, IssuerValidator, Liveness, TokenValidator } from './token-validator.ts';
 import type { Logger } from '../contract/logger.ts';
 
@@ -45,7 +43,7 @@ export interface Boundary {
   close(): void;
 }
 
-export interface BoundaryOptions {
+interface BoundaryOptions {
   /** Absent: anonymous mode. */
   readonly protection?: Protection | undefined;
   readonly log: Pick<Logger, 'error' | 'warn' | 'debug'>;
@@ -55,7 +53,7 @@ export interface BoundaryOptions {
   readonly onOutcome?: ((outcome: AuthenticationOutcome) => void) | undefined;
 }
 
-export interface Protection {
+interface Protection {
   readonly validator: TokenValidator;
   readonly resource: ProtectedResource;
   /** A token must have all of them. */
@@ -64,7 +62,7 @@ export interface Protection {
 }
 
 /** The members of a gateway's configuration that its boundary reads. */
-export interface BoundaryConfig {
+interface BoundaryConfig {
   readonly name?: string | undefined;
   readonly oidc_config?:
     | { readonly issuer?: string | undefined; readonly scopes?: readonly string[] | undefined }
@@ -239,7 +237,7 @@ class ProtectedBoundary implements Boundary {
       this.#outcome('fault');
       log.error('a token could not be judged', { error: framesOf(error), request_id: requestIdOf(res) });
       markLogged(res);
-      if (canAnswer(res)) sendJson(res, 500, { error: 'server_error', error_description: 'internal error' });
+      if (canAnswer(res)) sendRefusal(res, 500, { error: 'server_error', error_description: 'internal error' });
     }
   }
 

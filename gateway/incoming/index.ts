@@ -1,6 +1,6 @@
 import { anonymous } from './anonymous.ts';
 import { oidc } from './oidc.ts';
-import { incomingRegistry } from './registry.ts';
+import { incomingRegistry } from './mode.ts';
 
 /** Values of `incomingAuth.type`. A new mode is one file and one entry here. */
 export const INCOMING = [anonymous, oidc] as const;

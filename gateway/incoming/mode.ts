@@ -1,36 +1,36 @@
 import type { Static, TObject } from 'typebox';
 import type { GatewayConfig, Incoming } from '../contract/gateway-config.ts';
-import type { Problem } from '../contract/problem.ts';
+import { invalid, type Problem } from '../contract/problem.ts';
 import type { BundleRef } from '../contract/references.ts';
 import type { Rule } from '../contract/rule.ts';
 import type { Declaration, UrlFlags, Variant, VariantScope } from '../contract/variant.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from './token-validator.ts';
+import { readDocument } from '../contract/run-config/document.ts';
 
 /** Input of a mode's `resolve`. Paths of problems start at the spec of the mode. */
-export interface ModeScope extends Pick<VariantScope, 'secretFile' | 'problem'> {
+interface ModeScope extends Pick<VariantScope, 'secretFile' | 'problem'> {
   /** Resolves `oidcConfig`, or the MCPOIDCConfig of `oidcConfigRef`. Returns undefined when there is none. */
   tokens(): ResolvedMode | undefined;
 }
 
 /** Members of the gateway's configuration that follow from a mode. */
-export interface ResolvedMode<Config = object> {
+interface ResolvedMode<Config = object> {
   readonly incoming?: Omit<Partial<Incoming>, 'type' | 'config'>;
   /** `vmcp.incoming.config`; absent when the mode has none. */
   readonly config?: Config;
   readonly oidc?: GatewayConfig['oidc_config'];
 }
 
-export interface ModeDeps extends ValidatorDeps {
+interface ModeDeps extends ValidatorDeps {
   /** The configuration that holds `vmcp.incoming`. */
   readonly document: IncomingConfig;
 }
 
 /** Authenticates the requests of clients. Its `config` is `vmcp.incoming.config`. */
-export interface IncomingMode<
-  Type extends string,
-  Spec extends TObject | undefined,
-  Config extends TObject,
-> extends Omit<Variant<Type, Spec, Config, ModeDeps, IssuerValidator | undefined>, 'resolve'> {
+interface IncomingMode<Type extends string, Spec extends TObject | undefined, Config extends TObject> extends Omit<
+  Variant<Type, Spec, Config, ModeDeps, IssuerValidator | undefined>,
+  'resolve'
+> {
   /** False: all clients are anonymous. Access control and credentials of users have no effect. */
   readonly hasUsers: boolean;
   /** True: accepts the tokens that the embedded authorization server issues. */
@@ -78,3 +78,65 @@ export const defineSource = <const Type extends string, Spec extends TObject | u
     create(config: IncomingConfig, deps: ValidatorDeps): IssuerValidator;
   },
 ) => ({ ...source, supported: true as const });
+
+interface AnyMode {
+  readonly type: string;
+  readonly hasUsers: boolean;
+  readonly acceptsAuthServer?: boolean;
+  readonly config: TObject;
+  resolve(spec: never, scope: ModeScope): ResolvedMode;
+  check?(config: GatewayConfig): Problem[];
+  issuer?(config: GatewayConfig): string;
+  create(config: never, deps: ModeDeps): IssuerValidator | undefined;
+}
+
+/**
+ * Functions that look a mode up by its type. The casts are safe: the schema of the mode has accepted its spec or its
+ * configuration before.
+ */
+export function incomingRegistry(modes: readonly AnyMode[]) {
+  const byType = new Map(modes.map((mode) => [mode.type, mode]));
+
+  const named = (type: string): AnyMode => {
+    const mode = byType.get(type);
+    if (!mode) throw new Error(`no incoming mode "${type}"`);
+    return mode;
+  };
+
+  return {
+    hasUsers: (type: string): boolean => byType.get(type)?.hasUsers ?? false,
+    acceptsAuthServer: (type: string): boolean => byType.get(type)?.acceptsAuthServer ?? false,
+
+    /** Returns the issuer that the log names at start; undefined for a mode without one. */
+    issuerOf: (config: GatewayConfig): string | undefined => named(config.vmcp.incoming.type).issuer?.(config),
+
+    /** Lists the problems of `vmcp.incoming` that the schema of the document cannot find. Paths start at the document. */
+    incomingProblems: (config: GatewayConfig): Problem[] => {
+      const { type, config: own = {} } = config.vmcp.incoming;
+      const mode = byType.get(type);
+      if (!mode) {
+        const message = `must be one of ${[...byType.keys()].join(', ')}`;
+        return [invalid('vmcp.incoming.type', message)];
+      }
+      const read = readDocument(mode.config, own);
+      const problems = 'problems' in read ? read.problems : [];
+      const below = (path: string) => (path === '' ? '' : `.${path}`);
+      return [
+        ...problems.map((problem) => ({ ...problem, path: `vmcp.incoming.config${below(problem.path)}` })),
+        ...(mode.check?.(config) ?? []),
+      ];
+    },
+
+    /** Resolves `incomingAuth`. Paths of problems start at the member that the type names. */
+    resolveMode: (spec: { readonly type: string }, scope: ModeScope): ResolvedMode => {
+      const member: unknown = (spec as Readonly<Record<string, unknown>>)[spec.type];
+      return named(spec.type).resolve(member as never, scope);
+    },
+
+    /** Returns undefined when clients are anonymous. Throws an Error for a configuration that cannot be enforced. */
+    createValidator: (config: IncomingConfig, deps: ValidatorDeps): IssuerValidator | undefined => {
+      const { type, config: own = {} } = config.vmcp.incoming;
+      return named(type).create(own as never, { ...deps, document: config });
+    },
+  };
+}

@@ -1,5 +1,7 @@
+import type { Logger } from '../contract/logger.ts';
+
 /** Reason of a rejected token: for the log and for tests, never for the client. */
-export type RefusalReason =
+export type TokenRefusalReason =
   | 'malformed' // not a well-formed token, or members of the wrong type
   | 'encrypted' // JWE
   | 'opaque' // not a JWT, and no introspection is configured
@@ -23,10 +25,10 @@ export type RefusalReason =
 
 /** The token is rejected: 401. */
 export class TokenRefused extends Error {
-  readonly reason: RefusalReason;
+  readonly reason: TokenRefusalReason;
   /** `aud` of a token for another audience, for the log at debug. Not verified. */
   readonly audiences: readonly unknown[] | undefined;
-  constructor(reason: RefusalReason, audiences?: readonly unknown[]) {
+  constructor(reason: TokenRefusalReason, audiences?: readonly unknown[]) {
     super(`the token was refused: ${reason}`);
     this.name = 'TokenRefused';
     this.reason = reason;
@@ -45,5 +47,31 @@ export class DependencyDown extends Error {
     this.name = 'DependencyDown';
     this.dependency = dependency;
     this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+const QUIET_MS = 10_000;
+
+/** Logs at most one line per interval while a dependency is down. */
+export class DependencyLog {
+  readonly #log: Pick<Logger, 'error' | 'warn' | 'debug'>;
+  readonly #now: () => number;
+  readonly #last = new Map<string, { at: number; unsaid: number }>();
+
+  constructor(log: Pick<Logger, 'error' | 'warn' | 'debug'>, now: () => number) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  down(dependency: string, message: string): void {
+    const at = this.#now();
+    const last = this.#last.get(dependency);
+    if (last && at - last.at < QUIET_MS) {
+      last.unsaid += 1;
+      return;
+    }
+    const requests = (last?.unsaid ?? 0) + 1;
+    this.#log.warn('tokens cannot be judged: requests get 503', { dependency, error: message, requests });
+    this.#last.set(dependency, { at, unsaid: 0 });
   }
 }

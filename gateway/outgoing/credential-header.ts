@@ -1,10 +1,10 @@
 import { headerNameProblems, isHeaderValue } from '../contract/header-names.ts';
-import type { Problem } from '../contract/problem.ts';
+import { missing, type Problem } from '../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../contract/rule.ts';
 import { CredentialError, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 
 /** Placement of a bearer token: `Authorization` or a custom header. */
-export interface HeaderPlacement {
+interface HeaderPlacement {
   readonly header_strategy?: 'replace' | 'custom' | undefined;
   readonly custom_name?: string | undefined;
 }
@@ -13,7 +13,7 @@ export interface HeaderPlacement {
 export function placementProblems({ header_strategy, custom_name }: HeaderPlacement, member: string): Problem[] {
   if (custom_name !== undefined) return headerNameProblems(custom_name, member, OWN_CREDENTIAL);
   if (header_strategy !== 'custom') return [];
-  return [{ reason: 'MissingField', path: member, message: `header_strategy custom needs ${member}: name the header` }];
+  return [missing(member, `header_strategy custom needs ${member}: name the header`)];
 }
 
 /** Lower-case name of the header that carries the token. */
@@ -35,7 +35,7 @@ export const bearerTokenIn = (headers: CredentialHeaders, name: string): string 
   headers[name]?.startsWith('Bearer ') === true ? headers[name].slice('Bearer '.length) : undefined;
 
 /** Returns the current content of a secret file. Throws a `CredentialError` that names the file. */
-export function readSecretFile({ readSecret }: StrategyDeps, file: string): string {
+export function readCredentialFile({ readSecret }: StrategyDeps, file: string): string {
   try {
     return readSecret(file);
   } catch (error) {

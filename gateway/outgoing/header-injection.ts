@@ -4,7 +4,7 @@ import { headerNameProblems } from '../contract/header-names.ts';
 import { SecretKeyRef } from '../contract/references.ts';
 import { HEADER_NAME_PATTERN, OWN_CREDENTIAL, safeHeader } from '../contract/rule.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
-import { isSendable, readSecretFile } from './credential-header.ts';
+import { isSendable, readCredentialFile } from './credential-header.ts';
 import { defineStrategy } from './strategy.ts';
 
 const config = Closed({
@@ -44,7 +44,7 @@ function injector(name: string, file: string, deps: StrategyDeps): Authenticator
   let headers: CredentialHeaders = {};
 
   const current = (): CredentialHeaders => {
-    const text = readSecretFile(deps, file);
+    const text = readCredentialFile(deps, file);
     if (text === value) return headers;
     if (!isSendable(text)) {
       const message = `the file ${file} is empty, or holds a character that no header may hold`;

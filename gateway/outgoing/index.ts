@@ -1,6 +1,6 @@
 import { cloudSts } from './cloud-sts/cloud-sts.ts';
 import { headerInjection } from './header-injection.ts';
-import { outgoingRegistry } from './registry.ts';
+import { outgoingRegistry } from './strategy.ts';
 import { tokenExchange } from './token-exchange/token-exchange.ts';
 import { unauthenticated } from './unauthenticated.ts';
 import { upstreamInject } from './upstream-inject.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Problem } from '../contract/problem.ts';
 import type { UrlFlags, VariantScope } from '../contract/variant.ts';
 import { createAuthenticator, readOutgoingEntry, resolveStrategy, STRATEGIES } from './index.ts';
-import { fileType } from './registry.ts';
+import { fileType } from './strategy.ts';
 import { strategyWorld } from './testdata/strategy-deps.ts';
 
 describe('the strategies', () => {

@@ -5,7 +5,7 @@ import { text } from '../contract/optional.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';
 import { bearerHeaders, bearerTokenIn, placedIn, placementProblems } from './credential-header.ts';
 import { defineStrategy } from './strategy.ts';
-import { unknownProvider, upstreamTokenOf } from './upstream-subject.ts';
+import { unknownProviderProblem, getUpstreamToken } from './upstream-subject.ts';
 import type { UpstreamToken } from './upstream-tokens.ts';
 
 const config = Closed({
@@ -28,7 +28,7 @@ export const upstreamInject = defineStrategy({
   ),
   config,
   resolve({ providerName }, scope) {
-    if (!scope.upstreams.has(providerName)) scope.problem(unknownProvider(providerName, 'providerName', scope));
+    if (!scope.upstreams.has(providerName)) scope.problem(unknownProviderProblem(providerName, 'providerName', scope));
     return { provider_name: providerName };
   },
   check: ({ header_strategy, custom_header_name }) =>
@@ -65,7 +65,7 @@ function injector(provider: string, header: string, deps: StrategyDeps): Authent
     provider,
     headers(caller) {
       const refused = caller && refusedOf.get(caller);
-      const token = upstreamTokenOf(caller, provider, deps, refused && { refused });
+      const token = getUpstreamToken(caller, provider, deps, refused && { refused });
       return token instanceof Promise ? token.then((late) => headersFor(caller, late)) : headersFor(caller, token);
     },
     refused(caller, sent) {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { inFile } from './key-refused.ts';
+import { readClientKey, inFile, type ClientKey } from './private-key.ts';
 import type { PrivateKeyJwtConfig } from '../contract/run-config/private-key-jwt.ts';
-import { clientKeyOf, type ClientKey } from './client-key.ts';
 
-export interface ClientAssertionDeps {
+interface ClientAssertionDeps {
   /** Returns the current content of a file. Throws an Error that names it. */
   readonly readSecret: (file: string) => string;
   /** ms since the epoch. */
@@ -73,7 +72,7 @@ export class ClientAssertion {
   #key(): ClientKey {
     const { private_key_file: file, algorithm } = this.#config;
     const text = this.#deps.readSecret(file);
-    if (this.#known?.text !== text) this.#known = { text, key: inFile(file, () => clientKeyOf(text, algorithm)) };
+    if (this.#known?.text !== text) this.#known = { text, key: inFile(file, () => readClientKey(text, algorithm)) };
     return this.#known.key;
   }
 }

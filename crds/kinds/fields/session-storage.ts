@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { STORES, storeFacts } from '../../../gateway/authserver/storage/index.ts';
-import { storeTls, storeTlsRule } from '../../../gateway/authserver/storage/tls-spec.ts';
+import { storeTls, storeTlsRule } from '../../../gateway/authserver/storage/kvstore.ts';
 import { block, text, whole } from '../../../gateway/contract/optional.ts';
 import { secretKeyRef } from '../../../gateway/contract/references.ts';
 import { at, rule, type Rule } from '../../../gateway/contract/rule.ts';

@@ -10,17 +10,17 @@ import {
 import { storageKeyOf } from '../core/opaque-token.ts';
 import type { Locks } from '../storage/store.ts';
 import type { ClientKeySource } from './client-keys.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
 /** JWT by which a client authenticates, not yet verified. @see RFC 7523 §2.2 */
-export interface ClientAssertion {
+export interface PresentedAssertion {
   readonly token: Secret;
   readonly header: JsonObject;
   readonly claims: JsonObject;
 }
 
-export interface AssertionDeps {
+interface AssertionDeps {
   readonly keys: ClientKeySource | undefined;
   /** Accepted audiences at the requested endpoint. */
   readonly audiences: readonly string[];
@@ -34,7 +34,7 @@ export type AssertionRefusal = AssertionProblem | 'assertion_key' | 'assertion_s
 const MAX_LENGTH = 16 * 1024;
 
 /** Reads a JWT without verifying it. Returns undefined for any other text and for an encrypted JWT. */
-export function readAssertion(token: string): ClientAssertion | undefined {
+export function readAssertion(token: string): PresentedAssertion | undefined {
   if (token.length > MAX_LENGTH || token.split('.', 4).length !== 3) return undefined;
   const parts = classify(token);
   const claims = parts && decodeObject(parts.payload);
@@ -47,7 +47,7 @@ export function readAssertion(token: string): ClientAssertion | undefined {
  * and `StoreUnavailable`.
  */
 export async function assertionRefusal(
-  { token, header, claims }: ClientAssertion,
+  { token, header, claims }: PresentedAssertion,
   { client_id: clientId, metadata }: Client,
   { keys, audiences, locks, now }: AssertionDeps,
 ): Promise<AssertionRefusal | undefined> {

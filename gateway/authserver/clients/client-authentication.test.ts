@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { authenticateClient, presentedClient, type ClientCredentials } from './client-authentication.ts';
-import type { AuthMethod, Client } from '../storage/client.ts';
-import { secretHash } from './secret-hash.ts';
+import { authenticateClient, presentedClient, secretHash, type ClientCredentials } from './client-authentication.ts';
+import type { AuthMethod, Client } from '../storage/records.ts';
 
 const SECRET = 'vcs_s3cret:+ %ü';
 

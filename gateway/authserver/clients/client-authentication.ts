@@ -1,17 +1,17 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { Secret } from '../../contract/identity.ts';
-import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
+import { MAX_CLIENT_ID_LENGTH } from '../core/authorization.ts';
 import { ASSERTION_TYPE } from '../core/token-endpoint/client-assertion.ts';
-import { readAssertion, type AssertionRefusal, type ClientAssertion } from './client-assertion.ts';
-import type { AuthMethod, Client } from '../storage/client.ts';
-import { matchesSecretHash } from './secret-hash.ts';
+import { readAssertion, type AssertionRefusal, type PresentedAssertion } from './client-assertion.ts';
+import type { AuthMethod, Client } from '../storage/records.ts';
 
 /** Client id and credentials in a request, not yet verified. */
-export interface PresentedClient {
+interface PresentedClient {
   readonly clientId: string;
   readonly method: AuthMethod;
   readonly secret?: Secret;
   /** Present only with `private_key_jwt`. */
-  readonly assertion?: ClientAssertion;
+  readonly assertion?: PresentedAssertion;
 }
 
 /** Failed client authentication. The response contains `error` only; `reason` is for the log. */
@@ -49,35 +49,35 @@ export function presentedClient({ authorization, params }: ClientCredentials): P
   // RFC 6749 §3.2: a parameter without a value is treated as absent.
   const [clientId, secret] = [params.get('client_id') || undefined, params.get('client_secret') || undefined];
   const asserts = ['client_assertion', 'client_assertion_type'].some((name) => params.get(name));
-  if ([header, secret !== undefined, asserts].filter(Boolean).length > 1) return refused('two_methods', header);
+  if ([header, secret !== undefined, asserts].filter(Boolean).length > 1) return clientRefused('two_methods', header);
   if (asserts) return presentedByAssertion(params, clientId);
   if (header) return presentedByHeader(authorization, clientId);
-  if (clientId === undefined || clientId.length > MAX_CLIENT_ID_LENGTH) return refused('no_client_id', false);
+  if (clientId === undefined || clientId.length > MAX_CLIENT_ID_LENGTH) return clientRefused('no_client_id', false);
   if (secret === undefined) return { ok: true, presented: { clientId, method: 'none' } };
   return { ok: true, presented: { clientId, method: 'client_secret_post', secret: new Secret(secret) } };
 }
 
 /** Reads the client id from the assertion; a `client_id` parameter must be equal. @see RFC 7521 §4.2 */
 function presentedByAssertion(params: ClientCredentials['params'], bodyClientId: string | undefined): Presentation {
-  if (params.get('client_assertion_type') !== ASSERTION_TYPE) return refused('assertion_type', false);
+  if (params.get('client_assertion_type') !== ASSERTION_TYPE) return clientRefused('assertion_type', false);
   const assertion = readAssertion(params.get('client_assertion') ?? '');
   const clientId = assertion?.claims['sub'];
   if (!assertion || typeof clientId !== 'string' || clientId === '' || clientId.length > MAX_CLIENT_ID_LENGTH)
-    return refused('assertion_malformed', false);
-  if (bodyClientId !== undefined && bodyClientId !== clientId) return refused('two_clients', false);
+    return clientRefused('assertion_malformed', false);
+  if (bodyClientId !== undefined && bodyClientId !== clientId) return clientRefused('two_clients', false);
   return { ok: true, presented: { clientId, method: 'private_key_jwt', assertion } };
 }
 
 function presentedByHeader(authorization: string, bodyClientId: string | undefined): Presentation {
   const encoded = /^Basic +([a-z\d+/]+={0,2})$/iu.exec(authorization)?.[1];
-  if (encoded === undefined) return refused('malformed_header', true);
+  if (encoded === undefined) return clientRefused('malformed_header', true);
   const pair = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
   const clientId = formDecoded(pair.slice(0, Math.max(colon, 0)));
   const secret = formDecoded(pair.slice(colon + 1));
   if (!clientId || secret === undefined || clientId.length > MAX_CLIENT_ID_LENGTH)
-    return refused('malformed_header', true);
-  if (bodyClientId !== undefined && bodyClientId !== clientId) return refused('two_clients', true);
+    return clientRefused('malformed_header', true);
+  if (bodyClientId !== undefined && bodyClientId !== clientId) return clientRefused('two_clients', true);
   return { ok: true, presented: { clientId, method: 'client_secret_basic', secret: new Secret(secret) } };
 }
 
@@ -100,10 +100,10 @@ export function authenticateClient(
 ): { readonly ok: true; readonly client: Client } | ClientRefused {
   const header = method === 'client_secret_basic';
   const matches = secret !== undefined && matchesSecretHash(secret.reveal(), client?.secretHash);
-  if (client === undefined) return refused('unknown_client', header);
-  if (!mayUse(method, client)) return refused('method_not_registered', header);
+  if (client === undefined) return clientRefused('unknown_client', header);
+  if (!mayUse(method, client)) return clientRefused('method_not_registered', header);
   const proven = method === 'none' || method === 'private_key_jwt' || matches;
-  return proven ? { ok: true, client } : refused('wrong_secret', header);
+  return proven ? { ok: true, client } : clientRefused('wrong_secret', header);
 }
 
 /** A configured client may send its secret in either way, because it registers no method. */
@@ -112,7 +112,18 @@ const mayUse = (method: AuthMethod, { source, metadata }: Client): boolean =>
     ? method === 'client_secret_basic' || method === 'client_secret_post'
     : metadata.token_endpoint_auth_method === method;
 
-export function refused(reason: ClientRefused['reason'], challenge: boolean): ClientRefused {
+export function clientRefused(reason: ClientRefused['reason'], challenge: boolean): ClientRefused {
   if (reason === 'two_methods') return { ok: false, status: 400, error: 'invalid_request', challenge: false, reason };
   return { ok: false, status: 401, error: 'invalid_client', challenge, reason };
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Returns the SHA-256 in base64url, which is sufficient for secrets of 256 random bits. */
+export const secretHash = (secret: string): string => digest(secret).toString('base64url');
+
+/** Compares in constant time, also when there is no stored hash. */
+export function matchesSecretHash(presented: string, stored: string | undefined): boolean {
+  const expected = stored === undefined ? Buffer.alloc(32) : Buffer.from(stored, 'base64url');
+  return expected.length === 32 && timingSafeEqual(digest(presented), expected) && stored !== undefined;
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createOutbound } from '../../outbound/fetch.ts';
 import { onEnd, serve } from '../../outbound/testdata/servers.ts';
 import { client } from '../storage/testdata/samples.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import { ClientHosts } from './documents/client-hosts.ts';
 import type { HostPolicy } from './documents/client-id-url.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';

@@ -1,11 +1,16 @@
 import type { KeySet, KeySource } from '../../incoming/keys/key-set.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
-import type { Client, ClientKeySet } from '../storage/client.ts';
+import type { Client, ClientKeySet } from '../storage/records.ts';
 import type { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, type HostPolicy } from './documents/client-id-url.ts';
-import { FAILURE_MS } from './documents/document-cache.ts';
-import { FetchedDocuments, type Failed, type Reading, type SpendFetch } from './documents/fetched-documents.ts';
-import { parseJsonObject } from './metadata/json-object.ts';
+import {
+  FAILURE_MS,
+  FetchedDocuments,
+  type Failed,
+  type DocumentReading,
+  type SpendFetch,
+} from './documents/fetched-documents.ts';
+import { parseJsonObject } from './metadata/metadata-members.ts';
 import { readPublicKeys } from './documents/public-keys.ts';
 
 /** The keys of a client cannot be read now, so that no signature can be verified. `message` is for the log. */
@@ -25,7 +30,7 @@ export class ClientKeysUnavailable extends Error {
 /** Keys of one client for one request. Both methods reject with `ClientKeysUnavailable`. */
 export type ClientKeySource = Pick<KeySource, 'current' | 'renew'>;
 
-export interface ClientKeysOptions {
+interface ClientKeysOptions {
   readonly hosts: HostPolicy;
   readonly from: ClientHosts;
   /** Lifetime of key sets whose reply does not state one. */
@@ -114,7 +119,7 @@ export class ClientKeys {
 
 const LIMITS = { maxBytes: MAX_BYTES, cacheSize: CACHE_SIZE };
 
-async function readKeySet(_url: string, text: string): Promise<Reading<KeySet>> {
+async function readKeySet(_url: string, text: string): Promise<DocumentReading<KeySet>> {
   const members = parseJsonObject(text);
   if (members === undefined) return { ok: false, reason: 'the key set is not a JSON object' };
   const keys = await readPublicKeys({ keys: members.get('keys') });

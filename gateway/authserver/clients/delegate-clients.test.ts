@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { KeyRefused } from '../../private-keys/key-refused.ts';
+import { KeyRefused } from '../../private-keys/private-key.ts';
 import { DelegateClients } from './delegate-clients.ts';
-import { secretHash } from './secret-hash.ts';
+import { secretHash } from './client-authentication.ts';
 
 const BATCH = {
   clientId: 'batch',

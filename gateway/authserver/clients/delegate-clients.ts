@@ -1,14 +1,14 @@
 import { JWT_BEARER, TOKEN_EXCHANGE } from '../core/token-request.ts';
 import { formatScope } from '../core/scope.ts';
 import { FollowedFiles } from '../keys/followed-files.ts';
-import { clientSecretOf } from '../keys/client-secret.ts';
-import { inFile } from '../../private-keys/key-refused.ts';
+import { readClientSecret } from '../keys/secrets.ts';
+import { inFile } from '../../private-keys/private-key.ts';
 import type { DelegateClient } from '../settings.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import type { Logger } from '../../contract/logger.ts';
-import { secretHash } from './secret-hash.ts';
+import { secretHash } from './client-authentication.ts';
 
-export interface DelegateClientsOptions {
+interface DelegateClientsOptions {
   readonly clients: readonly DelegateClient[];
   /** Returns the current content of a secret file. Throws an Error that names the file. */
   readonly readSecret: (file: string) => string;
@@ -44,7 +44,7 @@ export class DelegateClients {
 }
 
 function clientOf({ clientId, secretFile, scopes }: DelegateClient, content = ''): Client {
-  const secret = inFile(secretFile, () => clientSecretOf(content));
+  const secret = inFile(secretFile, () => readClientSecret(content));
   return {
     client_id: clientId,
     source: 'configured',

@@ -5,18 +5,17 @@ import { ExpiringMap } from '../storage/expiring-map.ts';
 import type { Store } from '../storage/store.ts';
 import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import { ClientDocuments, MAX_BYTES } from './documents/cimd.ts';
-import { ClientHosts } from './documents/client-hosts.ts';
+import { ClientHosts, type DocumentFault } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
-import type { DocumentFault } from './documents/document-fault.ts';
 import { DocumentReach } from './documents/document-reach.ts';
 import { preloadedClient } from './documents/preloaded-documents.ts';
 import { ClientKeys, type ClientKeySource } from './client-keys.ts';
-import type { Client, ClientMetadata } from '../storage/client.ts';
+import type { Client, ClientMetadata } from '../storage/records.ts';
 import type { DelegateClients } from './delegate-clients.ts';
 import { createSealedClients, isSealedClient } from './sealed-clients.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export type ClientLookup =
+type ClientLookup =
   | { readonly ok: true; readonly client: Client }
   /** `busy`: retry after some seconds. */
   | { readonly ok: false; readonly reason: 'unknown' | 'busy'; readonly detail: string }
@@ -28,7 +27,7 @@ export type ClientLookup =
       readonly fault: DocumentFault;
     };
 
-export type Admission =
+type Admission =
   | { readonly ok: true; readonly client: Client }
   /** The table is full, and the registration is too long for a client id. */
   | { readonly ok: false; readonly retryAfterMs: number };
@@ -58,7 +57,7 @@ export interface ClientDirectory {
   close(): Promise<void>;
 }
 
-export interface ClientDirectoryDeps {
+interface ClientDirectoryDeps {
   readonly settings: Pick<AuthServerSettings, 'clients' | 'limits' | 'urls'>;
   readonly store: Pick<Store, 'clients' | 'rates'>;
   /** ms since the epoch. */

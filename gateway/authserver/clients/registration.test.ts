@@ -1,11 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { ClientMetadata } from '../storage/client.ts';
+import type { ClientMetadata } from '../storage/records.ts';
 import type { MetadataRules } from './metadata/client-metadata.ts';
-import { readRegistration, register, registrationError, registrationReply } from './registration.ts';
-import { authorizeRegistration } from './registration-access.ts';
-import { clientInformation } from './registration.ts';
+import {
+  authorizeRegistration,
+  clientInformation,
+  readRegistration,
+  createClient,
+  registrationError,
+  registrationReply,
+} from './registration.ts';
 import { METADATA_RULES } from './testdata/rules.ts';
 
 const REDIRECT = 'https://client.example/cb';
@@ -247,7 +252,7 @@ describe('a confidential client', () => {
 
 describe('a registered client', () => {
   const registered = (members: object) =>
-    register(accepted(members, CONFIDENTIAL), { now: 1_700_000_000_999, random: randomBytes });
+    createClient(accepted(members, CONFIDENTIAL), { now: 1_700_000_000_999, random: randomBytes });
   const URI = 'https://as.example/oauth/register/1';
 
   it('gets an id, a registration token and its metadata', () => {

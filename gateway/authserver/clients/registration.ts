@@ -1,18 +1,18 @@
 import { Secret } from '../../contract/identity.ts';
-import type { Client, ClientMetadata } from '../storage/client.ts';
+import type { Client, ClientMetadata } from '../storage/records.ts';
 import { readMetadata, type MetadataReading, type MetadataRules } from './metadata/client-metadata.ts';
-import { parseJsonObject } from './metadata/json-object.ts';
-import type { MetadataProblem, RegistrationErrorCode } from './metadata/metadata-members.ts';
-import { secretHash } from './secret-hash.ts';
+import { parseJsonObject, type MetadataProblem, type RegistrationErrorCode } from './metadata/metadata-members.ts';
+import { matchesSecretHash, secretHash } from './client-authentication.ts';
+import { endpointUrl, type ServerUrls } from '../core/metadata.ts';
 
 /** New client with its secrets, which exist only here and in the reply. */
-export interface Registration {
+interface Registration {
   readonly client: Client;
   readonly clientSecret?: Secret;
   readonly registrationToken: Secret;
 }
 
-export interface RegistrationError {
+interface RegistrationError {
   readonly status: 400;
   readonly body: { readonly error: RegistrationErrorCode; readonly error_description: string };
 }
@@ -43,7 +43,7 @@ export function registrationError(problems: readonly MetadataProblem[]): Registr
   return { status: 400, body };
 }
 
-export interface RegistrationFacts {
+interface RegistrationFacts {
   /** ms since the epoch */
   readonly now: number;
   /** Returns this many bytes of cryptographic randomness. */
@@ -51,7 +51,7 @@ export interface RegistrationFacts {
 }
 
 /** Creates a client. The prefixes of its secrets let secret scanners recognise leaked ones. */
-export function register(metadata: ClientMetadata, { now, random }: RegistrationFacts): Registration {
+export function createClient(metadata: ClientMetadata, { now, random }: RegistrationFacts): Registration {
   const make = (prefix: string, bytes: number): string => `${prefix}_${random(bytes).toString('base64url')}`;
   const clientSecret = metadata.token_endpoint_auth_method === 'none' ? undefined : make('vcs', 32);
   const registrationToken = make('vra', 32);
@@ -95,3 +95,35 @@ export const clientInformation = (
   registration_access_token: token.reveal(),
   registration_client_uri: registrationUri,
 });
+
+type RegistrationAccess =
+  | { readonly ok: true; readonly client: Client; readonly token: Secret }
+  | {
+      readonly ok: false;
+      readonly status: 401;
+      /** Value of `WWW-Authenticate`, without an error code when the request had no token. RFC 6750 §3.1 */
+      readonly challenge: 'Bearer' | 'Bearer error="invalid_token"';
+      /** Reason for the log. */
+      readonly reason: 'no_token' | 'unknown_client' | 'wrong_token';
+    };
+
+/**
+ * Verifies that the token in `authorization` may read and delete this client. A missing client, and one with a metadata
+ * document, get the same answer as a wrong token. Deleting also revokes the token families of the client.
+ * @see RFC 7592 §2.1, §2.3
+ */
+export function authorizeRegistration(
+  authorization: string | undefined,
+  client: Client | undefined,
+): RegistrationAccess {
+  const token = /^Bearer +([\w\-.~+/]+=*)$/iu.exec(authorization ?? '')?.[1];
+  if (token === undefined) return { ok: false, status: 401, challenge: 'Bearer', reason: 'no_token' };
+  const matches = matchesSecretHash(token, client?.registrationTokenHash);
+  if (client && matches) return { ok: true, client, token: new Secret(token) };
+  const reason = client ? 'wrong_token' : 'unknown_client';
+  return { ok: false, status: 401, challenge: 'Bearer error="invalid_token"', reason };
+}
+
+/** Returns the URL at which a client reads and deletes its registration. @see RFC 7592 §3 */
+export const registrationUrl = (urls: ServerUrls, clientId: string): string =>
+  `${endpointUrl('register', urls)}/${encodeURIComponent(clientId)}`;

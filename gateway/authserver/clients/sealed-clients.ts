@@ -1,12 +1,12 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
+import { MAX_CLIENT_ID_LENGTH } from '../core/authorization.ts';
 import type { ServerUrls } from '../core/metadata.ts';
 import type { SecretRing } from '../core/opaque-token.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import { createSealer } from '../storage/sealing.ts';
 
 /** Registered clients whose client id contains their registration, so that they need no room in the store. */
-export interface SealedClients {
+interface SealedClients {
   /** Returns the client with a client id that contains it; undefined when the id would be too long. */
   seal(client: Client): Client | undefined;
   /** Returns undefined for every client id that this server has not sealed, or whose time is over. */
@@ -15,7 +15,7 @@ export interface SealedClients {
   remainingMs(clientId: string): number;
 }
 
-export interface SealedClientsDeps {
+interface SealedClientsDeps {
   /** Servers with other issuers may share the secrets, but no clients. */
   readonly urls: Pick<ServerUrls, 'issuer'>;
   /** Returns the current HMAC secrets. */

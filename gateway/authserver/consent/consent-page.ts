@@ -19,25 +19,25 @@ export interface ConsentQuestion {
   readonly form: ConsentForm;
 }
 
-export interface ConsentClient {
+interface ConsentClient {
   readonly id: string;
   readonly name?: string | undefined;
   /** The `source` of the client. */
   readonly source: 'registered' | 'document';
 }
 
-export interface ConsentScope {
+interface ConsentScope {
   readonly name: string;
   readonly text?: string | undefined;
 }
 
-export interface ConsentProvider {
+interface ConsentProvider {
   readonly name: string;
   /** Host of its login page. */
   readonly host?: string | undefined;
 }
 
-export interface ConsentForm {
+interface ConsentForm {
   /** Path that receives the form. */
   readonly action: string;
   readonly attempt: string;
@@ -180,3 +180,17 @@ function footerOf({ rememberedDays }: ConsentQuestion): Html {
       : markup`<p>This browser remembers an approval for ${String(rememberedDays)} days.</p>`;
   return markup`<p>You did not start this? Then deny, or close this page.</p>${kept}`;
 }
+
+/** Descriptions of standard scopes. @see OpenID Connect Core 1.0 §5.4, §11 */
+const STANDARD: ReadonlyMap<string, string> = new Map([
+  ['openid', 'know that it is you when you come back'],
+  ['profile', 'see your name'],
+  ['email', 'see your e-mail address'],
+  ['offline_access', 'go on while you are away, until you or the operator end it'],
+]);
+
+/** Describes scopes as continuations of “It may …”. Descriptions of the operator take precedence; some scopes have none. */
+export const describeScopes = (
+  scopes: readonly string[],
+  ofOperator: ReadonlyMap<string, string> = new Map(),
+): readonly ConsentScope[] => scopes.map((name) => ({ name, text: ofOperator.get(name) ?? STANDARD.get(name) }));

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { matchesClient } from '../clients/documents/client-pattern.ts';
+import { matchesClient } from '../clients/documents/client-id-url.ts';
 import { redirectTarget } from '../clients/metadata/redirect-uri.ts';
 import type { ConsentMode } from '../settings.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeResponseUrl, errorResponseUrl } from './authorization-response.ts';
+import { codeResponseUrl, errorResponseUrl } from './authorization.ts';
 import { REFUSAL_REASONS, wireError } from './refusal.ts';
 
 const ISSUER = 'https://gateway.example/team';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { FIXED_LIFESPANS, lifespansOf } from './lifespans.ts';
+import { FIXED_LIFESPANS, readLifespans } from './lifespans.ts';
 
 describe('lifespans', () => {
   it('have defaults', () => {
-    expect(lifespansOf()).toEqual({
+    expect(readLifespans()).toEqual({
       lifespans: { accessToken: 3_600, refreshToken: 604_800, code: 60 },
       problems: [],
     });
@@ -20,7 +20,7 @@ describe('lifespans', () => {
     [{ auth_code_lifespan: '30s' }, { code: 30 }],
     [{ auth_code_lifespan: '10m' }, { code: 600 }],
   ])('%j are allowed', (configured, seconds) => {
-    expect(lifespansOf(configured)).toMatchObject({ lifespans: seconds, problems: [] });
+    expect(readLifespans(configured)).toMatchObject({ lifespans: seconds, problems: [] });
   });
 
   it.each([
@@ -35,7 +35,7 @@ describe('lifespans', () => {
     ['auth_code_lifespan', '29s'],
     ['auth_code_lifespan', '10m1s'],
   ] as const)('%s=%j is a problem', (member, text) => {
-    expect(lifespansOf({ [member]: text }).problems).toEqual([
+    expect(readLifespans({ [member]: text }).problems).toEqual([
       expect.objectContaining({ reason: 'InvalidLifespan', path: `token_lifespans.${member}` }),
     ]);
   });
@@ -44,13 +44,13 @@ describe('lifespans', () => {
     { access_token_lifespan: '2h', refresh_token_lifespan: '2h' },
     { access_token_lifespan: '24h', refresh_token_lifespan: '1h' },
   ])('%j: a refresh token must outlive its access token', (configured) => {
-    expect(lifespansOf(configured).problems.map(({ path }) => path)).toEqual([
+    expect(readLifespans(configured).problems.map(({ path }) => path)).toEqual([
       'token_lifespans.refresh_token_lifespan',
     ]);
   });
 
   it('report every problem', () => {
     const configured = { access_token_lifespan: '1s', refresh_token_lifespan: '1s', auth_code_lifespan: '1s' };
-    expect(lifespansOf(configured).problems).toHaveLength(3);
+    expect(readLifespans(configured).problems).toHaveLength(3);
   });
 });

@@ -1,5 +1,5 @@
 import { durationMs } from '../../contract/fields.ts';
-import type { Problem } from '../../contract/problem.ts';
+import { problem, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 
 /** Lifetimes of issued tokens and codes, in whole seconds. */
@@ -30,7 +30,7 @@ export const FIXED_LIFESPANS = { loginAttempt: 30 * 60, upstreamLeg: 10 * 60, us
 const PATH = 'token_lifespans';
 
 /** Reads the configured lifespans and their problems. Paths start at `embedded_auth_server_config`. */
-export function lifespansOf(configured: Configured = {}): {
+export function readLifespans(configured: Configured = {}): {
   readonly lifespans: Lifespans;
   readonly problems: readonly Problem[];
 } {
@@ -42,7 +42,7 @@ export function lifespansOf(configured: Configured = {}): {
   const problems = Object.values(BOUNDS).flatMap((bounds) => boundProblems(configured, bounds));
   if (problems.length === 0 && lifespans.refreshToken <= lifespans.accessToken)
     problems.push(
-      problem('refresh_token_lifespan', 'refresh tokens must outlive access tokens: use a longer duration'),
+      lifespanProblem('refresh_token_lifespan', 'refresh tokens must outlive access tokens: use a longer duration'),
     );
   return { lifespans, problems };
 }
@@ -57,7 +57,7 @@ function boundProblems(configured: Configured, { member, least, most }: Bounds):
   if (text === undefined) return [];
   const ms = msOf(text);
   if (ms >= durationMs(least) && ms <= durationMs(most)) return [];
-  return [problem(member, `${text} is not a duration from ${least} to ${most}`)];
+  return [lifespanProblem(member, `${text} is not a duration from ${least} to ${most}`)];
 }
 
 /** Returns the duration in ms; NaN, which fails every limit, for an invalid one. */
@@ -69,8 +69,5 @@ function msOf(text: string): number {
   }
 }
 
-const problem = (member: keyof Configured, message: string): Problem => ({
-  reason: 'InvalidLifespan',
-  path: `${PATH}.${member}`,
-  message,
-});
+const lifespanProblem = (member: keyof Configured, message: string): Problem =>
+  problem('InvalidLifespan', `${PATH}.${member}`, message);

@@ -1,5 +1,5 @@
 /** Error codes of OAuth responses. @see RFC 6749 §4.1.2.1, §5.2; RFC 7591 §3.2.2; RFC 8707 §2; OpenID Connect Core §3.1.2.6 */
-export type OAuthErrorCode =
+type OAuthErrorCode =
   | 'access_denied'
   | 'consent_required'
   | 'insufficient_scope'
@@ -158,13 +158,13 @@ export type RefusalReason = keyof typeof REFUSALS;
 export const REFUSAL_REASONS = Object.keys(REFUSALS) as readonly RefusalReason[];
 
 /** Result of a pure step. */
-export type Outcome<Value> =
+export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly reason: RefusalReason };
 
-export const accepted = <Value>(value: Value): Outcome<Value> => ({ ok: true, value });
+export const accepted = <Value>(value: Value): Checked<Value> => ({ ok: true, value });
 
-export const refused = (reason: RefusalReason): Outcome<never> => ({ ok: false, reason });
+export const refused = (reason: RefusalReason): Checked<never> => ({ ok: false, reason });
 
 /** Returns the wire error of a rejection. The endpoint adds Retry-After to 429 and 503. */
 export function wireError(reason: RefusalReason): OAuthError {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { parametersOf } from './request-parameters.ts';
+import { parseParameters } from './request-parameters.ts';
 
 describe('parameters of a request', () => {
   it('are a map without empty values', () => {
-    expect([...parametersOf('a=1&b=&b=2&a=3&c=').firsts]).toEqual([
+    expect([...parseParameters('a=1&b=&b=2&a=3&c=').firsts]).toEqual([
       ['a', '1'],
       ['b', '2'],
     ]);
   });
 
   it('are decoded as form data', () => {
-    const parameters = parametersOf('scope=a+b&redirect_uri=https%3A%2F%2Fx%2Fcb%3Fq%3D1&state=%C3%A9');
+    const parameters = parseParameters('scope=a+b&redirect_uri=https%3A%2F%2Fx%2Fcb%3Fq%3D1&state=%C3%A9');
     expect([parameters.one('scope'), parameters.one('redirect_uri'), parameters.one('state')]).toEqual([
       'a b',
       'https://x/cb?q=1',
@@ -19,7 +19,7 @@ describe('parameters of a request', () => {
   });
 
   it('without a value are absent (RFC 6749 §3.1)', () => {
-    const parameters = parametersOf('state=&resource=&resource=https%3A%2F%2Fa&nonce');
+    const parameters = parseParameters('state=&resource=&resource=https%3A%2F%2Fa&nonce');
     expect([parameters.one('state'), parameters.one('nonce'), parameters.one('never')]).toEqual([
       undefined,
       undefined,
@@ -36,12 +36,12 @@ describe('parameters of a request', () => {
     ['resource=a&resource=b', []],
     ['State=a&state=b', []],
   ])('in %j are duplicated: %j', (encoded, duplicated) => {
-    expect(parametersOf(encoded).duplicated).toEqual(duplicated);
+    expect(parseParameters(encoded).duplicated).toEqual(duplicated);
   });
 
   it.each(['__proto__', 'constructor', 'toString'])('%s is a name like any other', (name) => {
-    expect(parametersOf('').one(name)).toBeUndefined();
-    expect(parametersOf(`${name}=x`).one(name)).toBe('x');
-    expect(parametersOf(`${name}=x&${name}=y`).duplicated).toEqual([name]);
+    expect(parseParameters('').one(name)).toBeUndefined();
+    expect(parseParameters(`${name}=x`).one(name)).toBe('x');
+    expect(parseParameters(`${name}=x&${name}=y`).duplicated).toEqual([name]);
   });
 });

@@ -17,7 +17,7 @@ export interface RequestParameters {
 const REPEATABLE: readonly string[] = ['resource', 'audience'];
 
 /** Reads `application/x-www-form-urlencoded` text: a query without `?`, or a body. */
-export function parametersOf(encoded: string): RequestParameters {
+export function parseParameters(encoded: string): RequestParameters {
   const values = valuesByName(encoded);
   const firsts = new Map<string, string>();
   for (const [name, all] of values) {

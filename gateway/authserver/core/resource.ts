@@ -1,4 +1,4 @@
-import { accepted, refused, type Outcome } from './refusal.ts';
+import { accepted, refused, type Checked } from './refusal.ts';
 
 const MAX_LENGTH = 2048;
 /** Captures scheme, host, port and the rest. Rejects user information, fragments, blanks, backslashes and controls. */
@@ -24,7 +24,7 @@ function canonical(resource: string): string | undefined {
  * Returns the audience for `resource` in its configured spelling; without `resource`, the only audience.
  * @see RFC 8707 §2
  */
-export function resolveResource(requested: readonly string[], audiences: readonly string[]): Outcome<string> {
+export function resolveResource(requested: readonly string[], audiences: readonly string[]): Checked<string> {
   const [named, second] = requested;
   if (second !== undefined) return refused('resource_multiple');
   if (named === undefined) {
@@ -40,7 +40,7 @@ export function resolveResource(requested: readonly string[], audiences: readonl
 }
 
 /** Checks that `resource` at the token endpoint is absent or equal to the granted one. @see RFC 8707 §2.2 */
-export function checkSameResource(requested: readonly string[], granted: string): Outcome<string> {
+export function checkSameResource(requested: readonly string[], granted: string): Checked<string> {
   const [named, second] = requested;
   if (second !== undefined) return refused('resource_multiple');
   if (named === undefined) return accepted(granted);

@@ -1,17 +1,17 @@
-import { accepted, refused, type Outcome } from './refusal.ts';
+import { accepted, refused, type Checked } from './refusal.ts';
 
 /** Scope token. @see RFC 6749 §3.3 */
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 /** Returns the scopes of a `scope` parameter in order, without duplicates; none for absent or blank text. */
-export function parseScope(text: string | undefined): Outcome<readonly string[]> {
+export function parseScope(text: string | undefined): Checked<readonly string[]> {
   const scopes = (text ?? '').split(' ').filter((scope) => scope !== '');
   return scopes.every((scope) => SCOPE_TOKEN.test(scope)) ? accepted([...new Set(scopes)]) : refused('scope_malformed');
 }
 
 export const formatScope = (scopes: readonly string[]): string => scopes.join(' ');
 
-export interface ScopeRules {
+interface ScopeRules {
   /** `scopes_supported` of the server. */
   readonly supported: readonly string[];
   /** Scopes that the client has registered. Those that the server does not support any more are ignored. */
@@ -22,7 +22,7 @@ export interface ScopeRules {
 export function requestedScopes(
   text: string | undefined,
   { supported, registered }: ScopeRules,
-): Outcome<readonly string[]> {
+): Checked<readonly string[]> {
   const requested = parseScope(text);
   if (!requested.ok) return requested;
   const allowed = registered.filter((scope) => supported.includes(scope));
@@ -31,7 +31,7 @@ export function requestedScopes(
 }
 
 /** Returns the scopes of the next access token: the granted ones, or the requested subset. @see RFC 6749 §6 */
-export function narrowedScopes(text: string | undefined, granted: readonly string[]): Outcome<readonly string[]> {
+export function narrowedScopes(text: string | undefined, granted: readonly string[]): Checked<readonly string[]> {
   const requested = parseScope(text);
   if (!requested.ok) return requested;
   if (requested.value.length === 0) return accepted(granted);

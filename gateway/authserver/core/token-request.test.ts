@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { wireError } from './refusal.ts';
-import { parametersOf } from './request-parameters.ts';
-import { grantTypeOf, LOGIN_GRANT_TYPES, readCodeRequest, readRefreshRequest } from './token-request.ts';
+import { parseParameters } from './request-parameters.ts';
+import { readGrantType, LOGIN_GRANT_TYPES, readCodeRequest, readRefreshRequest } from './token-request.ts';
 
 describe('a token request', () => {
   it('redeems a code', () => {
-    expect(readCodeRequest(parametersOf('code=c&redirect_uri=https%3A%2F%2Fx&code_verifier=v&resource=r'))).toEqual({
+    expect(readCodeRequest(parseParameters('code=c&redirect_uri=https%3A%2F%2Fx&code_verifier=v&resource=r'))).toEqual({
       ok: true,
       value: { code: 'c', redirectUri: 'https://x', codeVerifier: 'v', resources: ['r'] },
     });
   });
 
   it('refreshes', () => {
-    expect(readRefreshRequest(parametersOf('refresh_token=t&scope=a+b&resource=r&resource=s'))).toEqual({
+    expect(readRefreshRequest(parseParameters('refresh_token=t&scope=a+b&resource=r&resource=s'))).toEqual({
       ok: true,
       value: { refreshToken: 't', scope: 'a b', resources: ['r', 's'] },
     });
   });
 
   it('returns undefined for absent parameters', () => {
-    expect(readCodeRequest(parametersOf('code=c&code_verifier='))).toMatchObject({
+    expect(readCodeRequest(parseParameters('code=c&code_verifier='))).toMatchObject({
       value: { redirectUri: undefined, codeVerifier: undefined, resources: [] },
     });
-    expect(readRefreshRequest(parametersOf('refresh_token=t'))).toMatchObject({
+    expect(readRefreshRequest(parseParameters('refresh_token=t'))).toMatchObject({
       value: { scope: undefined, resources: [] },
     });
   });
 
   it('is rejected without its code or token', () => {
-    expect(readCodeRequest(parametersOf('code='))).toEqual({ ok: false, reason: 'code_missing' });
-    expect(readRefreshRequest(parametersOf(''))).toEqual({ ok: false, reason: 'refresh_token_missing' });
+    expect(readCodeRequest(parseParameters('code='))).toEqual({ ok: false, reason: 'code_missing' });
+    expect(readRefreshRequest(parseParameters(''))).toEqual({ ok: false, reason: 'refresh_token_missing' });
     expect(wireError('code_missing')).toMatchObject({ status: 400, error: 'invalid_request' });
     expect(wireError('refresh_token_missing')).toMatchObject({ status: 400, error: 'invalid_request' });
   });
@@ -45,11 +45,11 @@ describe('a token request', () => {
     ['grant_type=refresh_token&grant_type=authorization_code&code=c', 'parameter_duplicated', 'invalid_request'],
     ['grant_type=authorization_code&code=c&client_id=a&client_id=b', 'parameter_duplicated', 'invalid_request'],
   ] as const)('%j is rejected: %s', (form, reason, error) => {
-    expect(grantTypeOf(parametersOf(form), LOGIN_GRANT_TYPES)).toEqual({ ok: false, reason });
+    expect(readGrantType(parseParameters(form), LOGIN_GRANT_TYPES)).toEqual({ ok: false, reason });
     expect(wireError(reason)).toMatchObject({ status: 400, error });
   });
 
   it.each(['authorization_code', 'refresh_token'])('returns its grant: %s', (type) => {
-    expect(grantTypeOf(parametersOf(`grant_type=${type}`), LOGIN_GRANT_TYPES)).toEqual({ ok: true, value: type });
+    expect(readGrantType(parseParameters(`grant_type=${type}`), LOGIN_GRANT_TYPES)).toEqual({ ok: true, value: type });
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { MAX_CLIENT_ID_LENGTH } from '../core/authorization-request.ts';
+import { MAX_CLIENT_ID_LENGTH } from '../core/authorization.ts';
 import type { SecretRing } from '../core/opaque-token.ts';
 import { memoryStore } from '../storage/memory.ts';
 import {

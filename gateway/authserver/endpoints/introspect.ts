@@ -4,10 +4,14 @@ import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { formatScope } from '../core/scope.ts';
 import { Refused } from '../http/refused.ts';
-import { BASIC_CHALLENGE, clientOfRequest } from '../tokens/client-of-request.ts';
-import { failureBudget } from '../tokens/failure-budget.ts';
+import {
+  BASIC_CHALLENGE,
+  clientOfRequest,
+  clientParameters,
+  failureBudget,
+  TokenForm,
+} from '../tokens/client-of-request.ts';
 import { familyOfRefreshToken, liveAccessToken } from '../tokens/presented-token.ts';
-import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
 /** Introspection endpoint: describes tokens to the confidential client that they were issued to. @see RFC 7662 §2 */
 export function introspectEndpoint(context: AuthServerContext): readonly Operation[] {

@@ -2,8 +2,8 @@ import { ALGORITHMS } from '../../incoming/tokens/jwt.ts';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendPublicJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
-import { grantTypesOf } from '../tokens/supported.ts';
-import { metadataPaths } from '../../contract/paths/auth-server-paths.ts';
+import { supportedGrantTypes } from '../tokens/index.ts';
+import { endpointPath, metadataPaths } from '../../contract/paths/auth-server-paths.ts';
 import { serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 
 /** Publishes the metadata document. @see RFC 8414 §3, OpenID Connect Discovery §4 */
@@ -24,7 +24,7 @@ const featuresOf = ({ settings, keys, clients }: AuthServerContext): ServerFeatu
   const { metadata, documents } = settings.clients;
   const hasSecrets = metadata.allowConfidential || (settings.delegation?.clients ?? []).length > 0;
   return {
-    grantTypes: grantTypesOf(settings),
+    grantTypes: supportedGrantTypes(settings),
     scopesSupported: settings.scopesSupported,
     audiences: settings.audiences,
     clientAuthenticationMethods: [
@@ -37,3 +37,16 @@ const featuresOf = ({ settings, keys, clients }: AuthServerContext): ServerFeatu
     clientIdMetadataDocuments: clients.documents().advertised,
   };
 };
+
+/** Publishes the public keys of all signing keys. @see RFC 7517 §5 */
+export const jwksEndpoint = ({ settings, keys }: AuthServerContext): readonly Operation[] => [
+  {
+    method: 'GET',
+    paths: [endpointPath('jwks', settings.urls.issuer)],
+    cors: true,
+    head: true,
+    handle: (_req, res) => {
+      sendPublicJson(res, keys.jwks());
+    },
+  },
+];

@@ -4,10 +4,8 @@ import type { AuthServerContext } from '../context.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { Refused } from '../http/refused.ts';
 import type { FamilyRef } from '../storage/records.ts';
-import { clientOfRequest } from '../tokens/client-of-request.ts';
-import { failureBudget } from '../tokens/failure-budget.ts';
+import { clientOfRequest, clientParameters, failureBudget, TokenForm } from '../tokens/client-of-request.ts';
 import { familyOfRefreshToken, isDelegated, liveAccessToken } from '../tokens/presented-token.ts';
-import { clientParameters, TokenForm } from '../tokens/token-form.ts';
 
 /** Ends the login of a token of this client. The response is the same for every token. @see RFC 7009 §2 */
 export function revokeEndpoint(context: AuthServerContext): readonly Operation[] {

@@ -2,18 +2,15 @@ import type { Request } from 'express';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
 import type { AuthServerContext } from '../context.ts';
-import type { Client } from '../storage/client.ts';
+import type { Client } from '../storage/records.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
 import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
-import { grantTypeOf, type GrantType } from '../core/token-request.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
-import { formOf } from '../http/parameters.ts';
-import { clientOfRequest } from '../tokens/client-of-request.ts';
-import { failureBudget } from '../tokens/failure-budget.ts';
-import { GRANTS } from '../tokens/index.ts';
-import { grantTypesOf } from '../tokens/supported.ts';
+import { readGrantType, type GrantType } from '../core/token-request.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
+import { readForm } from '../http/requests.ts';
+import { clientOfRequest, failureBudget } from '../tokens/client-of-request.ts';
+import { GRANTS, supportedGrantTypes } from '../tokens/index.ts';
 
 /** Token endpoint. @see RFC 6749 §3.2 */
 export function tokenEndpoint(context: AuthServerContext): readonly Operation[] {
@@ -34,8 +31,8 @@ export function tokenEndpoint(context: AuthServerContext): readonly Operation[] 
       paths: [endpointPath('token', context.settings.urls.issuer)],
       cors: true,
       handle: async (req, res) => {
-        const form = await formOf(req);
-        const type = acceptedValue(grantTypeOf(form, grantTypesOf(context.settings)));
+        const form = await readForm(req);
+        const type = acceptedValue(readGrantType(form, supportedGrantTypes(context.settings)));
         const client = await clientOf(type, req, form);
         try {
           sendJson(res, 200, await GRANTS[type].redeem(context, { client, form, req }));

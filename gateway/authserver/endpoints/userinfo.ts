@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { Operation } from '../../http/endpoint/operation.ts';
 import { sendJson } from '../../http/endpoint/replies.ts';
-import { readBearer } from '../../incoming/bearer-header.ts';
+import { readBearer } from '../../incoming/bearer.ts';
 import type { AuthServerContext } from '../context.ts';
 import { userinfoClaims } from '../core/token-endpoint/issued-claims.ts';
 import { endpointPath } from '../../contract/paths/auth-server-paths.ts';

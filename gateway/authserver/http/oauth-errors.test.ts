@@ -11,7 +11,7 @@ import type { AuthServerEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
 import { oauthErrors } from './oauth-errors.ts';
 import { PageRefused, Refused } from './refused.ts';
-import { formOf } from './parameters.ts';
+import { readForm } from './requests.ts';
 
 type Handler = Operation['handle'];
 
@@ -21,7 +21,7 @@ const throwing = (thrown: unknown): Handler => {
   };
 };
 const form: Handler = async (req, res) => {
-  sendJson(res, 200, { a: (await formOf(req)).one('a') });
+  sendJson(res, 200, { a: (await readForm(req)).one('a') });
 };
 
 const json = (method: 'GET' | 'POST', path: string, handle: Handler, head = false): Operation => ({

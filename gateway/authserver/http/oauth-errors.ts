@@ -8,11 +8,10 @@ import { FORM } from '../../http/endpoint/body-text.ts';
 import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { framesOf } from '../../telemetry/log.ts';
 import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
-import { wireError, type RefusalReason } from '../core/refusal.ts';
+import { wireError, type OAuthError, type RefusalReason } from '../core/refusal.ts';
 import type { EmitEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
 import { sendPage } from '../../http/page/send-page.ts';
-import { sendError } from './answers.ts';
 import { PageRefused, Refused, type RefusedFacts } from './refused.ts';
 import type { Logger } from '../../contract/logger.ts';
 
@@ -20,7 +19,7 @@ const STORE_RETRY_SECONDS = 5;
 const NO_DETAILS: RefusedFacts = {};
 const HTML = 'text/html; charset=utf-8';
 
-export interface RefusalDeps {
+interface RefusalDeps {
   /** Host of the issuer, which pages show. */
   readonly server: string;
   /** Returns the URL of the page of the virtual server; undefined when only clients know it. */
@@ -142,4 +141,21 @@ function pageFor(reason: RefusalReason): ErrorPageName {
     default:
       return 'bad_request';
   }
+}
+
+interface ErrorHeaders {
+  readonly retryAfterSeconds?: number | undefined;
+  /** Value of `WWW-Authenticate`. */
+  readonly challenge?: string | undefined;
+}
+
+/** Sends an error of an OAuth endpoint. @see RFC 6749 §5.2 */
+function sendError(
+  res: Response,
+  { status, error, description }: OAuthError,
+  { retryAfterSeconds, challenge }: ErrorHeaders = {},
+): void {
+  if (retryAfterSeconds !== undefined) res.set('Retry-After', String(retryAfterSeconds));
+  if (challenge !== undefined) res.set('WWW-Authenticate', challenge);
+  sendJson(res, status, { error, error_description: description });
 }

@@ -1,6 +1,5 @@
-import type { UnusableDocument } from '../consent/document-error.ts';
-import type { ErrorPageName } from '../consent/error-page.ts';
-import type { RefusalReason } from '../core/refusal.ts';
+import type { ErrorPageName, UnusableDocument } from '../consent/error-page.ts';
+import type { Checked, RefusalReason } from '../core/refusal.ts';
 
 export interface RefusedFacts {
   readonly retryAfterSeconds?: number | undefined;
@@ -38,4 +37,10 @@ export class PageRefused extends Error {
     this.page = page;
     this.facts = facts;
   }
+}
+
+/** Returns the value of an accepted outcome. Throws `Refused` with the reason of a refused one. */
+export function acceptedValue<Value>(outcome: Checked<Value>): Value {
+  if (!outcome.ok) throw new Refused(outcome.reason);
+  return outcome.value;
 }

@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { compactVerify, importJWK } from 'jose';
 import { expect, it } from 'vitest';
-import { compactJws } from './compact-jws.ts';
-import { signingKeyOf } from './signing-key.ts';
+import { compactJws, readSigningKey } from './signing-key.ts';
 import { ecKey, pem, rsaKey } from './testdata/files.ts';
 
 it.each([
@@ -12,7 +11,7 @@ it.each([
   ['ES512', ecKey('P-521')],
   ['EdDSA', generateKeyPairSync('ed25519').privateKey],
 ])('signs with %s so that jose verifies it', async (alg, privateKey) => {
-  const key = signingKeyOf(pem(privateKey));
+  const key = readSigningKey(pem(privateKey));
   const claims = { sub: 'Zoë "quoted" \u{1f600}', absent: undefined };
   const token = await compactJws(key, 'at+jwt', claims);
   const verified = await compactVerify(token, await importJWK(key.publicJwk), { algorithms: [alg] });

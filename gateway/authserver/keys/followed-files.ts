@@ -1,6 +1,6 @@
 const RECHECK_AFTER_MS = 1_000;
 
-export interface FollowedFilesOptions<Value> {
+interface FollowedFilesOptions<Value> {
   /** Functions that return the current content of each file. They throw an Error that names the file. */
   readonly readers: readonly (() => string)[];
   /** Builds the value. Throws an Error that names the file with unusable content. */

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { testScope } from '../../../e2e/harness/scope.ts';
 import { generatedKey } from './generated-keys.ts';
-import { HmacSecrets } from './hmac-secrets.ts';
+import { HmacSecrets } from './secrets.ts';
 import { SigningKeys } from './signing-keys.ts';
 import { folder, recordingLog } from './testdata/files.ts';
 

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import type { Logger } from '../../contract/logger.ts';
 import { RANDOM_BYTES } from '../core/opaque-token.ts';
-import { secretOf } from './hmac-secrets.ts';
-import { newSigningPem, signingKeyOf } from './signing-key.ts';
+import { readHmacSecret } from './secrets.ts';
+import { newSigningPem, readSigningKey } from './signing-key.ts';
 
 interface Kind {
   readonly name: string;
@@ -14,11 +14,11 @@ interface Kind {
 }
 
 const KINDS = {
-  signing: { name: 'signing-key.pem', create: newSigningPem, check: signingKeyOf },
+  signing: { name: 'signing-key.pem', create: newSigningPem, check: readSigningKey },
   hmac: {
     name: 'hmac-secret',
     create: () => randomBytes(RANDOM_BYTES).toString('base64url'),
-    check: (content) => secretOf(content, () => undefined),
+    check: (content) => readHmacSecret(content, () => undefined),
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Problem } from '../../contract/problem.ts';
+import { missing, problem, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 
 type SigningKeyConfig = NonNullable<EmbeddedAuthServerConfig['signing_key_config']>;
@@ -15,9 +15,9 @@ export function signingKeyFiles(config: SigningKeyConfig | undefined): {
   if (config === undefined) return { files: [], problems: [] };
   const { key_dir: folder = '', signing_key_file: first = '', fallback_key_files: fallbacks = [] } = config;
   const problems = [
-    ...(folder === '' ? [missing('key_dir', 'set the folder of the keys')] : []),
+    ...(folder === '' ? [missingMember('key_dir', 'set the folder of the keys')] : []),
     ...(first === ''
-      ? [missing('signing_key_file', 'set the file of the signing key')]
+      ? [missingMember('signing_key_file', 'set the file of the signing key')]
       : nameProblems(first, 'signing_key_file')),
     ...fallbacks.flatMap((name, index) => nameProblems(name, `fallback_key_files[${index}]`)),
     ...countProblems([first, ...fallbacks]),
@@ -26,27 +26,21 @@ export function signingKeyFiles(config: SigningKeyConfig | undefined): {
   return { files: [first, ...fallbacks].map((name) => join(folder, name)), problems };
 }
 
-const missing = (member: string, message: string): Problem => ({
-  reason: 'MissingField',
-  path: `${PATH}.${member}`,
-  message,
-});
+const missingMember = (member: string, message: string): Problem => missing(`${PATH}.${member}`, message);
 
-const invalid = (member: string, message: string): Problem => ({
-  reason: 'InvalidKeyFile',
-  path: `${PATH}.${member}`,
-  message,
-});
+const invalidFile = (member: string, message: string): Problem =>
+  problem('InvalidKeyFile', `${PATH}.${member}`, message);
 
 function nameProblems(name: string, member: string): Problem[] {
   const parts = name.split('/');
   if (!parts.includes('') && !parts.includes('..') && !name.includes('\0')) return [];
-  return [invalid(member, 'the file must be below key_dir: write a relative path without ..')];
+  return [invalidFile(member, 'the file must be below key_dir: write a relative path without ..')];
 }
 
 function countProblems(names: readonly string[]): Problem[] {
   const problems: Problem[] = [];
-  if (names.length > MAX_KEYS) problems.push(invalid('fallback_key_files', `use at most ${MAX_KEYS} keys in total`));
-  if (new Set(names).size < names.length) problems.push(invalid('fallback_key_files', 'list every key once'));
+  if (names.length > MAX_KEYS)
+    problems.push(invalidFile('fallback_key_files', `use at most ${MAX_KEYS} keys in total`));
+  if (new Set(names).size < names.length) problems.push(invalidFile('fallback_key_files', 'list every key once'));
   return problems;
 }

@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { KeyRefused } from '../../private-keys/key-refused.ts';
-import { newSigningKey, signingKeyOf } from './signing-key.ts';
+import { KeyRefused } from '../../private-keys/private-key.ts';
+import { newSigningKey, readSigningKey } from './signing-key.ts';
 import { ecKey, pem, rsaKey } from './testdata/files.ts';
 
 const RSA = rsaKey();
@@ -22,7 +22,7 @@ describe('a signing key', () => {
     ['no trailing line break', pem(P256).trim(), P256, 'ES256'],
     ['Ed25519', pem(ED), ED, 'EdDSA'],
   ])('is read: %s', async (_what, text, key, alg) => {
-    const { alg: found, kid, publicJwk, privateKey } = signingKeyOf(text);
+    const { alg: found, kid, publicJwk, privateKey } = readSigningKey(text);
     const expected = createPublicKey(key).export({ format: 'jwk' }) as JWK;
     expect(found).toBe(alg);
     expect(kid).toBe(await calculateJwkThumbprint(expected, 'sha256'));
@@ -35,12 +35,12 @@ describe('a signing key', () => {
     ['P-384', 'ES384'],
     ['P-521', 'ES512'],
   ])('on %s signs with %s', (curve, alg) => {
-    expect(signingKeyOf(pem(ecKey(curve)))).toMatchObject({ alg, publicJwk: { crv: curve, alg } });
-    expect(signingKeyOf(pem(ecKey(curve), 'sec1'))).toMatchObject({ alg });
+    expect(readSigningKey(pem(ecKey(curve)))).toMatchObject({ alg, publicJwk: { crv: curve, alg } });
+    expect(readSigningKey(pem(ecKey(curve), 'sec1'))).toMatchObject({ alg });
   });
 
   it('publishes no private members', () => {
-    for (const key of [RSA, P256, ED]) expect(Object.keys(signingKeyOf(pem(key)).publicJwk)).not.toContain('d');
+    for (const key of [RSA, P256, ED]) expect(Object.keys(readSigningKey(pem(key)).publicJwk)).not.toContain('d');
   });
 
   it('is new for every process without a configured key', () => {
@@ -73,7 +73,7 @@ describe('a signing key', () => {
       'no private key',
     ],
   ])('is rejected: %s', (_what, text, message) => {
-    const read = (): unknown => signingKeyOf(text);
+    const read = (): unknown => readSigningKey(text);
     expect(read).toThrow(KeyRefused);
     expect(read).toThrow(message);
   });
@@ -81,7 +81,7 @@ describe('a signing key', () => {
   it('does not appear in the error', () => {
     const text = pem(rsaKey(1024));
     const body = text.split('\n')[1] ?? '';
-    expect(() => signingKeyOf(text)).not.toThrow(body);
-    expect(() => signingKeyOf(`${text}x`)).toThrow(expect.not.objectContaining({ cause: expect.anything() }));
+    expect(() => readSigningKey(text)).not.toThrow(body);
+    expect(() => readSigningKey(`${text}x`)).toThrow(expect.not.objectContaining({ cause: expect.anything() }));
   });
 });

@@ -5,20 +5,20 @@ import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { compactJws, signatureBy } from '../../../e2e/harness/issuer-keys.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
-import { keySetOf, type KeySource } from '../../incoming/keys/key-set.ts';
+import { readKeySet, type KeySource } from '../../incoming/keys/key-set.ts';
 import { validatorFor, verdictOn } from '../../incoming/testdata/validator-under-test.ts';
 import {
   ACCESS_TOKEN_TYPE,
   accessTokenClaims,
   ID_TOKEN_TYPE,
   idTokenClaims,
-  type Grant,
+  type LoginGrant,
 } from '../core/token-endpoint/issued-claims.ts';
 import { SigningKeys } from './signing-keys.ts';
 import { ecKey, folder, pem, recordingLog, rsaKey, stillClock } from './testdata/files.ts';
 
 const ISSUER = 'https://gateway.example/team';
-const GRANT: Grant = {
+const GRANT: LoginGrant = {
   clientId: 'client-1',
   resource: 'https://gateway.example/team/mcp',
   scopes: ['openid', 'mcp'],
@@ -253,7 +253,7 @@ describe('the published key set', () => {
       typ: 'at+jwt',
     });
     expect(payload.sub).toBe('user-1');
-    expect([...(await keySetOf(keys.jwks())).kids]).toEqual([...keys.current().kids]);
+    expect([...(await readKeySet(keys.jwks())).kids]).toEqual([...keys.current().kids]);
   });
 
   it('contains no private members', () => {

@@ -1,12 +1,11 @@
 import { createLocalJWKSet, type JWK, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { WatchedFile } from '../../outbound/watched-file.ts';
-import { compactJws } from './compact-jws.ts';
+import { compactJws, newSigningKey, readSigningKey, type SigningKey } from './signing-key.ts';
 import { FollowedFiles } from './followed-files.ts';
-import { inFile, KeyRefused } from '../../private-keys/key-refused.ts';
-import { newSigningKey, signingKeyOf, type SigningKey } from './signing-key.ts';
+import { inFile, KeyRefused } from '../../private-keys/private-key.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export interface SigningKeysOptions {
+interface SigningKeysOptions {
   /** Files of the signing key and of keys that only verify. Empty: a key that ends with the process. */
   readonly files: readonly string[];
   readonly log: Pick<Logger, 'error' | 'warn'>;
@@ -21,7 +20,7 @@ interface VerificationKeys {
 }
 
 /** Current signing key. All tokens of one response use the same signer, also during a rotation. */
-export interface Signer {
+interface Signer {
   readonly alg: string;
   /** Signs a JWT in compact form with this `typ` in its header. */
   sign(typ: string, claims: JWTPayload): Promise<string>;
@@ -53,7 +52,7 @@ export class SigningKeys {
     }
     const followed = new FollowedFiles({
       readers: files.map((file) => new WatchedFile(file, now)).map((watched) => () => watched.text()),
-      build: (pems) => ringOf(pems.map((pem, index) => inFile(files[index] ?? '', () => signingKeyOf(pem)))),
+      build: (pems) => ringOf(pems.map((pem, index) => inFile(files[index] ?? '', () => readSigningKey(pem)))),
       now,
       onFault: (fault) => {
         log.error('changed signing keys are unusable; the previous ones stay active', { fault });

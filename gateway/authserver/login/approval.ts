@@ -1,13 +1,11 @@
 import type { Request, Response } from 'express';
 import { redirectTo } from '../../http/endpoint/replies.ts';
-import type { Client } from '../storage/client.ts';
-import { consentPage, type ConsentQuestion } from '../consent/consent-page.ts';
+import type { Client, LoginAttempt } from '../storage/records.ts';
+import { consentPage, describeScopes, type ConsentQuestion } from '../consent/consent-page.ts';
 import { isTrusted, mayRemember } from '../consent/remembering.ts';
-import { describeScopes } from '../consent/scope-text.ts';
 import type { AuthServerContext } from '../context.ts';
 import { sendPage } from '../../http/page/send-page.ts';
 import { Refused } from '../http/refused.ts';
-import type { LoginAttempt } from '../storage/records.ts';
 import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';
 import { carryInCookie, clearFlowCookie, csrfToken, type FlowCookie } from './flow-cookie.ts';
 import { continueLogin, type NextRedirect } from './legs.ts';

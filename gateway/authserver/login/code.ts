@@ -1,5 +1,5 @@
 import type { AuthServerContext } from '../context.ts';
-import { codeResponseUrl, errorResponseUrl } from '../core/authorization-response.ts';
+import { codeResponseUrl, errorResponseUrl } from '../core/authorization.ts';
 import { issueToken, RANDOM_BYTES } from '../core/opaque-token.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 import type { CodeGrant, Login, LoginAttempt } from '../storage/records.ts';

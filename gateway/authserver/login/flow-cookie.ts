@@ -82,7 +82,7 @@ function makeRoom(req: Request, res: Response, kept: string, value: string, rule
 const bytesOf = (name: string, value: string): number => name.length + value.length + '=; '.length;
 
 /** Returns the cookie of this login attempt, or undefined if the browser does not have it. */
-export function flowCookieOf(
+export function findFlowCookie(
   req: Request,
   { cookieHash }: Pick<LoginAttempt, 'cookieHash'>,
   { secrets, settings }: AuthServerContext,

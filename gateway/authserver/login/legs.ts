@@ -1,17 +1,15 @@
 import type { AuthServerContext } from '../context.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 import { PageRefused } from '../http/refused.ts';
-import type { Leg, Login, LoginAttempt } from '../storage/records.ts';
-import type { Callback, Upstream, UpstreamLogin } from '../upstream/upstream.ts';
+import type { Leg, Login, LoginAttempt, UpstreamRow } from '../storage/records.ts';
+import type { Callback, Upstream, UpstreamIdentity, UpstreamLogin } from '../upstream/upstream.ts';
 import { clientAnswer, UpstreamError, type ClientAnswer } from '../upstream/upstream-error.ts';
 import { codeUrl, refusalUrl } from './code.ts';
-import { legHandle } from './leg-handle.ts';
 import { lacksRefreshToken, reuseGrants, withEarlierRefreshToken } from './earlier-grants.ts';
 import { sealLeg } from './sealed-attempt.ts';
-import { beginLeg, endLeg, identify, nextStep, remainingMs, stepMs } from './transition.ts';
-import { filterUpstreams } from './upstream-filter.ts';
-import { excludedRow, loginRow } from './upstream-row.ts';
+import { beginLeg, endLeg, endFirstLeg, nextStep, remainingMs, stepMs } from './transition.ts';
 import { resolveUser } from './resolve-user.ts';
+import type { UpstreamFilter } from '../settings.ts';
 
 /** The next redirect of the browser. */
 export interface NextRedirect {
@@ -116,7 +114,7 @@ async function storeFirstLeg(
     const provider = { name, clientId: upstreams.get(name)?.clientId ?? '' };
     await store.upstreamTokens.put(excludedRow(attempt, login, provider), remainingMs(attempt, now()));
   }
-  return identify(attempt, login, filtered.included);
+  return endFirstLeg(attempt, login, filtered.included);
 }
 
 async function storeLaterLeg(
@@ -181,3 +179,86 @@ async function failLogin(
   if (answer === 'page') throw new PageRefused('provider_mismatch', { provider });
   return { location: refusalUrl(REASONS[answer], attempt, context), isOver: true };
 }
+
+/**
+ * Returns the store key of a leg. It contains the callback path, so that a `state` sent to the callback of another provider
+ * finds no leg and uses none up. At the shared callback the key is the `state` alone. @see RFC 9700 §4.4
+ */
+export const legHandle = (state: string, path: string, { settings }: Pick<AuthServerContext, 'settings'>): string =>
+  path === new URL(settings.callbackUrl).pathname ? state : `${state}${SEPARATOR}${path}`;
+
+const SEPARATOR = ' ';
+
+/** Returns true for a text that can be a `state`. With a separator it could be the key of a leg at another callback. */
+export const isState = (text: string): boolean => !text.includes(SEPARATOR);
+
+type Owner = Pick<UpstreamRow, 'tsid' | 'provider' | 'userId' | 'clientId' | 'upstreamClientId' | 'storedAt'>;
+
+const ownerOf = (
+  { tsid, clientId }: LoginAttempt,
+  { userId }: Login,
+  { name, clientId: upstreamClientId }: Pick<Upstream, 'name' | 'clientId'>,
+  storedAt: number,
+): Owner => ({ tsid, provider: name, userId, clientId, upstreamClientId, storedAt });
+
+/** Returns the row that stores the tokens of a leg. */
+function loginRow(
+  attempt: LoginAttempt,
+  login: Login,
+  upstream: Pick<Upstream, 'name' | 'clientId'>,
+  { grant, identity }: UpstreamLogin,
+  now: number,
+): UpstreamRow {
+  const { accessToken, refreshToken, idToken, scope, expiresAt, idTokenExpiresAt } = grant;
+  return {
+    ...ownerOf(attempt, login, upstream, now),
+    upstreamSubject: identity.subject,
+    accessToken: accessToken.reveal(),
+    ...(refreshToken && { refreshToken: refreshToken.reveal() }),
+    ...(idToken && { idToken: idToken.reveal() }),
+    ...(scope !== undefined && { scope }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(idTokenExpiresAt !== undefined && { idTokenExpiresAt }),
+  };
+}
+
+/** Returns the row of a provider that the upstream filter excludes, so that no token request starts a new login for it. */
+const excludedRow = (
+  attempt: LoginAttempt,
+  login: Login,
+  upstream: Pick<Upstream, 'name' | 'clientId'>,
+): UpstreamRow => ({
+  ...ownerOf(attempt, login, upstream, login.authTime),
+  upstreamSubject: '',
+  accessToken: '',
+  excluded: true,
+});
+
+type FilterOutcome =
+  | { readonly ok: true; readonly included: readonly string[]; readonly excluded: readonly string[] }
+  /** The claim is missing or is no list of strings, so that the rules cannot be applied. */
+  | { readonly ok: false };
+
+/**
+ * Chooses the later legs of a user by a claim of the first provider. It runs once, and it can only remove providers from
+ * the configured chain.
+ */
+export function filterUpstreams(
+  filter: UpstreamFilter | undefined,
+  laterProviders: readonly string[],
+  claims: UpstreamIdentity['claims'],
+): FilterOutcome {
+  if (!filter) return { ok: true, included: laterProviders, excluded: [] };
+  const groups = textsOf(Object.hasOwn(claims, filter.claim) ? claims[filter.claim] : undefined);
+  if (!groups) return { ok: false };
+  const matching = filter.rules.filter((rule) => rule.groups.some((group) => groups.includes(group)));
+  const chosen = matching.length > 0 ? matching.flatMap((rule) => rule.providers) : filter.defaultProviders;
+  return {
+    ok: true,
+    included: laterProviders.filter((name) => chosen.includes(name)),
+    excluded: laterProviders.filter((name) => !chosen.includes(name)),
+  };
+}
+
+const textsOf = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { AuthorizationRequest } from '../core/authorization-request.ts';
+import type { AuthorizationRequest } from '../core/authorization.ts';
 import type { Login, LoginAttempt } from '../storage/records.ts';
 import {
   beginAttempt,
   beginLeg,
   bindToBrowser,
   endLeg,
-  identify,
+  endFirstLeg,
   isBeforeConsent,
   skipLeg,
   nextStep,
@@ -70,7 +70,7 @@ describe('a login attempt', () => {
     const bound = bindToBrowser(begun(['a', 'b']), 'hash');
     expect([begun(['a']), bound].map(isBeforeConsent)).toEqual([true, true]);
     const first = beginLeg(bound, leg('a'));
-    const after = identify(first, LOGIN, ['b']);
+    const after = endFirstLeg(first, LOGIN, ['b']);
     expect([first, after, beginLeg(after, leg('b'))].map(isBeforeConsent)).toEqual([false, false, false]);
   });
 
@@ -88,19 +88,19 @@ describe('a login attempt', () => {
     expect(running.remaining).toEqual(['b']);
     expect(() => beginLeg(running, leg('b'))).toThrow('under way');
     expect(() => nextStep(running)).toThrow('under way');
-    const later = identify(running, LOGIN, ['b']);
+    const later = endFirstLeg(running, LOGIN, ['b']);
     expect(() => beginLeg(later, leg('c'))).toThrow('no such leg left');
     expect(() => beginLeg(later, leg('a'))).toThrow('no such leg left');
     expect(() => endLeg(later)).toThrow('no leg is under way');
-    expect(() => identify(later, LOGIN, [])).toThrow('no leg is under way');
+    expect(() => endFirstLeg(later, LOGIN, [])).toThrow('no leg is under way');
   });
 
   it('never changes its user', () => {
     const later = beginLeg(
-      identify(beginLeg(bindToBrowser(begun(['a', 'b']), 'hash'), leg('a')), LOGIN, ['b']),
+      endFirstLeg(beginLeg(bindToBrowser(begun(['a', 'b']), 'hash'), leg('a')), LOGIN, ['b']),
       leg('b'),
     );
-    expect(() => identify(later, { ...LOGIN, userId: 'user-2' }, [])).toThrow('identified the user already');
+    expect(() => endFirstLeg(later, { ...LOGIN, userId: 'user-2' }, [])).toThrow('identified the user already');
   });
 });
 
@@ -139,7 +139,7 @@ it.each(Array.from({ length: 200 }, (_, seed) => seed))(
         const running = beginLeg(attempt, leg(step.provider));
         expect(running.leg).toEqual(leg(step.provider));
         visited.push(step.provider);
-        attempt = running.login ? endLeg(running) : identify(running, LOGIN, allowed);
+        attempt = running.login ? endLeg(running) : endFirstLeg(running, LOGIN, allowed);
         expect([attempt.leg, attempt.login]).toEqual([undefined, LOGIN]);
       }
     }

@@ -1,9 +1,10 @@
-import type { AuthorizationRequest } from '../core/authorization-request.ts';
+import type { AuthorizationRequest } from '../core/authorization.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import type { Leg, Login, LoginAttempt } from '../storage/records.ts';
+import type { AuthServerContext } from '../context.ts';
 
 /** Next step of a login attempt. */
-export type NextStep =
+type NextStep =
   | { readonly kind: 'leg'; readonly provider: string }
   /** Every leg is done or skipped: the code can be issued. */
   | { readonly kind: 'finish'; readonly login: Login };
@@ -69,7 +70,7 @@ export function beginLeg(attempt: LoginAttempt, leg: Leg): LoginAttempt {
 }
 
 /** Ends the first leg, which identifies the user. Of the later legs only those of `included` remain. */
-export function identify(attempt: LoginAttempt, login: Login, included: readonly string[]): LoginAttempt {
+export function endFirstLeg(attempt: LoginAttempt, login: Login, included: readonly string[]): LoginAttempt {
   const { leg, login: known, remaining, ...others } = attempt;
   if (!leg) throw new Error('no leg is under way');
   if (known) throw new Error('the first leg has identified the user already');
@@ -104,3 +105,9 @@ export const remainingMs = ({ createdAt }: LoginAttempt, now: number): number =>
 
 /** Returns the time that the browser has for its next step. */
 export const stepMs = (attempt: LoginAttempt, now: number): number => Math.min(STEP_MS, remainingMs(attempt, now));
+
+/** 128 bits, so that nobody can guess it. */
+const TSID_BYTES = 16;
+
+/** Creates the handle of the upstream tokens of one login. */
+export const newTsid = (random: AuthServerContext['random']): string => random(TSID_BYTES).toString('base64url');

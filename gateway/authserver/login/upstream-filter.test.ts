@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UpstreamFilter } from '../settings.ts';
-import { filterUpstreams } from './upstream-filter.ts';
+import { filterUpstreams } from './legs.ts';
 
 const FILTER: UpstreamFilter = {
   claim: 'groups',

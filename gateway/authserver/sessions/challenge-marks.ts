@@ -1,13 +1,13 @@
 import type { UpstreamTokenOwner } from '../../outgoing/upstream-tokens.ts';
 import type { UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
-import type { LoginLiveness } from './liveness.ts';
+import type { LivenessCache } from './liveness.ts';
 import { RowLock } from './row-lock.ts';
 import { isRenewed, missingRow, rowKey } from './upstream-row.ts';
 
-export interface ChallengeMarkDeps {
+interface ChallengeMarkDeps {
   readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
-  readonly liveness: LoginLiveness;
+  readonly liveness: LivenessCache;
   /** Lifetime of a mark for a missing row: the idle lifetime of a refresh token. */
   readonly keepMs: number;
   /** ms since the epoch. */

@@ -1,18 +1,10 @@
+import type { LoginLiveness } from '../../incoming/token-validator.ts';
 import { ExpiringMap } from '../storage/expiring-map.ts';
-import type { Liveness } from '../storage/records.ts';
+import type { LivenessRecord } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
 
-/** Tells whether the login of an access token is live. */
-export interface LoginLiveness {
-  /**
-   * Returns false for a login that has ended or belongs to another user or client. Answers from the cache for 5 s.
-   * Rejects with `StoreUnavailable`.
-   */
-  isLive(login: {
-    readonly tsid: string;
-    readonly userId: string;
-    readonly clientId: string;
-  }): boolean | Promise<boolean>;
+/** Answers of the store whether the login of an access token is live. Rejects with `StoreUnavailable`. */
+export interface LivenessCache extends Pick<LoginLiveness, 'isLive'> {
   /** Called when a request to this process has ended the login. Its tokens are invalid from now on. */
   forget(tsid: string): void;
 }
@@ -23,7 +15,7 @@ const MAX_LOGINS = 10_000;
 
 type Login = Parameters<LoginLiveness['isLive']>[0];
 
-const matches = (found: Liveness | undefined, { userId, clientId }: Login): boolean =>
+const matches = (found: LivenessRecord | undefined, { userId, clientId }: Login): boolean =>
   found !== undefined && found.userId === userId && found.clientId === clientId;
 
 /**
@@ -34,21 +26,21 @@ export function createLoginLiveness(
   store: Pick<Store, 'live'>,
   now: () => number,
   onEnded: (tsid: string) => void = () => undefined,
-): LoginLiveness {
-  const known = new ExpiringMap<{ readonly liveness: Liveness | undefined }>(now);
-  const flights = new Map<string, Promise<Liveness | undefined>>();
+): LivenessCache {
+  const known = new ExpiringMap<{ readonly liveness: LivenessRecord | undefined }>(now);
+  const flights = new Map<string, Promise<LivenessRecord | undefined>>();
 
-  const remember = (tsid: string, liveness: Liveness | undefined, forMs: number): void => {
+  const remember = (tsid: string, liveness: LivenessRecord | undefined, forMs: number): void => {
     known.delete(tsid);
     known.dropOldest(MAX_LOGINS);
     known.set(tsid, { liveness }, forMs);
   };
 
-  const lookUp = (tsid: string): Promise<Liveness | undefined> => {
+  const lookUp = (tsid: string): Promise<LivenessRecord | undefined> => {
     const flying = flights.get(tsid);
     if (flying) return flying;
     const askedAt = now();
-    const flight: Promise<Liveness | undefined> = store.live
+    const flight: Promise<LivenessRecord | undefined> = store.live
       .get(tsid)
       .then((liveness) => {
         if (flights.get(tsid) !== flight) return known.get(tsid)?.liveness; // the login has ended meanwhile

@@ -5,11 +5,19 @@ import type { UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
 import type { RefreshOutcome, Upstream } from '../upstream/upstream.ts';
 import { RowLock } from './row-lock.ts';
-import { judge } from './token-freshness.ts';
-import { deadRow, grantOf, isRefreshable, isRenewed, refreshedRow, rowKey, sharedRow } from './upstream-row.ts';
+import {
+  deadRow,
+  storedGrant,
+  isRefreshable,
+  isRenewed,
+  judge,
+  refreshedRow,
+  rowKey,
+  sharedRow,
+} from './upstream-row.ts';
 
 /** Time that a caller waits. The refresh continues without it, so that no rotated refresh token gets lost. */
-export const REFRESH_LIMIT_MS = 30_000;
+const REFRESH_LIMIT_MS = 30_000;
 /** Interval at which a waiting process reads the row again. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 250;
@@ -26,7 +34,7 @@ export type Renewal =
   | { readonly kind: 'unavailable'; readonly reason: string }
   | { readonly kind: 'store_unavailable'; readonly reason: string };
 
-export interface RowRefreshDeps {
+interface RowRefreshDeps {
   readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
   readonly emit: EmitEvent;
   /** ms since the epoch. */
@@ -103,7 +111,7 @@ export class RowRefresh {
   }
 
   async #redeem(row: UpstreamRow, upstream: Upstream, lock: RowLock): Promise<Renewal> {
-    const outcome = await upstream.refresh({ grant: grantOf(row), subject: row.upstreamSubject });
+    const outcome = await upstream.refresh({ grant: storedGrant(row), subject: row.upstreamSubject });
     const shared =
       outcome.outcome === 'dead' && outcome.superseded === true ? await this.#share(row, upstream, lock) : undefined;
     if (shared) return shared;

@@ -3,19 +3,19 @@ import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import type { EmitEvent } from '../events.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import type { FamilyRef, UpstreamRow } from '../storage/records.ts';
-import { StoreUnavailable, type Store } from '../storage/store.ts';
+import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import { ChallengeMarks } from './challenge-marks.ts';
-import type { LoginLiveness } from './liveness.ts';
-import { revokeUpstream } from './revoke-upstream.ts';
+import type { LivenessCache } from './liveness.ts';
 import { RowRefresh } from './row-refresh.ts';
 import { StoredUpstreamTokens } from './stored-upstream-tokens.ts';
-import { isRefreshable } from './upstream-row.ts';
+import { storedGrant, isRefreshable } from './upstream-row.ts';
 import type { Logger } from '../../contract/logger.ts';
+import { RowLock } from './row-lock.ts';
 
 /** Completed logins: their liveness, their upstream tokens and their end. */
 export interface Sessions {
-  readonly liveness: LoginLiveness;
+  readonly liveness: LivenessCache;
   readonly upstreamTokens: UpstreamTokens;
   /**
    * Ends a login: its family, refresh tokens, access tokens and stored upstream tokens. Then revokes the tokens at the providers in
@@ -31,12 +31,12 @@ export interface Sessions {
   isUpstreamDead(tsid: string): Promise<boolean>;
 }
 
-export interface SessionsDeps {
+interface SessionsDeps {
   readonly settings: Pick<AuthServerSettings, 'providers' | 'lifespans'>;
   readonly store: Pick<Store, 'families' | 'upstreamTokens' | 'locks'>;
   /** Providers by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
-  readonly liveness: LoginLiveness;
+  readonly liveness: LivenessCache;
   /** ms since the epoch. */
   readonly now: () => number;
   readonly log: Logger;
@@ -112,5 +112,41 @@ async function takeRows(
     if (!(error instanceof StoreUnavailable)) throw error;
     log.warn('upstream tokens of a login that has ended could not be deleted', { error: error.message });
     return [];
+  }
+}
+
+/** Moves the refresh token of an ended login to a login that shares its tokens and has no usable refresh token. */
+async function passOn(ended: UpstreamRow, other: UpstreamRow, { upstreamTokens: rows, locks }: SessionsDeps['store']) {
+  const { refreshToken, upstreamClientId } = ended;
+  if (other.shared !== true || refreshToken === undefined || other.upstreamClientId !== upstreamClientId) return;
+  const lock = await RowLock.acquire(locks, upstreamLock(other.tsid, other.provider));
+  if (!lock) return;
+  try {
+    const present = await rows.get(other.tsid, other.provider);
+    if (present?.shared === true) await rows.replace({ ...present, refreshToken, shared: false }, lock.current);
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * Revokes the tokens of a deleted row at their provider, best effort. Skips it while the user has another login there, because
+ * many providers revoke the whole grant with one token. Never rejects.
+ */
+async function revokeUpstream(row: UpstreamRow, { store, upstreams, log }: SessionsDeps): Promise<void> {
+  const upstream = upstreams.get(row.provider);
+  if (!upstream || row.accessToken === '') return;
+  try {
+    if (!(await upstream.isClient(row.upstreamClientId))) return;
+    const other = await store.upstreamTokens.latestForUser(row.userId, row.provider);
+    if (other?.upstreamSubject === row.upstreamSubject) {
+      await passOn(row, other, store);
+      return;
+    }
+    const revoked = await upstream.revoke(storedGrant(row));
+    log.debug('upstream tokens of a login that has ended', { provider: row.provider, revoked });
+  } catch (error) {
+    const cause = error instanceof StoreUnavailable ? error.message : 'unexpected';
+    log.warn('upstream tokens were not revoked', { provider: row.provider, error: cause });
   }
 }

@@ -1,7 +1,7 @@
 const SWEEP_EVERY_MS = 300_000;
 
 /** Key, value and expiry of an entry, in ms on the clock of the map. */
-export type Entry<Value> = readonly [key: string, value: Value, until: number];
+export type ExpiringEntry<Value> = readonly [key: string, value: Value, until: number];
 
 interface Item<Value> {
   readonly value: Value;
@@ -89,13 +89,13 @@ export class ExpiringMap<Value> {
   }
 
   /** Returns the entries that have not expired, the oldest first. */
-  entries(): Entry<Value>[] {
+  entries(): ExpiringEntry<Value>[] {
     this.sweep();
     return [...this.#items].map(([key, { value, until }]) => [key, value, until]);
   }
 
   /** Adds entries of an earlier map, except those that have expired since. */
-  restore(entries: readonly Entry<Value>[]): void {
+  restore(entries: readonly ExpiringEntry<Value>[]): void {
     const now = this.#now();
     for (const [key, value, until] of entries) this.set(key, value, until - now);
   }

@@ -7,8 +7,27 @@ import { atMostOne, exactlyOne, rule, type Rule } from '../../contract/rule.ts';
 import { kvstoreConfig, type KvstoreConfig } from '../../contract/run-config/auth-server-storage.ts';
 import { kvstoreFaults, kvstoreSettings } from './kvstore/settings.ts';
 import { createSealer } from './sealing.ts';
-import { storeTls, storeTlsRule } from './tls-spec.ts';
 import { defineStore, type StoreScope } from './variant.ts';
+
+/** Optional TLS settings of a connection to a store, in a resource. */
+export const storeTls = (description: string) =>
+  block(description, {
+    caCertSecretRef: secretKeyRef('PEM certificates trusted in addition to the system roots.'),
+    insecureSkipVerify: flag('Do not verify the certificate. Development only.'),
+  });
+
+interface Tls {
+  readonly caCertSecretRef?: unknown;
+  readonly insecureSkipVerify?: boolean;
+}
+
+export const storeTlsRule = (path: string): Rule =>
+  rule<Tls>(path, {
+    field: 'insecureSkipVerify',
+    rule: '!(has(self.caCertSecretRef) && has(self.insecureSkipVerify) && self.insecureSkipVerify)',
+    message: 'set caCertSecretRef or insecureSkipVerify, not both',
+    check: (self) => !(self.caCertSecretRef !== undefined && self.insecureSkipVerify === true),
+  });
 
 const timeout = (description: string, value: string) => duration(description, { default: value, maxLength: 64 });
 

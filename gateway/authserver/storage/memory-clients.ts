@@ -1,6 +1,6 @@
-import type { Client } from './client.ts';
-import { ExpiringMap, type Entry } from './expiring-map.ts';
-import type { SavedClients, SavedTable } from './saved-records.ts';
+import type { Client } from './records.ts';
+import { ExpiringMap, type ExpiringEntry } from './expiring-map.ts';
+import type { SavedClients, SavedTable } from './records-file.ts';
 import type { Clients } from './store.ts';
 
 /** Most bytes of unused clients that are saved, the newest ones: saving them takes time, and anybody may register clients. */
@@ -87,7 +87,7 @@ class Table {
   }
 
   save(): SavedTable {
-    const used: Entry<Client>[] = [];
+    const used: ExpiringEntry<Client>[] = [];
     const unused: [Client, number, number][] = [];
     let bytes = 0;
     for (const entry of this.kept.entries().toReversed()) {

@@ -1,6 +1,6 @@
 import { ExpiringMap } from './expiring-map.ts';
-import type { Family, FamilyRef, Liveness } from './records.ts';
-import type { KeptFamily, SavedFamilies } from './saved-records.ts';
+import type { Family, FamilyRef, LivenessRecord } from './records.ts';
+import type { KeptFamily, SavedFamilies } from './records-file.ts';
 import { StoreUnavailable, type Families, type FamilySpans, type LivenessReader } from './store.ts';
 
 interface MemoryFamilies {
@@ -52,7 +52,7 @@ class FamilyTable {
   readonly #kept: ExpiringMap<KeptFamily>;
   readonly #familyOfToken: ExpiringMap<string>;
   readonly #revoked: ExpiringMap<true>;
-  readonly #live: ExpiringMap<Liveness>;
+  readonly #live: ExpiringMap<LivenessRecord>;
 
   constructor(now: () => number, max: number) {
     this.#now = now;
@@ -65,7 +65,7 @@ class FamilyTable {
 
   get = (id: string): Family | undefined => this.#kept.get(id)?.family;
   ofToken = (token: string): KeptFamily | undefined => this.#kept.get(this.#familyOfToken.get(token) ?? '');
-  liveness = (tsid: string): Liveness | undefined => this.#live.get(tsid);
+  liveness = (tsid: string): LivenessRecord | undefined => this.#live.get(tsid);
 
   create(family: Family, token: string | undefined, spans: FamilySpans): boolean {
     if (this.#revoked.has(family.id) || this.#kept.has(family.id)) return false;

@@ -1,6 +1,6 @@
 import { ExpiringMap } from './expiring-map.ts';
 import type { UpstreamRow } from './records.ts';
-import type { SavedRecords } from './saved-records.ts';
+import type { SavedRecords } from './records-file.ts';
 import { upstreamLock, type UpstreamRows } from './store.ts';
 
 /** Logins remembered per user. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Client } from './client.ts';
+import type { Client } from './records.ts';
 import { memoryStore } from './memory.ts';
 import { StoreUnavailable } from './store.ts';
 import { attempt, client, family, HOUR_MS, SPANS, unique } from './testdata/samples.ts';

@@ -5,12 +5,9 @@ import { LOGIN_ATTEMPT_LIMITS, memoryLoginAttempts, type LoginAttemptLimits } fr
 import { memoryClients } from './memory-clients.ts';
 import { memoryFamilies } from './memory-families.ts';
 import { memoryUpstreamRows } from './memory-upstream-rows.ts';
-import { RecordsFile } from './records-file.ts';
-import type { SavedCodes, SavedRecords } from './saved-records.ts';
-import { savingStore } from './saving-store.ts';
+import { RecordsFile, savingStore, type SavedCodes, type SavedRecords } from './records-file.ts';
 import type { CodeGrant, FamilyRef, User } from './records.ts';
-import type { Codes, Locks, Rates, Registrations, Store, Users } from './store.ts';
-import { msPerUse } from './store.ts';
+import { msPerUse, type Codes, type Locks, type Rates, type Registrations, type Store, type Users } from './store.ts';
 import { defineStore } from './variant.ts';
 
 /**
@@ -31,7 +28,7 @@ export const memory = defineStore({
   },
 });
 
-export interface MemoryLimits {
+interface MemoryLimits {
   readonly loginAttempts: LoginAttemptLimits;
   readonly maxFamilies: number;
   /** Most bytes of unused registered clients, and of unused copies of documents. */

@@ -2,11 +2,52 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseObject } from '../../contract/json.ts';
 import { writeDurably } from '../../state/state-file.ts';
-import type { SavedRecords } from './saved-records.ts';
 import { createSealer, type Sealer } from './sealing.ts';
 import type { RecordsLocation, StoreDeps } from './variant.ts';
+import type { Client, CodeGrant, Family, FamilyRef, LivenessRecord, UpstreamRow, User } from './records.ts';
+import type { ExpiringEntry } from './expiring-map.ts';
+import type { Store } from './store.ts';
 
-export type RecordsFileOptions = RecordsLocation & Pick<StoreDeps, 'secrets' | 'keyPrefix' | 'log'>;
+/** Records for another process: all that a client or a user would miss. Login attempts begin again. Plain JSON. */
+export interface SavedRecords extends SavedCodes, SavedFamilies {
+  readonly clients: SavedClients;
+  readonly users: readonly User[];
+  readonly upstreamTokens: readonly (readonly [row: UpstreamRow, until: number])[];
+  readonly registrations: readonly (readonly [key: string, text: string])[];
+}
+
+export interface SavedCodes {
+  readonly codes: readonly ExpiringEntry<CodeGrant>[];
+  readonly usedCodes: readonly ExpiringEntry<FamilyRef>[];
+}
+
+export interface SavedFamilies {
+  readonly families: readonly ExpiringEntry<KeptFamily>[];
+  /** Family ids by refresh token. */
+  readonly tokens: readonly ExpiringEntry<string>[];
+  readonly live: readonly ExpiringEntry<LivenessRecord>[];
+}
+
+/** Family with its two latest refresh tokens. */
+export interface KeptFamily {
+  readonly family: Family;
+  readonly current?: string | undefined;
+  readonly previous?: string | undefined;
+  /** End of the time in which the previous token is still accepted. */
+  readonly windowUntil: number;
+}
+
+export interface SavedClients {
+  readonly registered: SavedTable;
+  readonly documents: SavedTable;
+}
+
+export interface SavedTable {
+  readonly used: readonly ExpiringEntry<Client>[];
+  readonly unused: readonly (readonly [client: Client, until: number, registeredAt: number])[];
+}
+
+type RecordsFileOptions = RecordsLocation & Pick<StoreDeps, 'secrets' | 'keyPrefix' | 'log'>;
 
 const VERSION = 1;
 const UNREADABLE = 'the saved logins and clients cannot be read: users log in again';
@@ -122,4 +163,32 @@ function withoutOthers({ providers: before, records }: Content, now: Readonly<Re
     live: records.live.filter(([, { userId }]) => !gone.has(userId)),
     upstreamTokens: records.upstreamTokens.filter(([row]) => !gone.has(row.userId) && !isOther(row.provider)),
   };
+}
+
+type Save = () => Promise<void>;
+type Operation = (...args: unknown[]) => Promise<unknown>;
+
+/** Returns the store with operations that save each change before they resolve. Locks, rates and login attempts are not saved. */
+export const savingStore = (store: Store, save: Save): Store => ({
+  ...store,
+  codes: saving(store.codes, ['put', 'take'], save),
+  families: saving(store.families, ['create', 'rotate', 'revoke'], save),
+  clients: saving(store.clients, ['register', 'put', 'renew', 'delete'], save),
+  users: saving(store.users, ['resolve'], save),
+  upstreamTokens: saving(store.upstreamTokens, ['put', 'replace', 'extend', 'delete'], save),
+  registrations: saving(store.registrations, ['put', 'delete'], save),
+});
+
+/** Returns `part` with these operations replaced. */
+function saving<Part extends object>(part: Part, changes: readonly (keyof Part)[], save: Save): Part {
+  const operations = changes.map((name): [string, Operation] => {
+    const change = (part[name] as Operation).bind(part);
+    const saved: Operation = async (...args) => {
+      const result = await change(...args);
+      await save();
+      return result;
+    };
+    return [String(name), saved];
+  });
+  return { ...part, ...Object.fromEntries(operations) };
 }

@@ -1,5 +1,13 @@
-import type { Client } from './client.ts';
-import type { CodeGrant, Family, FamilyRef, Liveness, LoginAttempt, UpstreamRow, User } from './records.ts';
+import type {
+  Client,
+  CodeGrant,
+  Family,
+  FamilyRef,
+  LivenessRecord,
+  LoginAttempt,
+  UpstreamRow,
+  User,
+} from './records.ts';
 
 /**
  * The store did not answer, or its answer cannot be trusted. Endpoints answer 503 with Retry-After, never 401.
@@ -91,7 +99,7 @@ export type Rotation =
   /** Expired, revoked or of another family. */
   | { readonly kind: 'unknown' };
 
-export interface FoundFamily {
+interface FoundFamily {
   readonly family: Family;
   /** True when the token is the latest one of the family. */
   readonly current: boolean;
@@ -120,7 +128,7 @@ export interface Families {
 
 export interface LivenessReader {
   /** Returns undefined when the login has ended, expired or never existed: its tokens are invalid. */
-  get(tsid: string): Promise<Liveness | undefined>;
+  get(tsid: string): Promise<LivenessRecord | undefined>;
 }
 
 export type Registration =
@@ -202,7 +210,7 @@ export interface RateLimit {
   readonly perSecond: number;
 }
 
-export type RateDecision = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
+type RateDecision = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 /** Returns the time in which one use is added, in whole milliseconds. */
 export const msPerUse = ({ perSecond }: RateLimit): number => Math.max(1, Math.ceil(1_000 / perSecond));

@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '../storage/client.ts';
+import type { Client, CodeGrant, Family, FamilyRef } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
-import { redeemCode } from '../core/token-endpoint/code-redemption.ts';
+import { loginEnd, redeemCode } from '../core/token-endpoint/redemption.ts';
 import { FIXED_LIFESPANS } from '../core/lifespans.ts';
 import { isGenuine } from '../core/opaque-token.ts';
-import { loginEnd } from '../core/token-endpoint/refresh-decision.ts';
 import { readCodeRequest } from '../core/token-request.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
-import type { CodeGrant, Family, FamilyRef } from '../storage/records.ts';
-import type { GrantHandler } from './grant.ts';
-import { newRefreshToken, signTokens, type TokenReply } from './issue.ts';
-import { familySpans, mayRefresh, upstreamTtlMs } from './spans.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
+import {
+  familySpans,
+  mayRefresh,
+  newRefreshToken,
+  signTokens,
+  upstreamTtlMs,
+  type GrantHandler,
+  type TokenReply,
+} from './issue.ts';
 
 /** Redeems an authorization code. @see RFC 6749 §4.1.3, OAuth 2.1 §4.1.3 */
 export const redeemAuthorizationCode: GrantHandler = async (context, { client, form }) => {

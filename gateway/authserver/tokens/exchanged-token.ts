@@ -1,15 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import type { AuthServerContext } from '../context.ts';
-import { readActor, type Actor } from '../core/token-endpoint/actor.ts';
-import type { AccessBounds, DelegatedGrant } from '../core/token-endpoint/delegated-access.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
+import {
+  readActor,
+  type AccessBounds,
+  type Actor,
+  type DelegatedGrant,
+} from '../core/token-endpoint/delegated-access.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
 import { resolveUser } from '../login/resolve-user.ts';
 import type { TrustedIssuer } from '../settings.ts';
-import { readForeignJwt, type ForeignJwt } from '../trust/foreign-jwt.ts';
-import { verifiedForeign } from './foreign-token.ts';
+import { readForeignJwt, type ForeignJwt } from '../trust/trusted-issuers.ts';
 import { liveAccessToken } from './presented-token.ts';
+import { DependencyDown, TokenRefused } from '../../incoming/refusal.ts';
+import type { RefusalReason } from '../core/refusal.ts';
 
 /** Valid subject or actor token of an exchange, with the limits that it puts on the new token. */
 export interface ExchangedToken extends AccessBounds {
@@ -27,7 +31,7 @@ export interface ExchangedToken extends AccessBounds {
   readonly familyId?: string | undefined;
 }
 
-export interface Presented {
+interface Presented {
   readonly token: string;
   readonly reason: 'exchange_subject' | 'exchange_actor';
   /** Client that presents the token. */
@@ -98,4 +102,23 @@ export async function foreignOwner(
 ): Promise<{ readonly userId: string; readonly subjectIssuer: string }> {
   const { userId } = await resolveUser(context, issuer, { subject, synthetic: false });
   return { userId, subjectIssuer: issuer };
+}
+
+/** Verifies a token of a trusted issuer. Throws `Refused` with `reason`, or with 503 while its keys are unavailable. */
+export async function verifiedForeign(
+  { trust }: AuthServerContext,
+  issuer: TrustedIssuer,
+  jwt: ForeignJwt,
+  audience: string,
+  { reason, req }: { readonly reason: RefusalReason; readonly req: IncomingMessage },
+): Promise<Identity> {
+  const { url } = issuer;
+  try {
+    return await trust.verify(issuer, jwt, audience, req);
+  } catch (error) {
+    if (error instanceof TokenRefused) throw new Refused(reason, { facts: { issuer: url, cause: error.reason } });
+    if (!(error instanceof DependencyDown)) throw error;
+    const { retryAfterSeconds, message: detail } = error;
+    throw new Refused('issuer_keys', { retryAfterSeconds, facts: { issuer: url, detail } });
+  }
 }

@@ -1,14 +1,19 @@
+import type { IncomingMessage } from 'node:http';
 import type { AuthServerContext } from '../context.ts';
 import {
   ACCESS_TOKEN_TYPE,
   accessTokenClaims,
   ID_TOKEN_TYPE,
   idTokenClaims,
-  type Grant,
+  type LoginGrant,
 } from '../core/token-endpoint/issued-claims.ts';
 import { delegatedClaims, type DelegatedGrant } from '../core/token-endpoint/delegated-access.ts';
 import { issueToken } from '../core/opaque-token.ts';
 import { formatScope } from '../core/scope.ts';
+import type { Client, Family } from '../storage/records.ts';
+import type { RequestParameters } from '../core/request-parameters.ts';
+import type { AuthServerSettings } from '../settings.ts';
+import type { FamilySpans } from '../storage/store.ts';
 
 /** Body of a successful token response. Never cached, never logged. @see RFC 6749 §5.1, OpenID Connect Core §3.1.3.3 */
 export interface TokenReply {
@@ -22,7 +27,7 @@ export interface TokenReply {
   readonly issued_token_type?: string;
 }
 
-export interface TokenSubject extends Grant {
+interface TokenSubject extends LoginGrant {
   readonly familyId: string;
   /** OpenID Connect `nonce` of the authorization request. */
   readonly nonce?: string | undefined;
@@ -71,3 +76,32 @@ export async function signDelegated(
     scope: formatScope(grant.scopes),
   };
 }
+
+interface GrantRequest<GrantClient = Client> {
+  /** The authenticated client, which is registered for this grant type. */
+  readonly client: GrantClient;
+  readonly form: RequestParameters;
+  readonly req: IncomingMessage;
+}
+
+/** Issues tokens for one grant type. Throws `Refused`. */
+export type GrantHandler<GrantClient = Client> = (
+  context: AuthServerContext,
+  request: GrantRequest<GrantClient>,
+) => Promise<TokenReply>;
+
+/** Clock skew that verifiers may allow. Tokens are valid for so much longer. */
+const MAX_SKEW_MS = 300_000;
+
+export const mayRefresh = ({ metadata }: Client): boolean => metadata.grant_types.includes('refresh_token');
+
+/** Returns the remaining lifetimes of the records of a login. */
+export function familySpans({ lifespans, refreshGraceMs }: AuthServerSettings, refreshable: boolean): FamilySpans {
+  // A replay within the grace window issues an access token too, and does not extend the liveness record.
+  const liveMs = lifespans.accessToken * 1_000 + refreshGraceMs + MAX_SKEW_MS;
+  return { idleMs: refreshable ? lifespans.refreshToken * 1_000 : liveMs, liveMs };
+}
+
+/** Returns the lifetime of the upstream tokens, which may be needed until the last access token of the family expires. */
+export const upstreamTtlMs = ({ expiresAt }: Family, { idleMs, liveMs }: FamilySpans, now: number): number =>
+  Math.min(idleMs, expiresAt - now) + liveMs;

@@ -3,19 +3,15 @@ import type { Identity } from '../../contract/identity.ts';
 import type { AuthServerContext } from '../context.ts';
 import { endpointUrl } from '../core/metadata.ts';
 import { storageKeyOf } from '../core/opaque-token.ts';
-import { assertionFault, readAssertionRequest } from '../core/token-endpoint/assertion-grant.ts';
+import { assertionFault, readAssertionRequest } from '../core/token-request.ts';
 import { delegatedAccess, delegatedLifespan } from '../core/token-endpoint/delegated-access.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
 import type { AssertionRules, TrustedIssuer } from '../settings.ts';
-import type { Client } from '../storage/client.ts';
-import { readForeignJwt, type ForeignJwt } from '../trust/foreign-jwt.ts';
-import { SKEW_MS } from '../trust/trusted-issuers.ts';
-import { foreignOwner } from './exchanged-token.ts';
-import { verifiedForeign } from './foreign-token.ts';
-import type { GrantHandler } from './grant.ts';
-import { signDelegated } from './issue.ts';
-import { delegateOf } from './token-exchange.ts';
+import type { Client } from '../storage/records.ts';
+import { readForeignJwt, SKEW_MS, type ForeignJwt } from '../trust/trusted-issuers.ts';
+import { foreignOwner, verifiedForeign } from './exchanged-token.ts';
+import { signDelegated, type GrantHandler } from './issue.ts';
+import { findDelegate } from './token-exchange.ts';
 
 /** Scopes that only a login can grant. */
 const LOGIN_SCOPES: readonly string[] = ['openid', 'offline_access'];
@@ -31,7 +27,7 @@ export const redeemAssertion: GrantHandler<Client | undefined> = async (context,
     audiences: settings.audiences,
     scopes: settings.scopesSupported.filter((scope) => !LOGIN_SCOPES.includes(scope)),
   };
-  const bounds = [{ audiences: binding.resources }, client ? delegateOf(context, client.client_id) : {}];
+  const bounds = [{ audiences: binding.resources }, client ? findDelegate(context, client.client_id) : {}];
   const access = acceptedValue(delegatedAccess(asked, issued, bounds));
   await markUsed(context, issuer, identity);
   const owner = await foreignOwner(context, identity);

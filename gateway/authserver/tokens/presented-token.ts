@@ -2,18 +2,18 @@ import { errors, jwtVerify, type JWTPayload } from 'jose';
 import { LOGIN_CLIENT_CLAIM, SUBJECT_ISSUER_CLAIM } from '../../contract/identity.ts';
 import type { AuthServerContext } from '../context.ts';
 import { ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE } from '../core/token-endpoint/issued-claims.ts';
-import { trusts } from '../trust/trusts.ts';
+import { trusts } from '../trust/trusted-issuers.ts';
 import { isGenuine } from '../core/opaque-token.ts';
-import type { Family, Liveness } from '../storage/records.ts';
+import type { Family, LivenessRecord } from '../storage/records.ts';
 
 /** Valid access token of this server. */
 export interface LiveAccessToken {
   readonly claims: AccessTokenClaims;
   /** Undefined for a delegated token without a login. */
-  readonly liveness: Liveness | undefined;
+  readonly liveness: LivenessRecord | undefined;
 }
 
-export type AccessTokenClaims = JWTPayload & {
+type AccessTokenClaims = JWTPayload & {
   readonly sub: string;
   readonly aud: string;
   readonly exp: number;

@@ -1,14 +1,11 @@
 import type { AuthServerContext } from '../context.ts';
 import { isGenuine } from '../core/opaque-token.ts';
-import { checkRefresh } from '../core/token-endpoint/refresh-decision.ts';
+import { checkRefresh } from '../core/token-endpoint/redemption.ts';
 import { readRefreshRequest } from '../core/token-request.ts';
-import { acceptedValue } from '../http/accepted-value.ts';
-import { Refused } from '../http/refused.ts';
+import { acceptedValue, Refused } from '../http/refused.ts';
 import type { Family } from '../storage/records.ts';
 import type { FamilySpans, Rotation } from '../storage/store.ts';
-import type { GrantHandler } from './grant.ts';
-import { newRefreshToken, signTokens } from './issue.ts';
-import { familySpans, upstreamTtlMs } from './spans.ts';
+import { familySpans, newRefreshToken, signTokens, upstreamTtlMs, type GrantHandler } from './issue.ts';
 
 /** Redeems a refresh token. @see RFC 6749 §6, RFC 9700 §4.14.2 */
 export const redeemRefreshToken: GrantHandler = async (context, { client, form }) => {

@@ -1,14 +1,13 @@
 import { durationMs } from '../../contract/fields.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 import type { AssertionRules, DelegateClient, Delegation, ExchangeRules, TrustedIssuer } from '../settings.ts';
-import { matcherOf } from './actor-matcher.ts';
 
 type Config = Pick<EmbeddedAuthServerConfig, 'delegate_clients' | 'trusted_issuers'>;
 type Client = NonNullable<Config['delegate_clients']>[number];
 type Issuer = NonNullable<Config['trusted_issuers']>[number];
 
 /** Reads the settings from a configuration without problems. Returns undefined if only logins give tokens. */
-export function delegationOf({ delegate_clients: clients = [], trusted_issuers: issuers = [] }: Config) {
+export function readDelegation({ delegate_clients: clients = [], trusted_issuers: issuers = [] }: Config) {
   if (clients.length + issuers.length === 0) return undefined;
   return { clients: clients.map(clientOf), issuers: issuers.map(issuerOf) } satisfies Delegation;
 }
@@ -46,7 +45,7 @@ function exchangeOf({
     clients,
     actors: rules.allowed_actors,
     actorClaim: rules.actor_claim,
-    actorMatcher: pattern === undefined ? undefined : matcherOf(pattern),
+    actorMatcher: pattern === undefined ? undefined : actorPattern(pattern),
     allowMayAct: rules.allow_may_act === true,
   };
 }
@@ -59,3 +58,6 @@ const assertionsOf = (grant: NonNullable<Issuer['jwt_bearer_grant']>): Assertion
     resources,
   })),
 });
+
+/** Returns the expression for the whole name of an actor. Throws a SyntaxError. */
+export const actorPattern = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'u');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeOf, exactIssuer, issuerOfOrigin, type IssuerRule } from './callback.ts';
+import { readCode, exactIssuer, issuerOfOrigin, type IssuerRule } from './callback.ts';
 import type { Callback } from './upstream.ts';
 import { clientAnswer, UpstreamError } from './upstream-error.ts';
 
@@ -11,7 +11,7 @@ const byOrigin = issuerOfOrigin('https://idp.example/authorize', 'https://api.id
 /** Returns the code, or the error for the client. */
 function answerTo(callback: Callback, rule: IssuerRule): string {
   try {
-    return codeOf(callback, rule);
+    return readCode(callback, rule);
   } catch (error) {
     if (error instanceof UpstreamError) return clientAnswer(error.fault);
     throw error;
@@ -62,7 +62,7 @@ describe('a callback', () => {
       providerError: 'invalid_scope',
       providerDescription: `no??X: y?z [cut] ${'x '.repeat(91)}x`,
     });
-    expect(() => codeOf(said, optional)).toThrow(failure);
-    expect(() => codeOf({ error: 'a\nb' }, optional)).toThrow(expect.objectContaining({ providerError: undefined }));
+    expect(() => readCode(said, optional)).toThrow(failure);
+    expect(() => readCode({ error: 'a\nb' }, optional)).toThrow(expect.objectContaining({ providerError: undefined }));
   });
 });

@@ -17,7 +17,7 @@ const DENIALS: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the code of a callback. Checks `iss`, then `error`, then `code`. Throws `UpstreamError`. */
-export function codeOf({ code, iss, error, errorDescription }: Callback, rule: IssuerRule): string {
+export function readCode({ code, iss, error, errorDescription }: Callback, rule: IssuerRule): string {
   if (iss === undefined ? rule.required : !rule.accepts(iss)) {
     const what = iss === undefined ? 'without the required iss' : 'with the iss of another provider';
     throw new UpstreamError('mixed_up', `the callback arrived ${what}`);

@@ -1,7 +1,9 @@
-import type { Problem } from '../../contract/problem.ts';
+import { invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import { oauth2 } from './oauth2.ts';
 import { oidc } from './oidc.ts';
 import type { Upstream, UpstreamDeps, UpstreamScope } from './upstream.ts';
+import { circular, isServedBy, type LoginAddresses } from '../../contract/auth-server-addresses.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 
 /** All types of upstream providers. A new one is one line here. */
 export const UPSTREAMS = [oauth2, oidc] as const;
@@ -29,11 +31,11 @@ export function upstreamProblems(entry: UpstreamEntry): Problem[] {
   const upstream = typeNamed(entry.type);
   if (!upstream) {
     const message = `must be one of ${UPSTREAMS.map(({ type }) => type).join(', ')}`;
-    return [{ reason: 'InvalidValue', path: 'type', message }];
+    return [invalid('type', message)];
   }
   const member = `${upstream.type}_config`;
   const config = blockOf(entry, member);
-  if (config === undefined) return [{ reason: 'MissingField', path: member, message: `set ${member}` }];
+  if (config === undefined) return [missing(member, `set ${member}`)];
   return upstream.check(config as never).map((found) => ({ ...found, path: `${member}.${found.path}` }));
 }
 
@@ -57,3 +59,29 @@ export function resolveUpstream(
   const config = upstream.resolve(blockOf(provider, `${upstream.type}Config`) as never, scope);
   return { name: provider.name, type: upstream.type, [`${upstream.type}_config`]: config };
 }
+
+type Entry = NonNullable<EmbeddedAuthServerConfig['upstreams']>[number];
+
+const ADVICE =
+  'name an identity provider here; the issuer of the authorization server is the URL of the gateway, not that of a provider';
+
+/** Lists the addresses of a provider that point to this authorization server. Paths start at the entry. */
+export const circularProblems = (entry: Entry, own: LoginAddresses): Problem[] =>
+  Object.entries(addressesOf(entry)).flatMap(([path, url]) =>
+    url !== undefined && isServedBy(url, own) ? [problem('CircularAddress', path, circular(ADVICE))] : [],
+  );
+
+const addressesOf = ({
+  oauth2_config: oauth2,
+  oidc_config: oidc,
+}: Entry): Readonly<Record<string, string | undefined>> => ({
+  'oauth2_config.authorization_endpoint': oauth2?.authorization_endpoint,
+  'oauth2_config.token_endpoint': oauth2?.token_endpoint,
+  'oauth2_config.revocation_endpoint': oauth2?.revocation_endpoint,
+  'oauth2_config.dcr_config.discovery_url': oauth2?.dcr_config?.discovery_url,
+  'oauth2_config.dcr_config.registration_endpoint': oauth2?.dcr_config?.registration_endpoint,
+  'oauth2_config.userinfo.endpoint_url': oauth2?.userinfo?.endpoint_url,
+  'oidc_config.issuer_url': oidc?.issuer_url,
+  'oidc_config.dcr_config.registration_endpoint': oidc?.dcr_config?.registration_endpoint,
+  'oidc_config.userinfo_override.endpoint_url': oidc?.userinfo_override?.endpoint_url,
+});

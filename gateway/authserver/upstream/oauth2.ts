@@ -4,28 +4,33 @@ import type { Secret } from '../../contract/identity.ts';
 import { block, text } from '../../contract/optional.ts';
 import { oauth2ProviderConfig, type OAuth2ProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { exactlyOne, safeUrl } from '../../contract/rule.ts';
-import { parameterRules } from './config/additional-params.ts';
-import { codeOf, exactIssuer, issuerOfOrigin } from './callback.ts';
-import { accessOf, type ProviderAccess } from './provider-access.ts';
-import type { Provider } from './protocol/provider.ts';
-import { metadataOf } from './registration/registration-metadata.ts';
-import type { Guards } from './protocol/guards.ts';
-import { profileIn, subjectIn, syntheticIdentity, type IdentityFields } from './identity/identity-fields.ts';
-import { clientRules, dcrUrl, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr-spec.ts';
-import { oauth2Problems } from './config/oauth2-config.ts';
+import { parameterRules, reservedInQuery } from './config/additional-params.ts';
+import { readCode, exactIssuer, issuerOfOrigin } from './callback.ts';
+import { openAccess, type ProviderAccess } from './provider-access.ts';
+import type { Guards, Provider } from './protocol/guards.ts';
+import { findRegistrationMetadata } from './registration/register.ts';
 import {
+  fetchUserInfo,
+  identityFields,
+  profileIn,
+  subjectIn,
+  syntheticIdentity,
+  type IdentityFields,
+} from './identity.ts';
+import { clientRules, dcrProblems, dcrUrl, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr.ts';
+import {
+  commonProblems,
   commonSpec,
+  createGuards,
   DEFAULT_TIMEOUT_MS,
-  guardsOf,
   redirectUriOf,
   resolveCommon,
   safeUserInfoUrl,
 } from './config/provider-config.ts';
-import { refreshOutcome, refreshScope } from './protocol/refresh.ts';
-import { revokeGrant } from './protocol/revoke.ts';
+import { refreshOutcome, refreshScope, revokeGrant } from './protocol/grants.ts';
 import {
   defineUpstream,
-  type AuthorizationRequest,
+  type LegRequest,
   type Callback,
   type LegSecrets,
   type RefreshRequest,
@@ -36,8 +41,10 @@ import {
   type UpstreamStatus,
 } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
-import { fetchUserInfo, fieldsOf } from './identity/userinfo.ts';
-import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
+import { resolveUserInfo, userInfoProblems, userInfoSpec } from './config/userinfo-config.ts';
+import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
+import { dotPathFault } from './protocol/token-reply.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
 
 const url = (description: string) => HttpUrl(description, { maxLength: 2048 });
 const path = (description: string) => text(description, { minLength: 1, maxLength: 256 });
@@ -129,7 +136,7 @@ class OAuth2Upstream implements Upstream {
     this.host = new URL(settings.authorization_endpoint ?? '').host;
     this.#settings = settings;
     this.#deps = deps;
-    this.#guards = guardsOf(settings, deps);
+    this.#guards = createGuards(settings, deps);
     this.#access = this.#accessOf();
   }
 
@@ -144,7 +151,7 @@ class OAuth2Upstream implements Upstream {
     const provider = providerOf(this.#settings, this.#guards);
     const address = dcr?.discovery_url ?? dcr?.registration_endpoint ?? '';
     const outbound = this.#guards.of(address === '' ? token_endpoint : address);
-    return accessOf(this.#settings, this.#deps, {
+    return openAccess(this.#settings, this.#deps, {
       redirectUris: [redirectUriOf(this.#settings, this.#deps, false)],
       rules: { openid: false, mapping },
       audience: issuer ?? token_endpoint,
@@ -153,7 +160,7 @@ class OAuth2Upstream implements Upstream {
         address,
         outbound,
         scopes,
-        find: async () => ({ metadata: await metadataOf(dcr ?? {}, outbound), scopes }),
+        find: async () => ({ metadata: await findRegistrationMetadata(dcr ?? {}, outbound), scopes }),
       },
     });
   }
@@ -170,7 +177,7 @@ class OAuth2Upstream implements Upstream {
     return Promise.resolve(redirectUriOf(this.#settings, this.#deps, false));
   }
 
-  authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  authorizationUrl(request: LegRequest): Promise<string> {
     const { scopes = [], additional_authorization_params: additional } = this.#settings;
     const parameters = { ...additional, ...(scopes.length > 0 && { scope: scopes.join(' ') }) };
     return this.#access.use(({ client, provider }) => client.authorizationUrl(provider, request, parameters));
@@ -180,7 +187,7 @@ class OAuth2Upstream implements Upstream {
     const { issuer, authorization_endpoint = '', token_endpoint = '' } = this.#settings;
     const rule =
       issuer === undefined ? issuerOfOrigin(authorization_endpoint, token_endpoint) : exactIssuer(issuer, false);
-    const code = codeOf(callback, rule);
+    const code = readCode(callback, rule);
     const { grant, reply } = await this.#access.use(({ client, provider }) => client.exchange(provider, code, secrets));
     return { grant, identity: await this.#identity(grant.accessToken, reply) };
   }
@@ -218,7 +225,7 @@ class OAuth2Upstream implements Upstream {
       const outbound = this.#guards.of(endpoint);
       const request = { url: endpoint, accessToken: accessToken.reveal(), config: userinfo, outbound, timeoutMs };
       const document = await fetchUserInfo(request);
-      return { ...identityIn(document, fieldsOf(userinfo), 'userinfo'), claims: document };
+      return { ...identityIn(document, identityFields(userinfo), 'userinfo'), claims: document };
     }
     if (!paths) return syntheticIdentity(accessToken.reveal());
     const listed = (one: string | undefined) => (one === undefined ? [] : [one]);
@@ -248,4 +255,53 @@ function providerOf(settings: OAuth2ProviderConfig, guards: Guards): Provider {
     },
     outbound: guards.of(token_endpoint),
   };
+}
+
+/** Lists the problems that the schema cannot express. */
+function oauth2Problems(given: OAuth2ProviderConfig): Problem[] {
+  const { token_response_mapping: mapping, identity_from_token: identity, userinfo } = given;
+  const insecure = given.insecure_allow_http === true;
+  return [
+    ...endpointProblems(given, insecure),
+    ...commonProblems(given, given.dcr_config !== undefined),
+    ...dcrProblems(given, false),
+    ...pathProblems('token_response_mapping', mapping, 'access_token_path'),
+    ...pathProblems('identity_from_token', identity, 'subject_path'),
+    ...(userinfo && userinfo.endpoint_url === undefined
+      ? [missing('userinfo.endpoint_url', 'set userinfo.endpoint_url')]
+      : []),
+    ...(userinfo && identity ? [invalid('identity_from_token', 'set userinfo or identity_from_token, not both')] : []),
+    ...below('userinfo', userinfo ? userInfoProblems(userinfo, insecure) : []),
+  ];
+}
+
+function endpointProblems(given: OAuth2ProviderConfig, insecure: boolean): Problem[] {
+  const { authorization_endpoint: authorization, revocation_endpoint: revocation } = given;
+  const absent = (['authorization_endpoint', 'token_endpoint'] as const).filter((name) => given[name] === undefined);
+  const urls = {
+    authorization_endpoint: authorization,
+    token_endpoint: given.token_endpoint,
+    revocation_endpoint: revocation,
+  };
+  const twice = authorization === undefined ? undefined : reservedInQuery(authorization);
+  return [
+    ...absent.map((name) => missing(name, `set ${name}`)),
+    ...Object.entries(urls).flatMap(([path, url]) => (url === undefined ? [] : urlProblems(url, path, insecure))),
+    ...(twice === undefined
+      ? []
+      : [
+          problem('InvalidUrl', 'authorization_endpoint', `the gateway sets ${twice} itself: remove it from the query`),
+        ]),
+  ];
+}
+
+function pathProblems(at: string, paths: Readonly<Record<string, string>> | undefined, required: string): Problem[] {
+  if (!paths) return [];
+  return [
+    ...(paths[required] === undefined ? [missing(`${at}.${required}`, `set ${at}.${required}`)] : []),
+    ...Object.entries(paths).flatMap(([member, path]) => {
+      const fault = dotPathFault(path);
+      return fault === undefined ? [] : [invalid(`${at}.${member}`, `the path ${fault}`)];
+    }),
+  ];
 }

@@ -4,27 +4,25 @@ import { block, text } from '../../contract/optional.ts';
 import { oidcProviderConfig, type OidcProviderConfig } from '../../contract/run-config/upstreams.ts';
 import { safeUrl } from '../../contract/rule.ts';
 import { parameterRules, withLoginPrompt } from './config/additional-params.ts';
-import { codeOf, exactIssuer } from './callback.ts';
-import type { Provider } from './protocol/provider.ts';
-import type { Guards } from './protocol/guards.ts';
-import { clientRules, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr-spec.ts';
-import { CLAIM_PATTERN, oidcProblems, scopeProblems } from './config/oidc-config.ts';
-import { OidcIdentity } from './identity/oidc-identity.ts';
+import { readCode, exactIssuer } from './callback.ts';
+import type { Guards, Provider } from './protocol/guards.ts';
+import { clientRules, dcrProblems, REGISTRATION, registrationSpec, resolveDcr } from './config/dcr.ts';
+import { OidcIdentity } from './oidc-identity.ts';
 import {
+  commonProblems,
   commonSpec,
   DEFAULT_TIMEOUT_MS,
-  guardsOf,
+  createGuards,
   redirectUriOf,
   resolveCommon,
   safeUserInfoUrl,
 } from './config/provider-config.ts';
-import { accessOf, type ProviderAccess } from './provider-access.ts';
+import { openAccess, type ProviderAccess } from './provider-access.ts';
 import { ProviderMetadata } from './provider-metadata.ts';
-import { refreshOutcome, refreshScope } from './protocol/refresh.ts';
-import { revokeGrant } from './protocol/revoke.ts';
+import { refreshOutcome, refreshScope, revokeGrant } from './protocol/grants.ts';
 import {
   defineUpstream,
-  type AuthorizationRequest,
+  type LegRequest,
   type Callback,
   type LegSecrets,
   type RefreshRequest,
@@ -32,7 +30,11 @@ import {
   type UpstreamDeps,
   type UpstreamGrant,
 } from './upstream.ts';
-import { resolveUserInfo, userInfoSpec } from './config/userinfo-config.ts';
+import { resolveUserInfo, userInfoProblems, userInfoSpec } from './config/userinfo-config.ts';
+import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
+import { urlProblems } from '../../contract/url-problems.ts';
+
+const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
 
 const spec = Closed(
   {
@@ -95,7 +97,7 @@ class OidcUpstream implements Upstream {
     this.#deps = deps;
     this.#issuer = settings.issuer_url ?? '';
     this.host = new URL(this.#issuer).host;
-    this.#guards = guardsOf(settings, deps);
+    this.#guards = createGuards(settings, deps);
     this.#metadata = new ProviderMetadata({
       issuer: this.#issuer,
       clientId: settings.client_id ?? 'vmcp',
@@ -123,7 +125,7 @@ class OidcUpstream implements Upstream {
     return redirectUriOf(this.#settings, this.#deps, sendsIss(await this.#metadata.current()));
   }
 
-  async authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  async authorizationUrl(request: LegRequest): Promise<string> {
     const { additional_authorization_params: additional = {} } = this.#settings;
     return this.#access.use(({ client, provider }) =>
       client.authorizationUrl(provider, request, {
@@ -137,7 +139,7 @@ class OidcUpstream implements Upstream {
   async login(callback: Callback, secrets: LegSecrets) {
     const provider = await this.#provider();
     const required = sendsIss(provider.metadata) || this.#usesSharedRedirect(secrets);
-    const code = codeOf(callback, exactIssuer(this.#issuer, required));
+    const code = readCode(callback, exactIssuer(this.#issuer, required));
     const { grant, claims } = await this.#access.use(({ client, provider: of }) => client.exchange(of, code, secrets));
     const scopes = this.#scopes(provider.metadata);
     return { grant, identity: await this.#identity.of(claims as IDToken, grant.accessToken, provider, scopes) };
@@ -180,7 +182,7 @@ class OidcUpstream implements Upstream {
   #accessOf(): ProviderAccess {
     const { redirect_uri: configured, dcr_config: dcr, scopes = [] } = this.#settings;
     const { redirectUri: shared, ownRedirectUri: own = shared } = this.#deps;
-    return accessOf(this.#settings, this.#deps, {
+    return openAccess(this.#settings, this.#deps, {
       redirectUris: configured === undefined ? [...new Set([shared, own])] : [configured],
       rules: { openid: true },
       audience: this.#issuer,
@@ -208,4 +210,29 @@ class OidcUpstream implements Upstream {
     if (this.#settings.scopes) return this.#settings.scopes;
     return DEFAULT_SCOPES.filter((scope) => scope === 'openid' || supported?.includes(scope) !== false);
   }
+}
+
+function scopeProblems(scopes: readonly string[] | undefined): Problem[] {
+  if (scopes === undefined || scopes.includes('openid')) return [];
+  const message = 'an OpenID provider returns no ID token without the scope openid: add it, or use type oauth2';
+  return [invalid('scopes', message)];
+}
+
+/** Lists the problems that the schema cannot express. */
+function oidcProblems(given: OidcProviderConfig): Problem[] {
+  const { issuer_url: issuer, subject_claim: claim, userinfo_override: override } = given;
+  const insecure = given.insecure_allow_http === true;
+  return [
+    ...(issuer === undefined ? [missing('issuer_url', 'set issuer_url')] : urlProblems(issuer, 'issuer_url', insecure)),
+    ...(issuer?.includes('?') === true
+      ? [problem('InvalidUrl', 'issuer_url', 'an issuer has no query: remove the ? and everything after it')]
+      : []),
+    ...commonProblems(given, given.dcr_config !== undefined),
+    ...dcrProblems(given, true),
+    ...scopeProblems(given.scopes),
+    ...(claim !== undefined && !new RegExp(CLAIM_PATTERN, 'u').test(claim)
+      ? [invalid('subject_claim', 'a claim name has letters, digits and underscores only')]
+      : []),
+    ...below('userinfo_override', override ? userInfoProblems(override, insecure) : []),
+  ];
 }

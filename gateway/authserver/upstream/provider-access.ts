@@ -1,11 +1,14 @@
 import type { ServerMetadata } from 'openid-client';
 import type { ProviderConfig } from '../../contract/run-config/upstreams.ts';
-import { codeClientOf, type ClientFacts } from './config/provider-config.ts';
+import { createCodeClient, type CodeClientFacts } from './config/provider-config.ts';
 import type { CodeClient } from './protocol/code-client.ts';
-import type { Provider } from './protocol/provider.ts';
-import type { ClientRecord } from './registration/client-record.ts';
-import type { RegisteredClient } from './registration/registered-client.ts';
-import { registeredClientOf, type RegistrationPlace } from './registration/registrar.ts';
+import type { Provider } from './protocol/guards.ts';
+import type { ClientRecord } from './registration/register.ts';
+import {
+  createRegisteredClient,
+  type RegisteredClient,
+  type RegistrationPlace,
+} from './registration/registered-client.ts';
 import type { UpstreamDeps } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
 
@@ -22,7 +25,7 @@ export interface ProviderAccess {
   use<T>(operation: (access: Access) => Promise<T>): Promise<T>;
 }
 
-export interface AccessOptions extends Omit<ClientFacts, 'redirectUri'> {
+interface AccessOptions extends Omit<CodeClientFacts, 'redirectUri'> {
   /** Redirect URIs that the gateway may use, the default first. */
   readonly redirectUris: readonly string[];
   /** Returns the current metadata and the guard. Rejects with `UpstreamError`. */
@@ -31,12 +34,12 @@ export interface AccessOptions extends Omit<ClientFacts, 'redirectUri'> {
   readonly registration: RegistrationPlace;
 }
 
-export function accessOf(settings: ProviderConfig, deps: UpstreamDeps, options: AccessOptions): ProviderAccess {
+export function openAccess(settings: ProviderConfig, deps: UpstreamDeps, options: AccessOptions): ProviderAccess {
   const { redirectUris, provider, registration, rules, audience } = options;
   const { dcr_config: dcr, client_id: clientId = '' } = settings;
   const facts = { rules, audience, redirectUri: redirectUris[0] ?? '' };
   if (!dcr) {
-    const client = codeClientOf(settings, deps, facts);
+    const client = createCodeClient(settings, deps, facts);
     return {
       clientId,
       isClient: (id) => Promise.resolve(id === clientId),
@@ -44,8 +47,8 @@ export function accessOf(settings: ProviderConfig, deps: UpstreamDeps, options: 
     };
   }
   const clientFor = (record: ClientRecord): CodeClient =>
-    codeClientOf({ ...settings, client_id: record.client_id }, deps, facts, () => record.client_secret);
-  return new RegisteredAccess(registeredClientOf(dcr, deps, redirectUris, registration), provider, clientFor);
+    createCodeClient({ ...settings, client_id: record.client_id }, deps, facts, () => record.client_secret);
+  return new RegisteredAccess(createRegisteredClient(dcr, deps, redirectUris, registration), provider, clientFor);
 }
 
 class RegisteredAccess implements ProviderAccess {

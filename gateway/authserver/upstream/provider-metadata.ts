@@ -1,14 +1,13 @@
 import type { ServerMetadata } from 'openid-client';
 import type { Outbound } from '../../outbound/fetch.ts';
 import { policyFor, type OutboundFlags } from '../../outbound/policy.ts';
-import { faultOf } from './protocol/fault-of.ts';
+import { toUpstreamError, UpstreamError, type UpstreamFault } from './upstream-error.ts';
 import { authorizationFaultIn, endpointFaultIn, shapeFaultIn } from './metadata-faults.ts';
-import { Transport } from './protocol/transport.ts';
+import { ProviderTransport } from './protocol/transport.ts';
 import type { UpstreamStatus } from './upstream.ts';
-import { UpstreamError, type UpstreamFault } from './upstream-error.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export interface ProviderMetadataOptions extends OutboundFlags {
+interface ProviderMetadataOptions extends OutboundFlags {
   readonly issuer: string;
   readonly clientId: string;
   readonly outbound: Outbound;
@@ -120,7 +119,7 @@ export class ProviderMetadata {
       this.#failure = undefined;
     } catch (thrown) {
       if (this.#closed) return; // `close` has aborted it
-      const error = faultOf(thrown, { what: 'discovery', status: undefined });
+      const error = toUpstreamError(thrown, { what: 'discovery', status: undefined });
       const level = this.#failure?.error.message === error.message ? 'debug' : 'warn';
       log[level]('the identity provider cannot be discovered', {
         issuer,
@@ -136,7 +135,7 @@ export class ProviderMetadata {
 async function discover(options: ProviderMetadataOptions): Promise<ServerMetadata> {
   const openid = await import('openid-client');
   const { issuer, clientId, outbound, timeoutMs } = options;
-  const transport = new Transport({ outbound, timeoutMs, rules: { openid: true } });
+  const transport = new ProviderTransport({ outbound, timeoutMs, rules: { openid: true } });
   try {
     const config = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
       [openid.customFetch]: transport.fetch,
@@ -148,7 +147,7 @@ async function discover(options: ProviderMetadataOptions): Promise<ServerMetadat
     if (fault !== undefined) throw new UpstreamError('bad_reply', `the metadata of ${issuer} ${fault}`);
     return metadata;
   } catch (error) {
-    throw faultOf(error, { what: `discovery of ${issuer}`, status: transport.status });
+    throw toUpstreamError(error, { what: `discovery of ${issuer}`, status: transport.status });
   }
 }
 

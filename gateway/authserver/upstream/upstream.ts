@@ -51,7 +51,7 @@ export interface LegSecrets {
   readonly redirectUri?: string | undefined;
 }
 
-export interface AuthorizationRequest extends LegSecrets {
+export interface LegRequest extends LegSecrets {
   /** The provider must authenticate the user even if it has a session; OpenID Connect only. */
   readonly forceLogin?: boolean | undefined;
 }
@@ -109,7 +109,7 @@ export interface Upstream {
   /** Returns the redirect URI to register at the provider. Rejects with `UpstreamError`. */
   redirectUri(): Promise<string>;
   /** Returns the URL to which the user is redirected. Rejects with `UpstreamError`. */
-  authorizationUrl(request: AuthorizationRequest): Promise<string>;
+  authorizationUrl(request: LegRequest): Promise<string>;
   /** Checks the callback, exchanges the code and identifies the user. Rejects with `UpstreamError`. */
   login(callback: Callback, secrets: LegSecrets): Promise<UpstreamLogin>;
   /** Refreshes a grant with one request, since a refresh token may be valid for one use only. Never rejects. */
@@ -162,7 +162,7 @@ export interface UpstreamScope extends VariantScope {
 }
 
 /** Type of provider: fields, rules and implementation. */
-export interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Omit<
+interface UpstreamType<Type extends string, Spec extends TObject, Config extends TObject> extends Omit<
   Variant<Type, Spec, Config, UpstreamDeps, Upstream>,
   'resolve'
 > {

@@ -23,7 +23,7 @@ export function wellKnownUrls(issuer: string): readonly string[] {
 }
 
 /** Finds and caches the metadata of one issuer. Concurrent requests share one fetch. */
-export class Discovery {
+export class IssuerDiscovery {
   readonly #issuer: string;
   readonly #get: JsonGet;
   readonly #now: () => number;
@@ -114,7 +114,7 @@ const named = (issuer: unknown): string =>
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** Fetches the key set that the issuer's metadata names. After a failure the next call fetches the metadata again. */
-export async function discoveredKeys(discovery: Discovery, get: JsonGet): Promise<JsonDocument> {
+export async function discoveredKeys(discovery: IssuerDiscovery, get: JsonGet): Promise<JsonDocument> {
   const { jwksUri } = await discovery.metadata();
   if (jwksUri === undefined) {
     discovery.forget();

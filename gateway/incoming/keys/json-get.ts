@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError, type OutboundFault } from '../../outbound/outbound-error.ts';
 import { FileUnreadable } from '../../outbound/watched-file.ts';
@@ -43,7 +44,7 @@ const MAX_BYTES = 256 * 1024;
 const TIMEOUT_MS = 5_000;
 const MAX_AGE_S = { least: 60, usual: 600, most: 86_400 };
 
-export interface JsonGetOptions {
+interface JsonGetOptions {
   readonly outbound: Outbound;
   /** Returns the credential headers for a URL. Called for each request. Throws `FileUnreadable`. */
   readonly headersFor: (url: string) => Readonly<Record<string, string>>;
@@ -113,4 +114,33 @@ function maxAgeSeconds(cacheControl: string | undefined): number {
   const found = /(?:^|[\s,])max-age=(\d{1,9})/i.exec(cacheControl ?? '')?.[1];
   if (found === undefined) return MAX_AGE_S.usual;
   return Math.min(Math.max(Number(found), MAX_AGE_S.least), MAX_AGE_S.most);
+}
+
+/** Pauses before the second and third attempt, ms. */
+export const RETRY_PAUSES_MS: readonly number[] = [500, 2_000];
+
+/** Retries until success, a final failure or the last pause. Rejects with the last error. */
+export async function withRetries<T>(attempt: () => Promise<T>, pausesMs: readonly number[]): Promise<T> {
+  for (const pauseMs of pausesMs) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof FetchFailure && error.final) throw error;
+      await sleep(pauseMs, undefined, { ref: false });
+    }
+  }
+  return attempt();
+}
+
+/** Waits for `flight` up to a limit, without stopping it. Resolves to false after the limit. */
+export async function waitAtMost(flight: Promise<void>, limitMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, limitMs, false);
+  });
+  try {
+    return await Promise.race([flight.then(() => true), limit]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

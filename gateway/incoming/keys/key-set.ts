@@ -30,7 +30,7 @@ const EC_ALGORITHMS: Readonly<Record<string, string>> = { 'P-256': 'ES256', 'P-3
  * a set without a usable key, or with more than 100 keys.
  * @see RFC 7517 §5
  */
-export async function keySetOf(document: unknown): Promise<KeySet> {
+export async function readKeySet(document: unknown): Promise<KeySet> {
   const keys = isSet(document) ? document.keys : undefined;
   if (keys === undefined) throw new Error('the reply is not a JSON Web Key Set');
   if (keys.length > MAX_KEYS) throw new Error(`the key set has more than ${String(MAX_KEYS)} keys`);

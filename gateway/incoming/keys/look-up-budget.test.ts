@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LookUpBudget } from './look-up-budget.ts';
+import { LookUpBudget } from './remote-keys.ts';
 
 it('allows one look-up of each client in 30 s', () => {
   const budget = new LookUpBudget();

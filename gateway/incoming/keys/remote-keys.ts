@@ -1,15 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
 import type { AddressOf } from '../../http/addresses/client-address.ts';
-import { keySetOf, type KeySet, type KeySource } from './key-set.ts';
-import { FetchFailure, type JsonDocument } from './json-get.ts';
-import { LookUpBudget } from './look-up-budget.ts';
+import { readKeySet, type KeySet, type KeySource } from './key-set.ts';
+import { FetchFailure, RETRY_PAUSES_MS, waitAtMost, withRetries, type JsonDocument } from './json-get.ts';
 import type { Readiness } from '../token-validator.ts';
 import { DependencyDown, type Dependency } from '../refusal.ts';
-import { RETRY_PAUSES_MS, waitAtMost, withRetries } from './retry.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-export interface RemoteKeysOptions {
+interface RemoteKeysOptions {
   /** Fetches the key set, including discovery when needed. Rejects with `FetchFailure` or any other error. */
   readonly fetchKeys: () => Promise<JsonDocument>;
   readonly addressOf: AddressOf;
@@ -216,8 +214,42 @@ const slow = (): DependencyDown => new DependencyDown('keys', 'the issuer is slo
 
 async function readKeys(document: unknown): Promise<KeySet> {
   try {
-    return await keySetOf(document);
+    return await readKeySet(document);
   } catch (error) {
     throw new FetchFailure('BadKeySet', error instanceof Error ? error.message : 'the key set cannot be read');
+  }
+}
+
+/** Shortest pause between look-ups of one client. */
+const CLIENT_PAUSE_MS = 30_000;
+/** Look-ups of all clients at once. */
+const CAPACITY = 10;
+/** Time until one more look-up is possible. */
+const REFILL_MS = 3_000;
+
+/**
+ * Budget of the fetches for tokens with an unknown key: one in 30 s for each client, and a token bucket of ten for all. A client with
+ * invented keys does not delay the look-up of another client after a rotation.
+ */
+export class LookUpBudget {
+  #tokens = CAPACITY;
+  #filledAt = -Infinity;
+  /** Latest look-up of each client, ms. Few, because the bucket limits them. */
+  readonly #lookedUpAt = new Map<string, number>();
+
+  /** Takes a look-up. Returns false when the client or all clients have used up theirs. @param now ms */
+  take(client: string, now: number): boolean {
+    for (const [key, at] of this.#lookedUpAt) if (now - at >= CLIENT_PAUSE_MS) this.#lookedUpAt.delete(key);
+    if (this.#lookedUpAt.has(client)) return false;
+    this.#fill(now);
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    this.#lookedUpAt.set(client, now);
+    return true;
+  }
+
+  #fill(now: number): void {
+    this.#tokens = Math.min(CAPACITY, this.#tokens + (now - this.#filledAt) / REFILL_MS);
+    this.#filledAt = now;
   }
 }

@@ -1,13 +1,64 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
 import { isBelow, MOUNTED_FOLDERS, notMounted, PATH_NOT_MOUNTED } from '../../contract/mounted-files.ts';
-import { ATOMIC, flag, text, texts } from '../../contract/optional.ts';
+import { ATOMIC, block, duration, flag, text, texts } from '../../contract/optional.ts';
 import { privateKeyJwtSpec, resolvePrivateKeyJwt } from '../../contract/run-config/private-key-jwt.ts';
 import { caBundleRef, secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, needs, rule, safeUrl } from '../../contract/rule.ts';
-import { introspectionField, introspectionRules, resolveIntrospection } from './introspection-settings.ts';
 import { createIssuerValidator } from '../tokens/issuer-validator.ts';
 import { defineSource, type ResolvedSource, type SourceScope } from '../mode.ts';
+import { between } from '../../contract/duration-rules.ts';
+import type { Incoming } from '../../contract/gateway-config.ts';
+
+/** Settings for introspection replies. */
+const introspectionMembers = {
+  tokens: Type.Optional(
+    Type.Enum(['opaque', 'all'], {
+      default: 'opaque',
+      description:
+        'Tokens that are introspected. `opaque`: those that are no signed JWT, encrypted ones too. `all`: also signed JWTs, whose claims are then those of the response, such as lightweight access tokens of Keycloak.',
+    }),
+  ),
+  cacheTtl: duration(
+    'Lifetime of a cached response that accepts a token, 0s to 5m. A revoked token stays valid for this long.',
+    { default: '60s' },
+  ),
+  allowMissingAudience: flag(
+    'Accept responses without `aud`. Safe only if the issuer never introspects tokens of other services for this client.',
+  ),
+  subjectClaim: text(
+    'Response member that identifies the user. It must be unique and never be reassigned to another user.',
+    {
+      default: 'sub',
+      pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$',
+      maxLength: 128,
+    },
+  ),
+};
+
+/** Rules of the block that holds the field. */
+const introspectionRules = [
+  rule<{ introspection?: unknown; clientSecretRef?: unknown; privateKeyJwt?: unknown }>('', {
+    field: 'introspection',
+    rule: '!has(self.introspection) || has(self.clientSecretRef) || has(self.privateKeyJwt)',
+    message: 'introspection needs clientSecretRef or privateKeyJwt',
+    check: ({ introspection, clientSecretRef, privateKeyJwt }) =>
+      introspection === undefined || clientSecretRef !== undefined || privateKeyJwt !== undefined,
+  }),
+  between('introspection', 'cacheTtl', '0s', '5m'),
+];
+
+const resolveIntrospection = ({
+  tokens,
+  cacheTtl,
+  allowMissingAudience,
+  subjectClaim,
+}: Static<TObject<typeof introspectionMembers>>): NonNullable<Incoming['introspection']> => ({
+  ...(tokens === 'all' && { tokens }),
+  ...(cacheTtl !== undefined && { cache_ttl: cacheTtl }),
+  ...(allowMissingAudience === true && { allow_missing_audience: true }),
+  ...(subjectClaim !== undefined && { subject_claim: subjectClaim }),
+});
 
 /** Fields of an external issuer, which a shared MCPOIDCConfig has too. */
 export const issuerFields = {
@@ -19,7 +70,7 @@ export const issuerFields = {
   introspectionUrl: Type.Optional(
     HttpUrl('Introspection endpoint (RFC 7662). Discovered when absent.', { maxLength: 2048 }),
   ),
-  introspection: introspectionField(),
+  introspection: block('Rules for the introspection of tokens.', introspectionMembers),
   caBundleRef: caBundleRef(),
   jwksAuthTokenPath: text(
     'File that holds the bearer token for the key set endpoint. In a cluster, mount it below `/etc/vmcp/tokens` with `podTemplateSpec`.',
@@ -47,7 +98,7 @@ export const issuerRules = [
 type Issuer = Static<TObject<typeof issuerFields>>;
 
 /** Resolves an issuer from `oidcConfig` or MCPOIDCConfig. Audience, scopes and resource belong to the virtual server. */
-export function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource {
+function resolveIssuer(spec: Issuer, scope: SourceScope): ResolvedSource {
   const { issuer, clientId, clientSecretRef, jwksUrl, introspectionUrl, introspection, jwksAuthTokenPath } = spec;
   const { privateKeyJwt } = spec;
   const introspects = clientSecretRef !== undefined || privateKeyJwt !== undefined;

@@ -42,7 +42,7 @@ type ServiceAccount = Static<TObject<typeof serviceAccountFields>>;
  * Resolves service account tokens from `oidcConfig` or MCPOIDCConfig. With `useClusterAuth` the gateway gets keys from the
  * API server, whose address is always allowed; `issuer` is then compared only and nothing is fetched from it.
  */
-export function resolveServiceAccount(spec: ServiceAccount, scope: SourceScope): ResolvedSource {
+function resolveServiceAccount(spec: ServiceAccount, scope: SourceScope): ResolvedSource {
   const { issuer, jwksUrl, introspectionUrl, serviceAccount, namespace } = spec;
   const clusterAuth = scope.mode === 'cluster' && spec.useClusterAuth !== false;
   const flags = {

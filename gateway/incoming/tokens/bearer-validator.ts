@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import type { ClaimRules } from './claims.ts';
-import { classify, isEncrypted } from './classify.ts';
+import { classify, isJwe } from './classify.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import type { Introspection } from './introspection.ts';
 import { verifyJwt, type HeaderRules, type VerifiedJwt } from './jwt.ts';
@@ -11,7 +11,7 @@ import type { IssuerValidator, Liveness, Readiness } from '../token-validator.ts
 
 export type TokenRules = ClaimRules & HeaderRules;
 
-export interface BearerValidatorParts {
+interface BearerValidatorParts {
   readonly keys: KeySource;
   /** Rejects with `DependencyDown` while the issuer is unknown. */
   readonly rules: () => TokenRules | Promise<TokenRules>;
@@ -84,12 +84,12 @@ export class BearerValidator implements IssuerValidator {
 
   #validateAnew(token: string, now: number, req: IncomingMessage | undefined): Identity | Promise<Identity> {
     const { introspection, introspectsAll, keys, rules } = this.#parts;
-    if (introspection && isEncrypted(token)) return introspection.inspect(token); // only its issuer can read it
-    const jwt = classify(token);
-    if (introspection && (jwt === undefined || introspectsAll === true)) return introspection.inspect(token);
-    if (jwt === undefined) throw new TokenRefused('opaque');
+    if (introspection && isJwe(token)) return introspection.inspect(token); // only its issuer can read it
+    const parts = classify(token);
+    if (introspection && (parts === undefined || introspectsAll === true)) return introspection.inspect(token);
+    if (parts === undefined) throw new TokenRefused('opaque');
     const verified = (known: TokenRules): Promise<Identity> =>
-      this.#remembered(token, verifyJwt(token, jwt, keys, known, now, req), known);
+      this.#remembered(token, verifyJwt({ token, parts }, keys, known, now, req), known);
     const known = rules();
     return known instanceof Promise ? known.then(verified) : verified(known);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identify, type ClaimRules } from './claims.ts';
+import { readIdentity, type ClaimRules } from './claims.ts';
 import { classify } from './classify.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 
@@ -21,21 +21,21 @@ describe('the scopes of a token', () => {
     ['missing claims as none', {}, []],
     ['an object as none', { scope: { a: true } }, []],
   ])('are read from %s', (_, claims, scopes) => {
-    expect([...identify({ ...base, ...claims }, 't', rules, 0).scopes]).toEqual(scopes);
+    expect([...readIdentity({ ...base, ...claims }, 't', rules, 0).scopes]).toEqual(scopes);
   });
 });
 
 describe('principals', () => {
   it('differ for every pair of issuer and subject', () => {
     const principal = (issuer: string, sub: string) =>
-      identify({ ...base, iss: issuer, sub }, 't', { ...rules, issuer }, 0).principal;
+      readIdentity({ ...base, iss: issuer, sub }, 't', { ...rules, issuer }, 0).principal;
     expect(principal('https://a', 'b')).not.toBe(principal('https://', 'ab'));
     expect(principal('https://a', 'b')).toBe(principal('https://a', 'b'));
   });
 
   it('are the same for all tokens of one user', () => {
     const [first, second] = [{ jti: '1' }, { jti: '2', scope: 'x' }].map((more) =>
-      identify({ ...base, ...more }, JSON.stringify(more), rules, 0),
+      readIdentity({ ...base, ...more }, JSON.stringify(more), rules, 0),
     );
     expect(first?.principal).toBe(second?.principal);
   });
@@ -46,7 +46,7 @@ describe('the expiry of a token', () => {
     [2_029_999, true],
     [2_030_000, false],
   ])('includes 30 s of clock skew: at %i ms a token with exp 2,000 s is accepted: %s', (now, good) => {
-    const attempt = () => identify(base, 't', rules, now);
+    const attempt = () => readIdentity(base, 't', rules, now);
     if (good) expect(attempt().expiresAt).toBe(2_000_000);
     else expect(attempt).toThrow('expired');
   });

@@ -34,7 +34,7 @@ export function classify(token: string): JwtParts | undefined {
 }
 
 /** Returns true for a whole JWE in its compact form, and for any other five parts without the header of a JWT. @see RFC 7516 §7.1 */
-export function isEncrypted(token: string): boolean {
+export function isJwe(token: string): boolean {
   const parts = token.split('.', 6);
   if (parts.length !== 5 || !parts.every((part) => BASE64URL.test(part))) return false;
   const header = joseHeader(token);

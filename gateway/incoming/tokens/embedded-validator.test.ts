@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startIssuer, type Issuer } from '../../../e2e/harness/issuer.ts';
 import { testScope } from '../../../e2e/harness/scope.ts';
-import { keySetOf, type KeySet, type KeySource } from '../keys/key-set.ts';
+import { readKeySet, type KeySet, type KeySource } from '../keys/key-set.ts';
 import { AUDIENCE, validatorFor, verdictOn, type UnderTest } from '../testdata/validator-under-test.ts';
 import type { LoginLiveness } from '../token-validator.ts';
 
@@ -21,7 +21,7 @@ class OwnKeys implements KeySource {
   }
 }
 
-const setOf = (issuer: Issuer): Promise<KeySet> => keySetOf({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
+const setOf = (issuer: Issuer): Promise<KeySet> => readKeySet({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
 
 describe('tokens of the embedded authorization server', () => {
   let issuer: Issuer;

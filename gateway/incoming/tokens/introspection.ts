@@ -3,20 +3,20 @@ import type { ClientAssertion } from '../../private-keys/client-assertion.ts';
 import type { Identity } from '../../contract/identity.ts';
 import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
-import { identify, type ClaimRules } from './claims.ts';
-import type { Discovery, IssuerMetadata } from '../keys/discovery.ts';
-import { FetchFailure } from '../keys/json-get.ts';
+import { readIdentity, type ClaimRules } from './claims.ts';
+import type { IssuerDiscovery, IssuerMetadata } from '../keys/discovery.ts';
+import { FetchFailure, RETRY_PAUSES_MS, withRetries } from '../keys/json-get.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import { DependencyDown, TokenRefused } from '../refusal.ts';
-import { RETRY_PAUSES_MS, withRetries } from '../keys/retry.ts';
 import type { Liveness } from '../token-validator.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
+import { basicAuthorization } from '../../contract/text/basic-authorization.ts';
 
 export interface IntrospectionOptions {
   /** Introspection endpoint; undefined means that of the issuer's metadata. */
   readonly endpoint: string | undefined;
-  readonly discovery: Discovery;
+  readonly discovery: IssuerDiscovery;
   readonly clientId: string;
   readonly clientSecretFile: string | undefined;
   /** Authentication with a private key in place of the secret. */
@@ -111,7 +111,7 @@ export class Introspection {
     const { rules, cacheMs } = this.#options;
     const now = this.#options.now();
     try {
-      const identity = identify(acceptedClaims(reply, rules.issuer), token, rules, now);
+      const identity = readIdentity(acceptedClaims(reply, rules.issuer), token, rules, now);
       this.#answeredAt.set(identity, now);
       this.#accepted.set(digest, identity, Math.min(identity.expiresAt, now + cacheMs), now);
       return identity;
@@ -197,7 +197,7 @@ export class Introspection {
     }
     const secret = this.#secret();
     if (postsSecret) return { form: { client_id: clientId, client_secret: secret }, headers: {} };
-    return { form: {}, headers: { authorization: basic(clientId, secret) } };
+    return { form: {}, headers: { authorization: basicAuthorization(clientId, secret) } };
   }
 
   async #watched(request: Parameters<Outbound['request']>[0]): Promise<OutboundReply> {
@@ -251,10 +251,4 @@ function objectOf(body: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Builds Basic credentials with both parts form-encoded. @see RFC 6749 §2.3.1 */
-function basic(clientId: string, secret: string): string {
-  const encode = (part: string) => new URLSearchParams({ '': part }).toString().slice(1);
-  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`).toString('base64')}`;
 }

@@ -2,11 +2,11 @@ import { clientAddresses } from '../../http/addresses/client-address.ts';
 import { ClientAssertion } from '../../private-keys/client-assertion.ts';
 import { durationMs } from '../../contract/fields.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
-import { discoveredKeys, Discovery } from '../keys/discovery.ts';
+import { discoveredKeys, IssuerDiscovery } from '../keys/discovery.ts';
 import { Introspection, type IntrospectionOptions } from './introspection.ts';
 import { jsonGet } from '../keys/json-get.ts';
 import { RemoteKeys } from '../keys/remote-keys.ts';
-import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
+import { configuredBearer, IssuerGuards, oidcOf, rulesFor } from './settings.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from '../token-validator.ts';
 
 /** Validates tokens of an external issuer: JWTs with its key set, opaque tokens by introspection when a client secret or key is set. */
@@ -15,11 +15,11 @@ export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDep
   const { issuer, jwksurl } = oidc;
   if (!issuer) throw new Error('oidc_config.issuer is missing');
   const rules = rulesFor(config, issuer);
-  const guards = new Guards(oidc, deps);
+  const guards = new IssuerGuards(oidc, deps);
   const headersFor = configuredBearer(oidc, deps.readSecret);
   const getMetadata = jsonGet({ outbound: guards.for(issuer), headersFor, dependency: 'discovery' });
   const getKeys = jsonGet({ outbound: guards.for(jwksurl ?? issuer), headersFor, dependency: 'keys' });
-  const discovery = new Discovery(issuer, getMetadata, deps.now);
+  const discovery = new IssuerDiscovery(issuer, getMetadata, deps.now);
   const keys = new RemoteKeys({
     ...deps,
     addressOf: clientAddresses(config.vmcp.incoming.trusted_proxies ?? []),
@@ -45,8 +45,8 @@ export function createIssuerValidator(config: IncomingConfig, deps: ValidatorDep
 
 interface Parts {
   readonly rules: TokenRules;
-  readonly guards: Guards;
-  readonly discovery: Discovery;
+  readonly guards: IssuerGuards;
+  readonly discovery: IssuerDiscovery;
 }
 
 function introspectionOf(

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { compactVerify, errors, type CryptoKey } from 'jose';
 import type { Identity } from '../../contract/identity.ts';
-import { identify, type ClaimRules } from './claims.ts';
+import { checkType, readIdentity, refuseIdToken, type ClaimRules } from './claims.ts';
 import { decodeObject, type JwtParts } from './classify.ts';
-import { checkType, refuseIdToken } from './purpose.ts';
 import type { KeySet, KeySource } from '../keys/key-set.ts';
-import { TokenRefused, type RefusalReason } from '../refusal.ts';
+import { TokenRefused, type TokenRefusalReason } from '../refusal.ts';
 import type { JsonObject } from '../../contract/json.ts';
 
 /** Accepted signature algorithms: asymmetric only. @see RFC 8725 §3.1 */
@@ -32,8 +31,7 @@ export interface VerifiedJwt {
  * `TokenRefused` or `DependencyDown`. @see RFC 7515 §4, RFC 8725 §3
  */
 export function verifyJwt(
-  token: string,
-  { header, payload }: JwtParts,
+  { token, parts: { header, payload } }: { readonly token: string; readonly parts: JwtParts },
   keys: KeySource,
   rules: ClaimRules & HeaderRules,
   now: number,
@@ -42,7 +40,7 @@ export function verifyJwt(
   checkHeader(header, rules);
   const claims = decodeObject(payload);
   if (claims === undefined) throw new TokenRefused('malformed');
-  const identity = identify(claims, token, rules, now);
+  const identity = readIdentity(claims, token, rules, now);
   refuseIdToken(claims, header['typ']);
   return verifySignature(token, header, keys, req).then((keySet) => ({ identity, keySet }));
 }
@@ -74,12 +72,12 @@ export async function verifySignature(
 }
 
 /** Returns true when a newer set may verify the token: its key is missing, or it names no key. */
-function mayBeNewer({ kid }: JsonObject, set: KeySet, refusal: RefusalReason): boolean {
+function mayBeNewer({ kid }: JsonObject, set: KeySet, refusal: TokenRefusalReason): boolean {
   return typeof kid === 'string' ? !set.kids.has(kid) : refusal === 'kid' || refusal === 'signature';
 }
 
 /** Verifies the signature. Returns undefined when it is valid. */
-async function attempt(token: string, header: JsonObject, { find }: KeySet): Promise<RefusalReason | undefined> {
+async function attempt(token: string, header: JsonObject, { find }: KeySet): Promise<TokenRefusalReason | undefined> {
   try {
     await compactVerify(token, find, { algorithms: ALGORITHMS });
     return undefined;
@@ -90,7 +88,7 @@ async function attempt(token: string, header: JsonObject, { find }: KeySet): Pro
 }
 
 /** Tries each of several keys with one `kid`. */
-async function attemptEach(token: string, keys: AsyncIterable<CryptoKey>): Promise<RefusalReason | undefined> {
+async function attemptEach(token: string, keys: AsyncIterable<CryptoKey>): Promise<TokenRefusalReason | undefined> {
   for await (const key of keys) {
     try {
       await compactVerify(token, key, { algorithms: ALGORITHMS });
@@ -103,7 +101,7 @@ async function attemptEach(token: string, keys: AsyncIterable<CryptoKey>): Promi
 }
 
 /** Returns the reason for an error of jose. Rethrows other errors. */
-function refusalOf(error: unknown): RefusalReason {
+function refusalOf(error: unknown): TokenRefusalReason {
   if (error instanceof errors.JWKSNoMatchingKey) return 'kid';
   if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) return 'algorithm';
   if (error instanceof errors.JWSInvalid) return 'malformed';

@@ -3,13 +3,14 @@ import { isApiServerName } from '../../outbound/address-class.ts';
 import { policyFor } from '../../outbound/policy.ts';
 import type { ApiServer } from '../../kube/api-server.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';
-import { ClusterIssuer, isForbidden, ROLE_MISSING } from './cluster-issuer.ts';
-import { discoveredKeys, Discovery } from '../keys/discovery.ts';
+import { discoveredKeys, IssuerDiscovery } from '../keys/discovery.ts';
 import { FetchFailure, jsonGet, type JsonDocument, type JsonGet } from '../keys/json-get.ts';
 import { RemoteKeys } from '../keys/remote-keys.ts';
-import { serviceAccountRule } from './service-account.ts';
-import { configuredBearer, Guards, oidcOf, rulesFor } from './settings.ts';
+import { configuredBearer, IssuerGuards, oidcOf, rulesFor } from './settings.ts';
 import type { IncomingConfig, IssuerValidator, ValidatorDeps } from '../token-validator.ts';
+import { DependencyDown, TokenRefused } from '../refusal.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import { decodeObject } from './classify.ts';
 
 interface KnownIssuer {
   readonly known: string | undefined;
@@ -59,14 +60,14 @@ function rulesOf(config: IncomingConfig, issuer: KnownIssuer): () => TokenRules 
 class Cluster {
   readonly #config: IncomingConfig;
   readonly #deps: ValidatorDeps;
-  readonly #guards: Guards;
+  readonly #guards: IssuerGuards;
   /** True: use the CA file and the token of the pod. */
   readonly #authenticated: boolean;
 
   constructor(config: IncomingConfig, deps: ValidatorDeps) {
     this.#config = config;
     this.#deps = deps;
-    this.#guards = new Guards(oidcOf(config), deps);
+    this.#guards = new IssuerGuards(oidcOf(config), deps);
     this.#authenticated = config.vmcp.incoming.use_cluster_auth !== false;
   }
 
@@ -118,10 +119,10 @@ class Cluster {
       const get = getFrom(jwksurl, 'keys');
       return () => get(jwksurl);
     }
-    let discovery: Discovery | undefined;
+    let discovery: IssuerDiscovery | undefined;
     return async () => {
       const name = await issuer.find();
-      discovery ??= new Discovery(name, getFrom(name, 'discovery'), now);
+      discovery ??= new IssuerDiscovery(name, getFrom(name, 'discovery'), now);
       return discoveredKeys(discovery, getFrom(name, 'keys'));
     };
   }
@@ -135,3 +136,102 @@ async function apiServerKeys(get: JsonGet, url: string): Promise<JsonDocument> {
     throw new FetchFailure('ServiceAccountIssuerDiscoveryForbidden', ROLE_MISSING, { status: error.status });
   }
 }
+
+/** Service accounts whose tokens are accepted; undefined means all. */
+interface ServiceAccountLimits {
+  /** `NAME`, `NAMESPACE:NAME`, `NAMESPACE/NAME` or the whole subject. */
+  readonly serviceAccount: string | undefined;
+  readonly namespace: string | undefined;
+  /** Namespace of the virtual server: applies to a bare `NAME` when `namespace` is absent. */
+  readonly ownNamespace: string | undefined;
+}
+
+const SUBJECT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+/** Rejects tokens of other accounts, and tokens whose claims contradict each other. */
+const serviceAccountRule =
+  ({ serviceAccount, namespace, ownNamespace }: ServiceAccountLimits) =>
+  (claims: JsonObject): void => {
+    const subject = String(claims['sub']);
+    const [, space, name] = SUBJECT.exec(subject) ?? [];
+    if (space === undefined || name === undefined) throw new TokenRefused('service_account');
+    // A bare name matches in one namespace only.
+    const bare = space === (namespace ?? ownNamespace) ? [name] : [];
+    const spellings = [...bare, `${space}:${name}`, `${space}/${name}`, subject];
+    if (serviceAccount !== undefined && !spellings.includes(serviceAccount)) throw new TokenRefused('service_account');
+    if (namespace !== undefined && namespace !== space) throw new TokenRefused('service_account');
+    if (!agrees(claims['kubernetes.io'], space, name)) throw new TokenRefused('service_account');
+  };
+
+/** Returns true when the claim is absent: other issuers use the same form of subject without it. */
+function agrees(bound: unknown, namespace: string, name: string): boolean {
+  if (bound === undefined) return true;
+  if (!isObject(bound)) return false;
+  const { namespace: space, serviceaccount: account } = bound;
+  const accountName = isObject(account) ? account['name'] : undefined;
+  return (space === undefined || space === namespace) && (accountName === undefined || accountName === name);
+}
+
+/** Permission that an API server requires for its issuer and its keys. */
+const ROLE_MISSING =
+  'the API server does not show us its issuer and its keys: bind the ClusterRole system:service-account-issuer-discovery to the service account of this pod';
+
+const isForbidden = ({ status }: FetchFailure): boolean => status === 401 || status === 403;
+
+/** Default issuer of clusters. */
+const USUAL_ISSUER = 'https://kubernetes.default.svc';
+
+/**
+ * Finds the issuer of a cluster's service account tokens once: `iss` of the pod's own token (the kubelet wrote it, so it needs no
+ * verification), else the issuer in the API server's metadata, else the default.
+ */
+class ClusterIssuer {
+  readonly #apiServer: ApiServer;
+  readonly #get: JsonGet;
+  readonly #readSecret: (file: string) => string;
+  #found: string | undefined;
+  #flight: Promise<string> | undefined;
+
+  constructor(apiServer: ApiServer, get: JsonGet, readSecret: (file: string) => string) {
+    this.#apiServer = apiServer;
+    this.#get = get;
+    this.#readSecret = readSecret;
+  }
+
+  get known(): string | undefined {
+    this.#found ??= this.#ofOwnToken();
+    return this.#found;
+  }
+
+  /** Rejects with `DependencyDown`. */
+  async find(): Promise<string> {
+    if (this.known !== undefined) return this.known;
+    this.#flight ??= this.#ofApiServer().finally(() => {
+      this.#flight = undefined;
+    });
+    this.#found = await this.#flight;
+    return this.#found;
+  }
+
+  #ofOwnToken(): string | undefined {
+    try {
+      const [, payload = ''] = this.#readSecret(this.#apiServer.tokenFile).split('.');
+      return textOf(decodeObject(payload)?.['iss']);
+    } catch {
+      return undefined; // no token is mounted: use the API server
+    }
+  }
+
+  async #ofApiServer(): Promise<string> {
+    try {
+      const { document } = await this.#get(`${this.#apiServer.url}/.well-known/openid-configuration`);
+      return textOf((document as JsonObject | null)?.['issuer']) ?? USUAL_ISSUER;
+    } catch (error) {
+      if (!(error instanceof FetchFailure)) throw error;
+      if (error.status === 404) return USUAL_ISSUER; // it has no issuer metadata
+      throw new DependencyDown('discovery', isForbidden(error) ? ROLE_MISSING : error.message);
+    }
+  }
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

@@ -4,7 +4,7 @@ import { policyFor, type OutboundPolicy } from '../../outbound/policy.ts';
 import type { TokenRules } from './bearer-validator.ts';
 import type { IncomingConfig, ValidatorDeps } from '../token-validator.ts';
 
-export type OidcConfig = NonNullable<GatewayConfig['oidc_config']>;
+type OidcConfig = NonNullable<GatewayConfig['oidc_config']>;
 
 const CLOCK_SKEW_SECONDS = 30;
 
@@ -32,7 +32,7 @@ export function rulesFor(config: IncomingConfig, issuer: string): TokenRules {
 }
 
 /** Outbound guards of one configuration block, one per policy. */
-export class Guards {
+export class IssuerGuards {
   readonly #oidc: OidcConfig;
   readonly #deps: ValidatorDeps;
   readonly #open = new Map<string, Outbound>();

@@ -5,7 +5,7 @@ import { ATOMIC, blocks, flag, text, whole } from '../../contract/optional.ts';
 import { at, exactlyOne, rule, safeUrl } from '../../contract/rule.ts';
 import { CredentialError, SIGN, type Authenticator, type StrategyDeps } from '../authenticator.ts';
 import { defineStrategy } from '../strategy.ts';
-import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
+import { requireCaller, unknownProviderProblem, getUpstreamToken } from '../upstream-subject.ts';
 import { assumeRole } from './assume-role.ts';
 import { SigningCredentialCache, type CredentialOwner, type SigningCredential } from './cache.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type CloudStsConfig,
 } from './config.ts';
 import { compileMatcher, MAX_MATCHER_LENGTH } from './matcher.ts';
-import { rolesOf, sessionNameOf } from './role.ts';
+import { createRoleFinder, sessionNameOf } from './role.ts';
 
 const name = { minLength: 1, maxLength: 256 };
 
@@ -97,7 +97,7 @@ export const cloudSts = defineStrategy({
     const { subjectProviderName: provider, stsEndpoint, roleMappings } = given;
     if (stsEndpoint !== undefined) scope.checkUrl(stsEndpoint, 'stsEndpoint', given);
     if (provider !== undefined && !scope.upstreams.has(provider))
-      scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
+      scope.problem(unknownProviderProblem(provider, 'subjectProviderName', scope));
     roleMappings?.forEach(({ matcher }, index) => {
       const compiled = matcher === undefined ? undefined : compileMatcher(matcher);
       if (compiled && 'fault' in compiled)
@@ -130,14 +130,14 @@ export const cloudSts = defineStrategy({
 function roleAssumer(settings: CloudStsConfig, deps: StrategyDeps): Authenticator {
   const { subject_provider_name: provider } = settings;
   const cache = new SigningCredentialCache(deps.now);
-  const roleOf = rolesOf(settings);
+  const roleOf = createRoleFinder(settings);
   const ownerOf = (caller: Identity): CredentialOwner => credentialOwner(caller, roleOf(caller.claims), settings, deps);
   return {
     perUser: true,
     rejectedBy403: true,
     ...(provider !== undefined && { provider }),
     headers(given) {
-      const caller = callerOf(given, deps);
+      const caller = requireCaller(given, deps);
       const owner = ownerOf(caller);
       return cache.get(owner, () => obtain(caller, owner, settings, deps));
     },
@@ -177,7 +177,7 @@ async function obtain(
 /** Returns the token for AWS. Of a provider's tokens the ID token comes first, as AWS accepts JWTs only. */
 async function subjectOf(caller: Identity, provider: string | undefined, deps: StrategyDeps): Promise<string> {
   if (provider === undefined) return caller.token.reveal();
-  const { idToken, idTokenExpiresAt, accessToken } = await upstreamTokenOf(caller, provider, deps, { idToken: true });
+  const { idToken, idTokenExpiresAt, accessToken } = await getUpstreamToken(caller, provider, deps, { idToken: true });
   if (!idToken) return accessToken.reveal();
   if (idTokenExpiresAt === undefined || idTokenExpiresAt > deps.now()) return idToken.reveal();
   throw new CredentialError('reauthenticate', `provider "${provider}" left no ID token that is still valid`, provider);

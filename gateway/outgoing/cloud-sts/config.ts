@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Closed } from '../../contract/fields.ts';
 import { blocks, flag, text, whole } from '../../contract/optional.ts';
-import type { Problem } from '../../contract/problem.ts';
+import { invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import { urlProblems } from '../../contract/url-problems.ts';
 import { compileMatcher, MAX_MATCHER_LENGTH } from './matcher.ts';
 
@@ -49,7 +49,7 @@ export function cloudStsProblems(config: CloudStsConfig): Problem[] {
   return [
     ...(endpoint === undefined ? [] : urlProblems(endpoint, 'sts_endpoint', config.insecure_allow_http === true)),
     ...(fallback === undefined && mappings.length === 0
-      ? [{ reason: 'MissingField', path: 'fallback_role_arn', message: 'no user has a role: set it, or role_mappings' }]
+      ? [missing('fallback_role_arn', 'no user has a role: set it, or role_mappings')]
       : []),
     ...mappings.flatMap((mapping, index) => mappingProblems(mapping, `role_mappings[${String(index)}]`)),
   ];
@@ -60,11 +60,11 @@ type Mapping = NonNullable<CloudStsConfig['role_mappings']>[number];
 function mappingProblems({ claim, matcher }: Mapping, path: string): Problem[] {
   if (matcher === undefined) {
     const message = 'set the value that the role claim must have, or matcher';
-    return claim === undefined ? [{ reason: 'MissingField', path: `${path}.claim`, message }] : [];
+    return claim === undefined ? [missing(`${path}.claim`, message)] : [];
   }
-  if (claim !== undefined) return [{ reason: 'RuleViolated', path, message: 'set exactly one of claim and matcher' }];
+  if (claim !== undefined) return [problem('RuleViolated', path, 'set exactly one of claim and matcher')];
   const compiled = compileMatcher(matcher);
-  return 'fault' in compiled ? [{ reason: 'InvalidValue', path: `${path}.matcher`, message: compiled.fault }] : [];
+  return 'fault' in compiled ? [invalid(`${path}.matcher`, compiled.fault)] : [];
 }
 
 /** Returns the URL of the Security Token Service, by default the public one of the region. */

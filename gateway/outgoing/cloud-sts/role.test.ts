@@ -4,7 +4,7 @@ import { CredentialError } from '../authenticator.ts';
 import { cloudStsProblems, stsEndpoint, type CloudStsConfig } from './config.ts';
 import type * as Matchers from './matcher.ts';
 import { isTrue } from './matcher.ts';
-import { rolesOf, sessionNameOf } from './role.ts';
+import { createRoleFinder, sessionNameOf } from './role.ts';
 
 const arn = (name: string): string => `arn:aws:iam::123456789012:role/${name}`;
 const settings: CloudStsConfig = {
@@ -29,13 +29,17 @@ describe('the role of a user', () => {
     ['needs the claim', undefined, undefined],
     ['needs texts', [{ dev: true }, 7, null], undefined],
   ])('%s', (_, groups, expected) => {
-    expect(rolesOf(settings)({ ...(groups !== undefined && { groups }) })).toBe(expected);
-    expect(rolesOf({ ...settings, fallback_role_arn: arn('other') })({ groups })).toBe(expected ?? arn('other'));
+    expect(createRoleFinder(settings)({ ...(groups !== undefined && { groups }) })).toBe(expected);
+    expect(createRoleFinder({ ...settings, fallback_role_arn: arn('other') })({ groups })).toBe(
+      expected ?? arn('other'),
+    );
   });
 
   it('comes from the configured claim, and never from a name of Object', () => {
-    expect(rolesOf({ ...settings, role_claim: 'cognito:groups' })({ 'cognito:groups': ['dev'] })).toBe(arn('dev'));
-    expect(rolesOf({ ...settings, role_claim: 'constructor' })({})).toBeUndefined();
+    expect(createRoleFinder({ ...settings, role_claim: 'cognito:groups' })({ 'cognito:groups': ['dev'] })).toBe(
+      arn('dev'),
+    );
+    expect(createRoleFinder({ ...settings, role_claim: 'constructor' })({})).toBeUndefined();
   });
 });
 
@@ -57,7 +61,7 @@ describe('the role by a matcher', () => {
     realm: { roles: ['x'] },
     none: null,
   };
-  const role = (...matchers: Parameters<typeof matching>) => rolesOf(matching(...matchers))(claims);
+  const role = (...matchers: Parameters<typeof matching>) => createRoleFinder(matching(...matchers))(claims);
 
   it.each([
     ['"admins" in claims.groups', true],
@@ -91,7 +95,7 @@ describe('the role by a matcher', () => {
     const claim = { claim: 'ops', role_arn: arn('ops'), priority: 5 };
     const both = (priority: number) => {
       const mapping = { matcher: 'claims.staff', role_arn: arn('staff'), priority };
-      return rolesOf({ region: 'eu-west-1', role_mappings: [mapping, claim] })(claims);
+      return createRoleFinder({ region: 'eu-west-1', role_mappings: [mapping, claim] })(claims);
     };
     expect([both(4), both(5), both(6)]).toEqual([arn('staff'), arn('staff'), arn('ops')]);
   });
@@ -118,7 +122,7 @@ describe('the role by a matcher', () => {
   });
 
   it('is an error, and no other role, when an expression takes too long', () => {
-    const slow = rolesOf({ ...matching('claims.sub.matches("^(a+)+$")'), fallback_role_arn: arn('other') });
+    const slow = createRoleFinder({ ...matching('claims.sub.matches("^(a+)+$")'), fallback_role_arn: arn('other') });
     const sub = { sub: `${'a'.repeat(60)}!` };
     const thrown = (): unknown => {
       try {

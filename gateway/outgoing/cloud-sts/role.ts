@@ -9,13 +9,17 @@ type Claims = Identity['claims'];
 const claimOf = (claims: Claims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
 
 /** Role of a user by claims; undefined: the user has no role. Throws `CredentialError` for a matcher that takes too long. */
-export type RoleOf = (claims: Claims) => string | undefined;
+type RoleOf = (claims: Claims) => string | undefined;
 
 /**
  * Creates a function that returns the role of a user: that of the matching mapping with the lowest priority, or the fallback. Of equal
  * priorities the first applies.
  */
-export function rolesOf({ role_claim, role_mappings = [], fallback_role_arn: fallback }: CloudStsConfig): RoleOf {
+export function createRoleFinder({
+  role_claim,
+  role_mappings = [],
+  fallback_role_arn: fallback,
+}: CloudStsConfig): RoleOf {
   const name = role_claim ?? DEFAULTS.roleClaim;
   const mappings = role_mappings
     .map((mapping) => ({

@@ -82,7 +82,7 @@ export function tokenExchangeProblems(config: TokenExchangeConfig): Problem[] {
     ...urlProblems(config.token_url, 'token_url', config.insecure_allow_http === true),
     ...clientProblems(config),
     ...(method !== undefined && client_secret_file === undefined
-      ? [{ reason: 'MissingField', path: 'client_secret_file', message: `${method} needs client_secret_file: set it` }]
+      ? [missing('client_secret_file', `${method} needs client_secret_file: set it`)]
       : []),
     ...reservedProblems('additional_params', RESERVED, config.additional_params),
     ...typeProblems(config, 'subject_token_type'),
@@ -108,5 +108,5 @@ function clientProblems({
 function typeProblems(config: TokenExchangeConfig, path: 'subject_token_type' | 'requested_token_type'): Problem[] {
   const written = config[path];
   if (written === undefined || tokenType(written) !== undefined) return [];
-  return [{ reason: 'InvalidValue', path, message: `use ${TOKEN_TYPES.join(', ')}, short or as URN` }];
+  return [invalid(path, `use ${TOKEN_TYPES.join(', ')}, short or as URN`)];
 }

@@ -4,7 +4,7 @@ import { isObject } from '../../contract/json.ts';
 import { cleaned, errorCode } from '../../contract/text/provider-text.ts';
 
 /** Token in the reply of a token endpoint. */
-export interface GrantedToken {
+interface GrantedToken {
   readonly accessToken: string;
   /** undefined when the reply has no valid lifetime. */
   readonly expiresInSeconds: number | undefined;

@@ -1,6 +1,9 @@
-import type { AssertionParameters } from '../../private-keys/client-assertion.ts';
+import { ClientAssertion, type AssertionParameters } from '../../private-keys/client-assertion.ts';
+import { basicAuthorization } from '../../contract/text/basic-authorization.ts';
 import type { UnlimitedPost } from '../post-with-retry.ts';
 import { requestedTokenType, subjectTokenType, urnOf, type TokenExchangeConfig } from './config.ts';
+import { CredentialError, type StrategyDeps } from '../authenticator.ts';
+import { readCredentialFile } from '../credential-header.ts';
 
 /** Parameters for target and scope of the token. */
 function targetOf({ audience = '', resource, scopes = [] }: TokenExchangeConfig): Readonly<Record<string, string>> {
@@ -18,7 +21,7 @@ export const asksForNothingSpecial = (settings: TokenExchangeConfig): boolean =>
   subjectTokenType(settings) === 'access_token';
 
 /** Authentication of the client: by a secret, by an assertion, or by its identifier alone. */
-export interface ClientCredential {
+interface ClientCredential {
   readonly secret?: string | undefined;
   readonly assertion?: AssertionParameters | undefined;
 }
@@ -53,10 +56,36 @@ export function exchangeRequest(
   };
 }
 
-/** Encodes client credentials by RFC 6749 §2.3.1: each part form-encoded, joined, then base64. */
-function basicAuthorization(clientId: string, clientSecret: string): string {
-  const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
-  return `Basic ${Buffer.from(pair).toString('base64')}`;
-}
+/** Client of the token endpoint. */
+export class ExchangeClient {
+  readonly #settings: TokenExchangeConfig;
+  readonly #deps: StrategyDeps;
+  readonly #assertion: ClientAssertion | undefined;
 
-const formEncoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
+  constructor(settings: TokenExchangeConfig, deps: StrategyDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#assertion = settings.private_key_jwt && new ClientAssertion(settings.private_key_jwt, deps);
+  }
+
+  /** Returns the current client secret or private key; undefined when it has neither. Throws `CredentialError`. */
+  secret(): string | undefined {
+    const { client_secret_file, private_key_jwt: key } = this.#settings;
+    const file = client_secret_file ?? key?.private_key_file;
+    const secret = file === undefined ? undefined : readCredentialFile(this.#deps, file);
+    if (secret === '') throw new CredentialError('misconfigured', `the file ${String(file)} is empty`);
+    return secret;
+  }
+
+  /** Returns the credential for the next request. Rejects with `CredentialError`. */
+  async credential(secret: string | undefined): Promise<ClientCredential> {
+    if (!this.#assertion) return { secret };
+    const { client_id: clientId = '', token_url: audience } = this.#settings;
+    try {
+      return { assertion: await this.#assertion.parameters({ clientId, audience }) };
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : 'it cannot be read';
+      throw new CredentialError('misconfigured', `the private key is unusable: ${cause}`);
+    }
+  }
+}

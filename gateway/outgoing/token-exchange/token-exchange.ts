@@ -18,7 +18,7 @@ import { CredentialError, type Authenticator, type StrategyDeps } from '../authe
 import { bearerHeaders, placedIn } from '../credential-header.ts';
 import { postWithRetry } from '../post-with-retry.ts';
 import { defineStrategy } from '../strategy.ts';
-import { TokenExchangeCache, type EarlierExchange, type ExchangedToken } from './cache.ts';
+import { TokenExchangeCache, TokenExchangeRefusals, type EarlierExchange, type ExchangeResult } from './cache.ts';
 import {
   AUTH_METHODS,
   RESERVED,
@@ -28,13 +28,10 @@ import {
   tokenExchangeProblems,
   type TokenExchangeConfig,
 } from './config.ts';
-import { TokenExchangeRefusals } from './refusals.ts';
 import { ExchangeRefused, readTokenReply, type ExchangeAsked } from './reply.ts';
-import { ExchangeClient } from './exchange-client.ts';
-import { asksForNothingSpecial, exchangeRequest } from './request.ts';
-import { claimsOf, isNew, issuedAt } from './subject-age.ts';
-import { ExchangedAudiences } from './exchanged-audiences.ts';
-import { callerOf, unknownProvider, upstreamTokenOf } from '../upstream-subject.ts';
+import { asksForNothingSpecial, ExchangeClient, exchangeRequest } from './request.ts';
+import { claimsOf, ExchangedAudiences, isNew, issuedAt } from './token-claims.ts';
+import { requireCaller, unknownProviderProblem, getUpstreamToken } from '../upstream-subject.ts';
 
 const TOKEN_TYPE_PATTERN = '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))$';
 
@@ -111,7 +108,7 @@ export const tokenExchange = defineStrategy({
     const { requestedTokenType: requested, tokenEndpointAuthMethod: method, privateKeyJwt } = given;
     scope.checkUrl(given.tokenUrl, 'tokenUrl', given);
     if (provider !== undefined && !scope.upstreams.has(provider)) {
-      scope.problem(unknownProvider(provider, 'subjectProviderName', scope));
+      scope.problem(unknownProviderProblem(provider, 'subjectProviderName', scope));
     }
     const misnamed = header === undefined ? [] : headerNameProblems(header, 'externalTokenHeaderName', OWN_CREDENTIAL);
     for (const problem of misnamed) scope.problem(problem);
@@ -149,7 +146,7 @@ function exchanger(settings: TokenExchangeConfig, deps: StrategyDeps): Authentic
   return {
     perUser: true,
     ...(provider !== undefined && { provider }),
-    headers: (caller) => cache.get(callerOf(caller, deps), exchange),
+    headers: (caller) => cache.get(requireCaller(caller, deps), exchange),
     refused(caller, sent) {
       if (!caller || sent[header] === undefined) return false;
       cache.refuse(caller, (headers) => headers[header] === sent[header]);
@@ -172,7 +169,7 @@ async function exchangeFor(
   caller: Identity,
   earlier: EarlierExchange | undefined,
   { settings, header, deps, client, refusals, audiences }: Exchanger,
-): Promise<ExchangedToken> {
+): Promise<ExchangeResult> {
   const secret = client.secret();
   refusals.check(caller, secret);
   const subject = await subjectOf(caller, earlier?.refused, settings, deps);
@@ -229,7 +226,7 @@ async function subjectOf(
   }
   const wantsIdToken = subjectTokenType(settings) === 'id_token';
   const need = { ...(wantsIdToken && { idToken: true }), ...(refused && { refused }) };
-  const { accessToken: stored, ...rest } = await upstreamTokenOf(caller, provider, deps, need);
+  const { accessToken: stored, ...rest } = await getUpstreamToken(caller, provider, deps, need);
   if (!wantsIdToken) return { ...presented(stored), expiresAt: rest.expiresAt, stored };
   const { idToken, idTokenExpiresAt } = rest;
   if (idToken && !(idTokenExpiresAt !== undefined && idTokenExpiresAt <= deps.now())) {

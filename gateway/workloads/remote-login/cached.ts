@@ -1,5 +1,5 @@
 import type { RemoteAuthConfig } from './settings.ts';
-import type { ClientRecord } from '../../authserver/upstream/registration/client-record.ts';
+import type { ClientRecord } from '../../authserver/upstream/registration/register.ts';
 import { secretNames } from './stored-record.ts';
 
 type Member =

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerMetadata } from 'openid-client';
-import { codeOf, exactIssuer, issuerOfOrigin } from '../../authserver/upstream/callback.ts';
+import { readCode, exactIssuer, issuerOfOrigin } from '../../authserver/upstream/callback.ts';
 import { parameterProblems } from '../../authserver/upstream/config/additional-params.ts';
 import type { UpstreamGrant } from '../../authserver/upstream/upstream.ts';
 import { durationMs } from '../../contract/fields.ts';
@@ -82,7 +82,7 @@ function codeIn(answer: URLSearchParams, config: RemoteAuthConfig, metadata: Ser
     ? issuerOfOrigin(config.authorize_url ?? '', config.token_url ?? '')
     : exactIssuer(issuer, isPromised === true);
   const parameter = (name: string): string | undefined => answer.get(name) ?? undefined;
-  return codeOf({ code: parameter('code'), iss: parameter('iss'), error: parameter('error') }, rule);
+  return readCode({ code: parameter('code'), iss: parameter('iss'), error: parameter('error') }, rule);
 }
 
 function parametersOf({ config, discovered: { resource, scopes } }: AttemptOptions): Record<string, string> {

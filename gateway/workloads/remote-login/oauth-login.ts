@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
 import { Guards } from '../../authserver/upstream/protocol/guards.ts';
-import { completed, refreshScope } from '../../authserver/upstream/protocol/refresh.ts';
+import { completed, refreshScope } from '../../authserver/upstream/protocol/grants.ts';
 import type { UpstreamGrant } from '../../authserver/upstream/upstream.ts';
 import { UpstreamError } from '../../authserver/upstream/upstream-error.ts';
 import { Secret } from '../../contract/identity.ts';
@@ -17,7 +17,7 @@ import type { RemoteLogin, RemoteLoginOptions } from './remote-login.ts';
 import { bySystemTimer } from './schedule.ts';
 import { given } from './settings.ts';
 import { configuredSecret } from './static-token.ts';
-import { ClientRecord } from '../../authserver/upstream/registration/client-record.ts';
+import { ClientRecord } from '../../authserver/upstream/registration/register.ts';
 import { LoginRecord, secretNames, StoredRecord, type LoginFacts } from './stored-record.ts';
 
 const METADATA_MS = 3_600_000;

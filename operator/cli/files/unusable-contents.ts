@@ -1,8 +1,6 @@
-import { clientKeyOf } from '../../../gateway/private-keys/client-key.ts';
-import { clientSecretOf } from '../../../gateway/authserver/keys/client-secret.ts';
-import { KeyRefused } from '../../../gateway/private-keys/key-refused.ts';
-import { secretOf } from '../../../gateway/authserver/keys/hmac-secrets.ts';
-import { signingKeyOf } from '../../../gateway/authserver/keys/signing-key.ts';
+import { readClientKey, KeyRefused } from '../../../gateway/private-keys/private-key.ts';
+import { readClientSecret, readHmacSecret } from '../../../gateway/authserver/keys/secrets.ts';
+import { readSigningKey } from '../../../gateway/authserver/keys/signing-key.ts';
 import { bundleFault } from '../../resolve/ca-bundle.ts';
 
 /** Use of a file or of a Secret's key. */
@@ -49,12 +47,12 @@ function faultOf({ role, algorithm }: Held, content: string, kids: Set<string>):
         addKey(content, kids);
       });
     case 'HMAC secret':
-      return refusal('openssl rand -base64 48', () => void secretOf(content, () => undefined));
+      return refusal('openssl rand -base64 48', () => void readHmacSecret(content, () => undefined));
     case 'client secret':
-      return refusal('openssl rand -base64 48', () => void clientSecretOf(content));
+      return refusal('openssl rand -base64 48', () => void readClientSecret(content));
     case 'client key':
       return refusal('openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256', () => {
-        clientKeyOf(content, algorithm);
+        readClientKey(content, algorithm);
       });
     case 'credential':
       return content.trim() === '' ? 'it is empty: add the value' : undefined;
@@ -66,7 +64,7 @@ function faultOf({ role, algorithm }: Held, content: string, kids: Set<string>):
 }
 
 function addKey(pem: string, kids: Set<string>): void {
-  const { kid } = signingKeyOf(pem);
+  const { kid } = readSigningKey(pem);
   if (kids.has(kid)) throw new KeyRefused('the same key is already listed: remove it, or use another key');
   kids.add(kid);
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { Discovery, discoveredKeys, wellKnownUrls } from '../../../gateway/incoming/keys/discovery.ts';
+import { IssuerDiscovery, discoveredKeys, wellKnownUrls } from '../../../gateway/incoming/keys/discovery.ts';
 import { FetchFailure, type JsonGet } from '../../../gateway/incoming/keys/json-get.ts';
-import { keySetOf } from '../../../gateway/incoming/keys/key-set.ts';
+import { readKeySet } from '../../../gateway/incoming/keys/key-set.ts';
 import { NoReply, type Get } from './http-get.ts';
 
 /** Issuer of a virtual server whose tokens come from elsewhere. */
@@ -29,9 +29,9 @@ export async function issuerFault({ issuer, jwksUrl }: ExternalIssuer, get: Get)
   try {
     const { document } =
       jwksUrl === undefined
-        ? await discoveredKeys(new Discovery(issuer, getJson, () => 0), getJson)
+        ? await discoveredKeys(new IssuerDiscovery(issuer, getJson, () => 0), getJson)
         : await getJson(jwksUrl);
-    await keySetOf(document);
+    await readKeySet(document);
     return undefined;
   } catch (error) {
     if (error instanceof Error) return error.message;

@@ -1,7 +1,6 @@
 import { ownCallback, redirectUriFaults, sharedCallback } from '../../../gateway/contract/auth-server-addresses.ts';
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
-import { circularProblems } from '../../../gateway/authserver/upstream/circles.ts';
-import { resolveUpstream, upstreamProblems } from '../../../gateway/authserver/upstream/index.ts';
+import { circularProblems, resolveUpstream, upstreamProblems } from '../../../gateway/authserver/upstream/index.ts';
 import type { UpstreamScope } from '../../../gateway/authserver/upstream/upstream.ts';
 import { bundleFile } from '../ca-bundle.ts';
 import type { Report, Scope } from '../scope.ts';

@@ -4,12 +4,10 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createOutbound, type Outbound, type OutboundOptions } from '../../../outbound/fetch.ts';
 import { onEnd, resolver, serve, type TestServer } from '../../../outbound/testdata/servers.ts';
-import { ClientDocuments, type ClientDocumentsOptions } from './cimd.ts';
-import { ClientHosts, FetchSlots } from './client-hosts.ts';
+import { ClientDocuments, readClientDocument, type ClientDocumentsOptions, type DocumentRules } from './cimd.ts';
+import { ClientHosts, faultOfRequest, FetchSlots } from './client-hosts.ts';
 import type { HostPolicy } from './client-id-url.ts';
-import { readClientDocument, type DocumentRules } from './cimd-document.ts';
-import { maxAgeSeconds } from './document-cache.ts';
-import { faultOfRequest } from './document-fault.ts';
+import { maxAgeSeconds } from './fetched-documents.ts';
 import { ProxyError } from '../../../outbound/proxy/proxy-error.ts';
 import { METADATA_RULES } from '../testdata/rules.ts';
 

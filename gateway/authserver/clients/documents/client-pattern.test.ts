@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { matchesClient } from './client-pattern.ts';
+import { matchesClient } from './client-id-url.ts';
 
 const CODEX = 'https://codex.example/oauth/clients/3f9a/client.json';
 

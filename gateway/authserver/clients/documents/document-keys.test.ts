@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { readClientDocument } from './cimd-document.ts';
+import { readClientDocument } from './cimd.ts';
 import type { HostPolicy } from './client-id-url.ts';
 import { METADATA_RULES } from '../testdata/rules.ts';
 import { newKey } from '../testdata/signing-client.ts';

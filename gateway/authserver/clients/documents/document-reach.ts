@@ -4,7 +4,7 @@ import { isLoopbackUrl } from './client-id-url.ts';
 /** `auto`: metadata documents are advertised while they can be fetched. */
 export type Advertise = 'auto' | 'always' | 'never';
 
-export interface DocumentReachOptions {
+interface DocumentReachOptions {
   readonly advertise: Advertise;
   /** Sends a request, whose outcome is noted as any other. */
   readonly probe: (url: string) => Promise<unknown>;

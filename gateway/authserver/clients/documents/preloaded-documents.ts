@@ -1,10 +1,8 @@
-import type { Problem } from '../../../contract/problem.ts';
-import { invalid } from '../../../contract/problem.ts';
-import type { Client } from '../../storage/client.ts';
+import { invalid, type Problem } from '../../../contract/problem.ts';
+import type { Client } from '../../storage/records.ts';
 import { readMetadata, type MetadataRules } from '../metadata/client-metadata.ts';
 import { checkPattern, checkRedirectUri } from '../metadata/redirect-uri.ts';
-import { checkClientIdUrl, type HostPolicy } from './client-id-url.ts';
-import { matchesClient } from './client-pattern.ts';
+import { checkClientIdUrl, matchesClient, type HostPolicy } from './client-id-url.ts';
 
 /** Description of clients that the operator gives in place of their documents. */
 export interface PreloadedDocument {

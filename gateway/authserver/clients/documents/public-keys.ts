@@ -1,10 +1,10 @@
 import type { JWK } from 'jose';
-import { keySetOf, type KeySet } from '../../../incoming/keys/key-set.ts';
-import type { ClientKeySet } from '../../storage/client.ts';
-import type { Reading } from './fetched-documents.ts';
+import { readKeySet, type KeySet } from '../../../incoming/keys/key-set.ts';
+import type { ClientKeySet } from '../../storage/records.ts';
+import type { DocumentReading } from './fetched-documents.ts';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 
-export interface PublicKeys {
+interface PublicKeys {
   /** Public members of the keys. */
   readonly jwks: ClientKeySet;
   readonly set: KeySet;
@@ -23,7 +23,7 @@ const isHuge = ({ n, e }: JsonObject): boolean =>
   (typeof n === 'string' && n.length > MAX_RSA.n) || (typeof e === 'string' && e.length > MAX_RSA.e);
 
 /** Reads the keys that a client has published. Rejects a set with a secret key, since it is compromised. */
-export async function readPublicKeys(document: unknown): Promise<Reading<PublicKeys>> {
+export async function readPublicKeys(document: unknown): Promise<DocumentReading<PublicKeys>> {
   const keys: unknown = isObject(document) ? document['keys'] : undefined;
   if (!Array.isArray(keys) || keys.length === 0 || keys.length > MAX_KEYS)
     return { ok: false, reason: `must be a key set of 1 to ${String(MAX_KEYS)} keys` };
@@ -33,12 +33,12 @@ export async function readPublicKeys(document: unknown): Promise<Reading<PublicK
   if (keys.some(isHuge)) return { ok: false, reason: 'has an RSA key of more than 8192 bits, or with a long exponent' };
   const jwks: ClientKeySet = { keys: keys.map(publicPart) };
   try {
-    return { ok: true, value: { jwks, set: await keySetOf(jwks) } };
+    return { ok: true, value: { jwks, set: await readKeySet(jwks) } };
   } catch {
     return { ok: false, reason: 'has no key for signatures' };
   }
 }
 
-/** Returns the public members. `kty` may have any value: `keySetOf` skips entries that are not keys. */
+/** Returns the public members. `kty` may have any value: `readKeySet` skips entries that are not keys. */
 const publicPart = (key: JsonObject): JWK =>
   Object.fromEntries(Object.entries(key).filter(([name]) => PUBLIC_MEMBERS.includes(name)));

@@ -1,5 +1,5 @@
 import { LOGIN_GRANT_TYPES, type GrantType } from '../../core/token-request.ts';
-import type { AuthMethod, ClientMetadata } from '../../storage/client.ts';
+import type { AuthMethod, ClientMetadata } from '../../storage/records.ts';
 import { MetadataMembers, type MetadataProblem } from './metadata-members.ts';
 import { checkRedirectUri, checkRedirectUris, MAX_URIS, type RedirectRules } from './redirect-uri.ts';
 
@@ -26,7 +26,7 @@ export type MetadataReading =
  * servers: they are ignored. Further grants are left out of both, and the reply to a registration shows the rest.
  * @see RFC 7591 §3.2.1
  */
-export type MetadataSource = 'registration' | 'document';
+type MetadataSource = 'registration' | 'document';
 
 const CONFIDENTIAL_METHODS: ReadonlySet<unknown> = new Set<AuthMethod>(['client_secret_basic', 'client_secret_post']);
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/u;

@@ -1,5 +1,4 @@
-import type { ConsentQuestion } from '../consent-page.ts';
-import { describeScopes } from '../scope-text.ts';
+import { describeScopes, type ConsentQuestion } from '../consent-page.ts';
 
 const BASE = {
   server: 'auth.tools.example',

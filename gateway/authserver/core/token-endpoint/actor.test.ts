@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mayAct, readActor, withActor, type Actor } from './actor.ts';
+import { mayAct, readActor, withActor, type Actor } from './delegated-access.ts';
 
 const chain = (depth: number): Actor => ({ sub: `a${String(depth)}`, ...(depth > 1 && { act: chain(depth - 1) }) });
 

@@ -14,7 +14,7 @@ export type AssertionProblem =
   | 'assertion_not_yet'
   | 'assertion_jti';
 
-export interface AssertionRules {
+interface AssertionRules {
   readonly clientId: string;
   /** Accepted audiences; the assertion must have exactly one of them. */
   readonly audiences: readonly string[];
@@ -24,13 +24,13 @@ export interface AssertionRules {
 }
 
 /** Valid claims of an assertion whose signature is not verified yet. */
-export interface AssertionClaims {
+interface AssertionClaims {
   readonly jti: string;
   /** Seconds since the epoch. */
   readonly exp: number;
 }
 
-export type AssertionReading =
+type AssertionReading =
   | { readonly ok: true; readonly claims: AssertionClaims }
   | { readonly ok: false; readonly problem: AssertionProblem };
 

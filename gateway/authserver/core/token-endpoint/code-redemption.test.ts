@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redeemCode, type CodeBinding, type Redemption } from './code-redemption.ts';
+import { redeemCode, type CodeBinding, type Redemption } from './redemption.ts';
 import { wireError } from '../refusal.ts';
 
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';

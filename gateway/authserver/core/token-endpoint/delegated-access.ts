@@ -1,9 +1,50 @@
 import { LOGIN_CLIENT_CLAIM, SUBJECT_ISSUER_CLAIM } from '../../../contract/identity.ts';
-import { accepted, refused, type Outcome } from '../refusal.ts';
+import { accepted, refused, type Checked } from '../refusal.ts';
 import { resolveResource } from '../resource.ts';
 import { formatScope, parseScope } from '../scope.ts';
-import type { Actor } from './actor.ts';
 import { profileClaims, type Issuance } from './issued-claims.ts';
+import { isObject } from '../../../contract/json.ts';
+
+/** Party that acts for the subject, with the earlier actors below `act`. @see RFC 8693 §4.1 */
+export interface Actor {
+  readonly sub: string;
+  /** Issuer of the actor's token. Absent for a client of this server. */
+  readonly iss?: string;
+  readonly act?: Actor;
+}
+
+const MAX_DEPTH = 10;
+const MAX_LENGTH = 2_048;
+
+/** Reads an `act` claim. Drops members that do not identify an actor. */
+export function readActor(claim: unknown, depth = 1): Checked<Actor | undefined> {
+  if (claim === undefined) return accepted(undefined);
+  if (depth > MAX_DEPTH) return refused('exchange_depth');
+  if (!isObject(claim)) return refused('exchange_subject');
+  const { sub, iss } = claim;
+  if (!isName(sub) || !(iss === undefined || isName(iss))) return refused('exchange_subject');
+  const earlier = readActor(claim['act'], depth + 1);
+  if (!earlier.ok) return earlier;
+  return accepted({ sub, ...(iss !== undefined && { iss }), ...(earlier.value && { act: earlier.value }) });
+}
+
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH;
+
+/** Puts an actor on top of the earlier ones. */
+export function withActor(actor: Actor, earlier: Actor | undefined): Checked<Actor> {
+  const chain = { ...actor, ...(earlier && { act: earlier }) };
+  return depthOf(chain) > MAX_DEPTH ? refused('exchange_depth') : accepted(chain);
+}
+
+const depthOf = ({ act }: Actor): number => (act === undefined ? 1 : 1 + depthOf(act));
+
+/** Returns true if a `may_act` claim is absent or names the actor. A malformed claim names nobody. @see RFC 8693 §4.4 */
+export function mayAct(claim: unknown, { sub, iss }: Actor): boolean {
+  if (claim === undefined) return true;
+  if (!isObject(claim) || claim['sub'] !== sub) return false;
+  return claim['iss'] === undefined || claim['iss'] === iss;
+}
 
 /** Lifetime of a delegated token, which also ends with the token that it was derived from. */
 const LIFESPAN_S = 15 * 60;
@@ -15,7 +56,7 @@ export interface AccessBounds {
 }
 
 /** Access that an exchange grants. */
-export interface DelegatedAccess {
+interface DelegatedAccess {
   readonly resource: string;
   readonly scopes: readonly string[];
 }
@@ -28,7 +69,7 @@ export function delegatedAccess(
   requested: { readonly targets: readonly string[]; readonly scope: string | undefined },
   server: { readonly audiences: readonly string[]; readonly scopes: readonly string[] },
   bounds: readonly AccessBounds[],
-): Outcome<DelegatedAccess> {
+): Checked<DelegatedAccess> {
   const audiences = within(
     server.audiences,
     bounds.map((bound) => bound.audiences),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { accessTokenClaims, idTokenClaims, userinfoClaims, type Grant } from './issued-claims.ts';
+import { accessTokenClaims, idTokenClaims, userinfoClaims, type LoginGrant } from './issued-claims.ts';
 
 const ISSUER = 'https://gateway.example/team';
-const GRANT: Grant = {
+const GRANT: LoginGrant = {
   clientId: 'https://client.example/client.json',
   resource: 'https://gateway.example/team/mcp',
   scopes: ['openid', 'mcp'],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { formatScope } from '../scope.ts';
 
 /** Access that a login grants to a client. */
-export interface Grant {
+export interface LoginGrant {
   readonly clientId: string;
   /** Configured spelling of the audience. */
   readonly resource: string;
@@ -30,7 +30,7 @@ export const ACCESS_TOKEN_TYPE = 'at+jwt';
 export const ID_TOKEN_TYPE = 'JWT';
 
 /** Returns the claims of an access token. `jti`: 128 random bits. @see RFC 9068 §2.2 */
-export const accessTokenClaims = (grant: Grant, issuance: Issuance, jti: string) => ({
+export const accessTokenClaims = (grant: LoginGrant, issuance: Issuance, jti: string) => ({
   ...registeredClaims(grant, issuance),
   aud: grant.resource,
   jti,
@@ -39,7 +39,7 @@ export const accessTokenClaims = (grant: Grant, issuance: Issuance, jti: string)
   tsid: grant.tsid,
 });
 
-export interface IdTokenBinding {
+interface IdTokenBinding {
   readonly nonce?: string | undefined;
   /** Id of the token family, by which a logout finds the login. @see OpenID Connect Front-Channel Logout §3 */
   readonly sessionId: string;
@@ -51,7 +51,7 @@ export interface IdTokenBinding {
 
 /** Returns the claims of an ID token. @see OpenID Connect Core §2 */
 export const idTokenClaims = (
-  grant: Grant,
+  grant: LoginGrant,
   issuance: Issuance,
   { nonce, sessionId, accessToken, alg }: IdTokenBinding,
 ) => ({
@@ -63,12 +63,12 @@ export const idTokenClaims = (
 });
 
 /** Returns the response of the userinfo endpoint. @see OpenID Connect Core §5.3.2 */
-export const userinfoClaims = (grant: Pick<Grant, 'scopes' | 'login'>) => ({
+export const userinfoClaims = (grant: Pick<LoginGrant, 'scopes' | 'login'>) => ({
   sub: grant.login.userId,
   ...profileClaims(grant),
 });
 
-function registeredClaims(grant: Grant, { issuer, now, lifespanSeconds }: Issuance) {
+function registeredClaims(grant: LoginGrant, { issuer, now, lifespanSeconds }: Issuance) {
   const iat = seconds(now);
   return {
     iss: issuer,
@@ -86,7 +86,7 @@ const seconds = (ms: number): number => Math.floor(ms / 1_000);
 export function profileClaims({
   scopes,
   login: { name, email },
-}: Pick<Grant, 'scopes'> & { readonly login: Pick<Grant['login'], 'name' | 'email'> }) {
+}: Pick<LoginGrant, 'scopes'> & { readonly login: Pick<LoginGrant['login'], 'name' | 'email'> }) {
   return {
     ...(name !== undefined && scopes.includes('profile') && { name }),
     ...(email !== undefined && scopes.includes('email') && { email }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkRefresh, loginEnd, type RequestedRefresh } from './refresh-decision.ts';
+import { checkRefresh, loginEnd, type RequestedRefresh } from './redemption.ts';
 import { wireError, type RefusalReason } from '../refusal.ts';
 
 const GRANTED = { clientId: 'client-1', scopes: ['openid', 'mcp'], resource: 'https://gateway.example/mcp' };

@@ -1,10 +1,9 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../../../e2e/harness/free-port.ts';
 import { openKeyValueStore } from '../../../kvstore/open.ts';
-import type { Client } from '../../storage/client.ts';
+import type { Client } from '../../storage/records.ts';
 import { METADATA_RULES } from '../../clients/testdata/rules.ts';
 import type { AuthServerSettings } from '../../settings.ts';
 import { kvstoreStore } from '../../storage/kvstore/store.ts';

@@ -1,32 +1,29 @@
 import type { Request, Response } from 'express';
 import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
-import type { Client } from '../../storage/client.ts';
+import type { Client, LoginAttempt } from '../../storage/records.ts';
 import { addressKey } from '../../../http/addresses/address-key.ts';
 import { matchesRedirectUri } from '../../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../../context.ts';
 import {
   checkAuthorizationRequest,
-  clientIdOf,
+  readClientId,
+  errorResponseUrl,
   type AuthorizationOutcome,
   type AuthorizationRequest,
-} from '../../core/authorization-request.ts';
-import { errorResponseUrl } from '../../core/authorization-response.ts';
+} from '../../core/authorization.ts';
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { endpointUrl } from '../../core/metadata.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
-import { spendOfAddress } from '../../http/limits.ts';
+import { readForm, readQuery, spendOfAddress } from '../../http/requests.ts';
 import { Refused } from '../../http/refused.ts';
-import { formOf, queryOf } from '../../http/parameters.ts';
 import { isTrusted } from '../../consent/remembering.ts';
 import { needsConsent, showConsentPage, startFirstLeg } from '../../login/approval.ts';
 import { isClientKnown } from '../../login/consent-cookie.ts';
 import { issueFlowCookie } from '../../login/flow-cookie.ts';
 import { sealAttempt } from '../../login/sealed-attempt.ts';
-import { newTsid } from '../../login/tsid.ts';
-import { beginAttempt, bindToBrowser, stepMs } from '../../login/transition.ts';
+import { beginAttempt, bindToBrowser, newTsid, stepMs } from '../../login/transition.ts';
 import type { AuthServerSettings } from '../../settings.ts';
-import type { LoginAttempt } from '../../storage/records.ts';
 
 const HANDLE_BYTES = 32;
 const BUSY_SECONDS = 5;
@@ -51,8 +48,8 @@ export function authorizeEndpoint(context: AuthServerContext): readonly Operatio
     ...new Set([endpointPath('authorize', urls.issuer), new URL(endpointUrl('authorize', urls)).pathname]),
   ];
   return [
-    { method: 'GET', paths, answers: 'page', handle: (req, res) => answer(req, res, () => queryOf(req)) },
-    { method: 'POST', paths, answers: 'page', handle: (req, res) => answer(req, res, () => formOf(req)) },
+    { method: 'GET', paths, answers: 'page', handle: (req, res) => answer(req, res, () => readQuery(req)) },
+    { method: 'POST', paths, answers: 'page', handle: (req, res) => answer(req, res, () => readForm(req)) },
   ];
 }
 
@@ -71,7 +68,7 @@ async function clientOf(
   address: string | undefined,
   { clients }: AuthServerContext,
 ): Promise<Client> {
-  const clientId = clientIdOf(asked);
+  const clientId = readClientId(asked);
   if (!clientId.ok) throw new Refused(clientId.reason);
   const found = await clients.find(clientId.value, address);
   if (found.ok) return found.client;

@@ -3,11 +3,10 @@ import type { Operation } from '../../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../../context.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { PageRefused } from '../../http/refused.ts';
-import { queryOf } from '../../http/parameters.ts';
+import { readQuery } from '../../http/requests.ts';
 import { redirectBrowser } from '../../login/approval.ts';
 import { flowCookies, type FlowCookie } from '../../login/flow-cookie.ts';
-import { isState, legHandle } from '../../login/leg-handle.ts';
-import { completeLeg } from '../../login/legs.ts';
+import { completeLeg, isState, legHandle } from '../../login/legs.ts';
 import { markAnswered, openLeg } from '../../login/sealed-attempt.ts';
 import type { Leg, LoginAttempt } from '../../storage/records.ts';
 
@@ -30,7 +29,7 @@ export const callbackEndpoint = (context: AuthServerContext): readonly Operation
     paths: context.settings.callbackPaths,
     answers: 'page',
     handle: async (req, res) => {
-      const asked = queryOf(req);
+      const asked = readQuery(req);
       const state = stateOf(asked);
       const { attempt, leg, cookie } = await take(req, legHandle(state, req.path, context), context);
       const next = await completeLeg(context, attempt, leg, callbackOf(asked, state));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../../storage/client.ts';
+import type { Client, CodeGrant, UpstreamRow } from '../../storage/records.ts';
 import { serve } from '../../../outbound/testdata/servers.ts';
-import type { CodeGrant, UpstreamRow } from '../../storage/records.ts';
 import { upstreamLock } from '../../storage/store.ts';
 import {
   browserServer,

@@ -1,21 +1,19 @@
 import type { Request, Response } from 'express';
 import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
-import type { Client } from '../../storage/client.ts';
+import type { Client, LoginAttempt } from '../../storage/records.ts';
 import { CONSENT_FIELDS, DECISIONS } from '../../consent/consent-page.ts';
 import { mayRemember } from '../../consent/remembering.ts';
 import type { AuthServerContext } from '../../context.ts';
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { PageRefused } from '../../http/refused.ts';
-import { formOf, queryOf } from '../../http/parameters.ts';
+import { readForm, readQuery } from '../../http/requests.ts';
 import { needsConsent, showConsentPage, startFirstLeg, type PendingAttempt } from '../../login/approval.ts';
 import { refusalUrl } from '../../login/code.ts';
 import { rememberConsent } from '../../login/consent-cookie.ts';
-import { clearFlowCookie, flowCookieOf, issueFlowCookie, isCsrfToken } from '../../login/flow-cookie.ts';
+import { clearFlowCookie, findFlowCookie, issueFlowCookie, isCsrfToken } from '../../login/flow-cookie.ts';
 import { isSealed, markAnswered, openSealed, sealAttempt } from '../../login/sealed-attempt.ts';
-import { newTsid } from '../../login/tsid.ts';
-import { bindToBrowser, isBeforeConsent, stepMs } from '../../login/transition.ts';
-import type { LoginAttempt } from '../../storage/records.ts';
+import { bindToBrowser, isBeforeConsent, newTsid, stepMs } from '../../login/transition.ts';
 
 /**
  * Receives the user's answer. It also shows the consent page when the authorization endpoint has another origin.
@@ -50,12 +48,12 @@ const pathsOf = ({ settings }: AuthServerContext): readonly string[] => [
 /** Returns the login attempt of the page's URL, bound to this browser. Throws if it is bound to another one. */
 async function openAttempt(req: Request, res: Response, context: AuthServerContext): Promise<PendingAttempt> {
   const { loginAttempts } = context.store;
-  const handle = queryOf(req).one('transaction');
+  const handle = readQuery(req).one('transaction');
   if (handle === undefined) throw new PageRefused('bad_request', { parameter: 'transaction' });
   const found = await unanswered(handle, context);
   if (!found || !isBeforeConsent(found)) throw new PageRefused('sign_in_over');
   if (found.cookieHash !== undefined) {
-    const cookie = flowCookieOf(req, found, context);
+    const cookie = findFlowCookie(req, found, context);
     if (!cookie) throw foreignBrowser(found, context, 'other_browser');
     return { handle, attempt: found, cookie };
   }
@@ -110,7 +108,7 @@ async function answeredAttempt(
   req: Request,
   context: AuthServerContext,
 ): Promise<{ readonly pending: PendingAttempt; readonly approved: boolean }> {
-  const form = await formOf(req);
+  const form = await readForm(req);
   const [handle, csrf, decision] = [CONSENT_FIELDS.attempt, CONSENT_FIELDS.csrf, CONSENT_FIELDS.decision].map((field) =>
     form.one(field),
   );
@@ -118,7 +116,7 @@ async function answeredAttempt(
   if (form.duplicated.length > 0 || !isDecision) throw new PageRefused('bad_request');
   const attempt = await unanswered(handle ?? '', context);
   if (handle === undefined || !attempt || !isBeforeConsent(attempt)) throw new PageRefused('consent_out_of_date');
-  const cookie = flowCookieOf(req, attempt, context);
+  const cookie = findFlowCookie(req, attempt, context);
   if (!cookie) throw foreignBrowser(attempt, context, 'consent_out_of_date');
   if (!isCsrfToken(csrf ?? '', handle, cookie, context)) throw new PageRefused('consent_out_of_date');
   return { pending: { handle, attempt, cookie }, approved: decision === DECISIONS.approve };

@@ -1,18 +1,19 @@
 import type { Request, Response } from 'express';
 import type { Operation } from '../../../http/endpoint/operation.ts';
 import { redirectTo } from '../../../http/endpoint/replies.ts';
-import { loggedOutPage, LOGOUT_FIELD, logoutPage } from '../../consent/logout-page.ts';
 import type { AuthServerContext } from '../../context.ts';
-import { logoutResponseUrl } from '../../core/authorization-response.ts';
+import { logoutResponseUrl } from '../../core/authorization.ts';
 import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/opaque-token.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { sendPage } from '../../../http/page/send-page.ts';
 import { PageRefused, Refused } from '../../http/refused.ts';
-import { formOf, queryOf } from '../../http/parameters.ts';
+import { readForm, readQuery } from '../../http/requests.ts';
 import { cookieName, cookiesNamed, setCookie } from '../../login/cookies.ts';
 import { forgetConsents } from '../../login/consent-cookie.ts';
 import { readIdTokenHint, type IdTokenHint } from '../../tokens/presented-token.ts';
+import { markup } from '../../../http/page/markup.ts';
+import { renderPage, type Page } from '../../../http/page/page.ts';
 
 /**
  * Ends the login that `id_token_hint` names. Without a hint, it offers to delete the approvals stored in this browser.
@@ -23,12 +24,12 @@ export const logoutEndpoint = (context: AuthServerContext): readonly Operation[]
   return [
     {
       ...{ method: 'GET', paths, answers: 'page' },
-      handle: (req, res) => logout(context, res, queryOf(req)),
+      handle: (req, res) => logout(context, res, readQuery(req)),
     },
     {
       ...{ method: 'POST', paths, answers: 'page' },
       handle: async (req, res) => {
-        const form = await formOf(req);
+        const form = await readForm(req);
         const csrf = form.one(LOGOUT_FIELD);
         if (csrf === undefined) await logout(context, res, form);
         else deleteApprovals(context, req, res, csrf);
@@ -101,3 +102,45 @@ function deleteApprovals(context: AuthServerContext, req: Request, res: Response
 }
 
 const hostOf = ({ settings }: AuthServerContext): string => new URL(settings.urls.issuer).host;
+
+/** Field name of the CSRF token. */
+const LOGOUT_FIELD = 'csrf';
+
+interface LogoutQuestion {
+  /** Host of the issuer. */
+  readonly server: string;
+  /** Path that receives the form. */
+  readonly action: string;
+  /** Bound to a cookie of this browser. */
+  readonly csrf: string;
+}
+
+/** Page that offers to delete the approvals in this browser, for a logout that names no login. */
+function logoutPage({ server, action, csrf }: LogoutQuestion): Page {
+  const title = 'Forget the approvals in this browser?';
+  const main = markup`<h1>${title}</h1>
+<p>This browser remembers which applications you have approved, so that they need not ask each time.</p>
+<p>After this every application asks again at its next sign-in.</p>
+<form method="post" action="${action}" autocomplete="off">
+<input type="hidden" name="${LOGOUT_FIELD}" value="${csrf}">
+<div class="answers">
+<button class="primary" type="submit">Forget approvals</button>
+</div>
+</form>`;
+  const footer = markup`<p>Applications that are signed in stay so: sign out in the application to end that.</p>`;
+  return renderPage({ status: 200, title, server, main, footer, form: true });
+}
+
+const DONE = {
+  login: { title: 'You are signed out', text: 'The application has no access any more.' },
+  approvals: { title: 'The approvals are forgotten', text: 'Every application asks again at its next sign-in.' },
+} as const;
+
+/** Page that confirms the logout or the deletion of approvals. */
+function loggedOutPage(server: string, what: keyof typeof DONE): Page {
+  const { title, text } = DONE[what];
+  const main = markup`<h1>${title}</h1>
+<p>${text}</p>`;
+  const footer = markup`<p>You can close this page.</p>`;
+  return renderPage({ status: 200, title, server, main, footer, form: false });
+}

@@ -1,7 +1,6 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import type { Client } from '../client.ts';
-import { KEEP_AT_LEAST, texts, wholeMs, type Records } from './sealed-records.ts';
-import type { User } from '../records.ts';
+import type { Client, User } from '../records.ts';
+import { KEEP_AT_LEAST, textList, wholeMs, type SealedRecords } from './sealed-records.ts';
 import type { Clients, Registration, Users } from '../store.ts';
 
 /**
@@ -81,7 +80,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 return redis.call('ZCARD', KEYS[1])`,
 };
 
-export function kvstoreClients(records: Records): Clients {
+export function kvstoreClients(records: SealedRecords): Clients {
   const keyOf = (clientId: string): string => records.key('client', clientId);
   const indexes = [records.key('clients'), records.key('clients-unused')];
   const [index = ''] = indexes;
@@ -89,7 +88,7 @@ export function kvstoreClients(records: Records): Clients {
     async register(client, ttlMs, max, keepMs = ttlMs): Promise<Registration> {
       const { client_id: clientId } = client;
       const args = [clientId, JSON.stringify(client), wholeMs(ttlMs), max, records.now(), wholeMs(keepMs), keyOf('')];
-      const [kind, ms] = texts(await records.run(REGISTER, [keyOf(clientId), ...indexes], ...args));
+      const [kind, ms] = textList(await records.run(REGISTER, [keyOf(clientId), ...indexes], ...args));
       if (kind === 'full') return { kind, retryAfterMs: Math.max(1, Number(ms)) };
       return { kind: kind === 'registered' ? 'registered' : 'exists' };
     },
@@ -116,7 +115,7 @@ return ARGV[1]`,
 };
 
 /** Users never expire: their id is the \`sub\` of tokens and the owner of sessions. */
-export function kvstoreUsers(records: Records): Users {
+export function kvstoreUsers(records: SealedRecords): Users {
   const keyOf = (id: string): string => records.key('usr', id);
   return {
     async resolve(candidate) {

@@ -1,5 +1,5 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import { sha256, texts, wholeMs, type Records } from './sealed-records.ts';
+import { sha256, textList, wholeMs, type SealedRecords } from './sealed-records.ts';
 import type { CodeGrant, LoginAttempt } from '../records.ts';
 import type { Codes, OwnLoginAttempt, TakenCode, LoginAttempts } from '../store.ts';
 
@@ -46,7 +46,7 @@ redis.call('SET', KEYS[2], string.match(value, '^%S+ %S+'), 'PX', ARGV[1])
 return {'taken', value}`,
 };
 
-export function kvstoreLoginAttempts(records: Records): LoginAttempts {
+export function kvstoreLoginAttempts(records: SealedRecords): LoginAttempts {
   // the name stays: another one would end the logins that run during an upgrade
   const keyOf = (handle: string): string => records.key('txn', sha256(handle));
   const read = (key: string, text: unknown): LoginAttempt | undefined => {
@@ -69,14 +69,14 @@ export function kvstoreLoginAttempts(records: Records): LoginAttempts {
     },
     async takeOwn(handle, cookieHashes): Promise<OwnLoginAttempt> {
       const key = keyOf(handle);
-      const [kind, text] = texts(await records.run(TAKE_OWN, [key], ...cookieHashes));
+      const [kind, text] = textList(await records.run(TAKE_OWN, [key], ...cookieHashes));
       const attempt = read(key, text);
       return attempt && (kind === 'taken' || kind === 'foreign') ? { kind, attempt } : { kind: 'unknown' };
     },
   };
 }
 
-export function kvstoreCodes(records: Records): Codes {
+export function kvstoreCodes(records: SealedRecords): Codes {
   return {
     put(code, grant, ttlMs) {
       const key = records.key('code', sha256(code));
@@ -85,7 +85,7 @@ export function kvstoreCodes(records: Records): Codes {
     async take(code, markerMs): Promise<TakenCode> {
       const key = records.key('code', sha256(code));
       const marker = records.key('usedcode', sha256(code));
-      const [kind, text = ''] = texts(await records.run(TAKE_CODE, [key, marker], wholeMs(markerMs)));
+      const [kind, text = ''] = textList(await records.run(TAKE_CODE, [key, marker], wholeMs(markerMs)));
       const [id = '', tsid = '', sealed = ''] = text.split(' ');
       if (kind === 'used') return { kind, family: { id, tsid } };
       const grant = kind === 'taken' ? (records.unseal(key, sealed) as CodeGrant | undefined) : undefined;

@@ -1,6 +1,6 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import { KEEP_AT_LEAST, sha256, texts, wholeMs, type Records } from './sealed-records.ts';
-import type { Family, FamilyRef, Liveness } from '../records.ts';
+import { KEEP_AT_LEAST, sha256, textList, wholeMs, type SealedRecords } from './sealed-records.ts';
+import type { Family, FamilyRef, LivenessRecord } from '../records.ts';
 import type { Families, FamilySpans, LivenessReader, Rotation, RotationRequest } from '../store.ts';
 
 /**
@@ -69,11 +69,11 @@ const refOf = (member: string): FamilyRef => {
   return { id, tsid };
 };
 
-export function kvstoreFamilies(records: Records): { families: Families; live: LivenessReader } {
+export function kvstoreFamilies(records: SealedRecords): { families: Families; live: LivenessReader } {
   const parts = new FamilyKeys(records);
 
   const listed = async (index: string): Promise<FamilyRef[]> => {
-    const refs = texts(await records.command('ZRANGEBYSCORE', index, records.now(), '+inf')).map(refOf);
+    const refs = textList(await records.command('ZRANGEBYSCORE', index, records.now(), '+inf')).map(refOf);
     const families = await Promise.all(refs.map(({ id }) => parts.read(id)));
     return refs.filter((_, index) => families[index] !== undefined);
   };
@@ -85,7 +85,7 @@ export function kvstoreFamilies(records: Records): { families: Families; live: L
         const id = await records.command('GET', parts.token(token));
         if (typeof id !== 'string') return undefined;
         const key = parts.family(id);
-        const [data = '', current] = texts(await records.command('HMGET', key, 'data', 'current'));
+        const [data = '', current] = textList(await records.command('HMGET', key, 'data', 'current'));
         const family = records.unseal(key, data) as Family | undefined;
         return family && { family, current: current === sha256(token) };
       },
@@ -97,7 +97,7 @@ export function kvstoreFamilies(records: Records): { families: Families; live: L
         await records.run(REVOKE, parts.keys(ref), wholeMs(keepMs));
       },
     },
-    live: { get: (tsid) => records.get<Liveness>(records.key('live', tsid)) },
+    live: { get: (tsid) => records.get<LivenessRecord>(records.key('live', tsid)) },
   };
 }
 
@@ -106,7 +106,11 @@ interface NewFamily extends FamilySpans {
   readonly token: string | undefined;
 }
 
-async function create(records: Records, parts: FamilyKeys, { family, token, ...spans }: NewFamily): Promise<boolean> {
+async function create(
+  records: SealedRecords,
+  parts: FamilyKeys,
+  { family, token, ...spans }: NewFamily,
+): Promise<boolean> {
   const [familyKey, liveKey] = parts.keys(family);
   const indexes = [parts.ofUser(family.login.userId), parts.ofClient(family.clientId)];
   const tokenKeys = token === undefined ? [] : [parts.token(token)];
@@ -121,13 +125,13 @@ async function create(records: Records, parts: FamilyKeys, { family, token, ...s
 }
 
 /** Reads the family for its expiry, which is sealed in it, and then lets the script decide. */
-async function rotate(records: Records, parts: FamilyKeys, request: RotationRequest): Promise<Rotation> {
+async function rotate(records: SealedRecords, parts: FamilyKeys, request: RotationRequest): Promise<Rotation> {
   const { family: ref, token, successor, graceMs, liveMs } = request;
   const family = await parts.read(ref.id);
   const ttlMs = family ? parts.ttlMs(family, request) : 0;
   if (!family || ttlMs <= 0) return { kind: 'unknown' };
   const [familyKey, liveKey, windowKey] = parts.keys(family);
-  const [kind, sealed = ''] = texts(
+  const [kind, sealed = ''] = textList(
     await records.run(
       ROTATE,
       [familyKey, liveKey, windowKey, parts.token(token), parts.token(successor)],
@@ -141,9 +145,9 @@ async function rotate(records: Records, parts: FamilyKeys, request: RotationRequ
 }
 
 class FamilyKeys {
-  readonly #records: Records;
+  readonly #records: SealedRecords;
 
-  constructor(records: Records) {
+  constructor(records: SealedRecords) {
     this.#records = records;
   }
 
@@ -162,7 +166,7 @@ class FamilyKeys {
   }
 
   liveness(family: Family): string {
-    const liveness: Liveness = { familyId: family.id, userId: family.login.userId, clientId: family.clientId };
+    const liveness: LivenessRecord = { familyId: family.id, userId: family.login.userId, clientId: family.clientId };
     return JSON.stringify(liveness);
   }
 

@@ -12,7 +12,7 @@ import { StoreUnavailable } from '../store.ts';
 export const sha256 = (secret: string): string => hash('sha256', secret, 'hex');
 
 /** Access to the key-value store: builds keys, seals records, and translates errors to `StoreUnavailable`. */
-export class Records {
+export class SealedRecords {
   readonly #store: KeyValueStore;
   readonly #sealer: Sealer;
   /** ms since the epoch. For stored points in time; TTLs are timed by the store itself. */
@@ -90,7 +90,7 @@ function parse(text: string | undefined): unknown {
 export const wholeMs = (ms: number): number => Math.max(1, Math.ceil(ms));
 
 /** Returns a list answer as texts, with '' for missing items. */
-export function texts(answer: unknown): string[] {
+export function textList(answer: unknown): string[] {
   return Array.isArray(answer) ? answer.map((item: unknown) => (typeof item === 'string' ? item : '')) : [];
 }
 

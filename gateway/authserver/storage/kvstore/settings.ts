@@ -81,7 +81,7 @@ function source(
 }
 
 /** Unusable member of `storage.kvstore_config`. */
-export interface KvstoreFault {
+interface KvstoreFault {
   readonly member: string;
   readonly message: string;
 }

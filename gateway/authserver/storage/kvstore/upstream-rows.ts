@@ -1,5 +1,5 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
-import { KEEP_AT_LEAST, texts, wholeMs, type Records } from './sealed-records.ts';
+import { KEEP_AT_LEAST, textList, wholeMs, type SealedRecords } from './sealed-records.ts';
 import type { UpstreamRow } from '../records.ts';
 import { upstreamLock, type UpstreamRows } from '../store.ts';
 
@@ -38,7 +38,7 @@ for _, key in ipairs(KEYS) do keep_at_least(key, tonumber(ARGV[1])) end
 return 1`,
 };
 
-export function kvstoreUpstreamTokens(records: Records): UpstreamRows {
+export function kvstoreUpstreamTokens(records: SealedRecords): UpstreamRows {
   const rows = new RowKeys(records);
   return {
     put: (row, ttlMs) => put(records, rows, row, ttlMs),
@@ -68,7 +68,7 @@ export function kvstoreUpstreamTokens(records: Records): UpstreamRows {
   };
 }
 
-async function put(records: Records, rows: RowKeys, row: UpstreamRow, ttlMs: number): Promise<void> {
+async function put(records: SealedRecords, rows: RowKeys, row: UpstreamRow, ttlMs: number): Promise<void> {
   const { tsid, provider, userId, storedAt } = row;
   const key = rows.row(tsid, provider);
   await records.run(
@@ -79,8 +79,8 @@ async function put(records: Records, rows: RowKeys, row: UpstreamRow, ttlMs: num
   );
 }
 
-async function latest(records: Records, rows: RowKeys, userId: string, provider: string) {
-  for (const login of texts(await records.command('ZREVRANGE', rows.logins(userId), 0, -1))) {
+async function latest(records: SealedRecords, rows: RowKeys, userId: string, provider: string) {
+  for (const login of textList(await records.command('ZREVRANGE', rows.logins(userId), 0, -1))) {
     const [name, tsid = ''] = login.split(' ');
     const row = name === provider ? await rows.read(tsid, provider) : undefined;
     if (row?.userId === userId && row.accessToken !== '') return row;
@@ -89,9 +89,9 @@ async function latest(records: Records, rows: RowKeys, userId: string, provider:
 }
 
 class RowKeys {
-  readonly #records: Records;
+  readonly #records: SealedRecords;
 
-  constructor(records: Records) {
+  constructor(records: SealedRecords) {
     this.#records = records;
   }
 
@@ -104,6 +104,6 @@ class RowKeys {
   }
 
   async providers(tsid: string): Promise<string[]> {
-    return texts(await this.#records.command('SMEMBERS', this.index(tsid))).sort();
+    return textList(await this.#records.command('SMEMBERS', this.index(tsid))).sort();
   }
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Client } from '../client.ts';
-import type { CodeGrant, Family, LoginAttempt, UpstreamRow, User } from '../records.ts';
+import type { Client, CodeGrant, Family, LoginAttempt, UpstreamRow, User } from '../records.ts';
 
 export const HOUR_MS = 3_600_000;
 export const unique = (): string => randomBytes(16).toString('base64url');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Client } from '../client.ts';
+import type { Client } from '../records.ts';
 import { upstreamLock } from '../store.ts';
 import { PAST_SHORT_MS, SHORT_MS, type Fixture } from './fixture.ts';
 import { client, HOUR_MS, unique, upstreamRow, user } from './samples.ts';

@@ -6,17 +6,18 @@ import {
   resolvePrivateKeyJwt,
   SECRET_OR_KEY,
 } from '../../../contract/run-config/private-key-jwt.ts';
-import type { Problem } from '../../../contract/problem.ts';
+import { invalid, missing, type Problem } from '../../../contract/problem.ts';
 import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { caBundleRef, secretKeyRef, type BundleRef } from '../../../contract/references.ts';
 import { atMostOne, safeUrl, rule, type Rule } from '../../../contract/rule.ts';
 import { parameterProblems } from './additional-params.ts';
-import { configuredKey, configuredSecret } from './client-secret.ts';
-import { ClientAuthentication } from '../protocol/client-authentication.ts';
+import { ClientAuthentication, type ClientSecret, type SignedClient } from '../protocol/client-authentication.ts';
 import { CodeClient, type CodeClientOptions } from '../protocol/code-client.ts';
 import { Guards } from '../protocol/guards.ts';
 import type { UpstreamDeps, UpstreamScope } from '../upstream.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
+import { ClientAssertion } from '../../../private-keys/client-assertion.ts';
+import { UpstreamError } from '../upstream-error.ts';
 
 /** Fields that all types of providers have in a resource. */
 export const commonSpec = {
@@ -76,19 +77,18 @@ const SCOPE_TOKEN = new RegExp(SCOPE_PATTERN, 'u');
 /** Lists the problems of the common fields that the schema cannot express. */
 export function commonProblems(config: ProviderConfig, isRegistered = false): Problem[] {
   const { client_secret_file: file, client_secret_env_var: variable, private_key_jwt: key } = config;
-  const problem = (reason: string, path: string, message: string): Problem => ({ reason, path, message });
   return [
     ...(!isRegistered && (config.client_id === undefined || config.client_id === '')
-      ? [problem('MissingField', 'client_id', 'set client_id')]
+      ? [missing('client_id', 'set client_id')]
       : []),
     ...(file !== undefined && variable !== undefined
-      ? [problem('InvalidValue', 'client_secret_env_var', 'set client_secret_file or client_secret_env_var, not both')]
+      ? [invalid('client_secret_env_var', 'set client_secret_file or client_secret_env_var, not both')]
       : []),
-    ...(key && (file ?? variable) !== undefined ? [problem('InvalidValue', 'private_key_jwt', SECRET_OR_KEY)] : []),
+    ...(key && (file ?? variable) !== undefined ? [invalid('private_key_jwt', SECRET_OR_KEY)] : []),
     ...redirectProblems(config.redirect_uri),
     ...(config.scopes ?? [])
       .filter((scope) => !SCOPE_TOKEN.test(scope))
-      .map(() => problem('InvalidValue', 'scopes', 'a scope is one word (RFC 6749 §3.3): write one scope per item')),
+      .map(() => invalid('scopes', 'a scope is one word (RFC 6749 §3.3): write one scope per item')),
     ...parameterProblems(config),
   ];
 }
@@ -101,7 +101,7 @@ function redirectProblems(redirectUri: string | undefined): Problem[] {
   const url = new URL(redirectUri);
   if (url.search === '' && !redirectUri.includes('?') && url.href === redirectUri) return [];
   const message = `providers compare the exact text: write ${url.origin}${url.pathname}, without a query`;
-  return [{ reason: 'InvalidValue', path: 'redirect_uri', message }];
+  return [invalid('redirect_uri', message)];
 }
 
 type Holder = Readonly<Record<string, { readonly endpointUrl?: string } | boolean | undefined>>;
@@ -121,7 +121,7 @@ export function safeUserInfoUrl(member: string): Rule {
   });
 }
 
-export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
+export const createGuards = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
   new Guards(
     {
       allowPrivateIPs: config.allow_private_ips,
@@ -132,7 +132,7 @@ export const guardsOf = (config: ProviderConfig, deps: UpstreamDeps): Guards =>
   );
 
 /** Facts about the client at a provider. */
-export interface ClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
+export interface CodeClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'rules'> {
   /** `aud` of assertions: the issuer, or the token endpoint where the issuer is unknown. */
   readonly audience: string;
 }
@@ -141,10 +141,10 @@ export interface ClientFacts extends Pick<CodeClientOptions, 'redirectUri' | 'ru
 export const credentialRules: readonly Rule[] = [atMostOne('', 'clientSecretRef', 'privateKeyJwt')];
 
 /** Creates the client of the code flow at a provider. `secret` is the configured one by default. */
-export const codeClientOf = (
+export const createCodeClient = (
   config: ProviderConfig,
   deps: UpstreamDeps,
-  { redirectUri, rules, audience }: ClientFacts,
+  { redirectUri, rules, audience }: CodeClientFacts,
   secret = configuredSecret(config, deps),
 ): CodeClient =>
   new CodeClient({
@@ -165,3 +165,43 @@ export const redirectUriOf = (
 ): string => configured ?? (sendsIss ? redirectUri : (ownRedirectUri ?? redirectUri));
 
 export const DEFAULT_TIMEOUT_MS = 10_000;
+
+type Source = Pick<ProviderConfig, 'client_secret_file' | 'client_secret_env_var'>;
+
+/** Returns the client secret in the file or environment variable of a configuration. */
+const configuredSecret =
+  (
+    { client_secret_file: file, client_secret_env_var: variable }: Source,
+    deps: Pick<UpstreamDeps, 'readSecret' | 'readEnvironment'>,
+  ): ClientSecret =>
+  () => {
+    if (file === undefined && variable === undefined) return undefined;
+    const secret = file === undefined ? deps.readEnvironment?.(variable ?? '') : read(file, deps);
+    if (secret !== undefined && secret !== '') return secret;
+    const place = file === undefined ? `environment variable ${String(variable)}` : `file ${file}`;
+    throw new UpstreamError('misconfigured', `the client secret is missing: the ${place} is empty or missing`);
+  };
+
+function read(file: string, { readSecret }: Pick<UpstreamDeps, 'readSecret'>): string {
+  try {
+    return readSecret(file).trim();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'it cannot be read';
+    throw new UpstreamError('misconfigured', `the client secret is missing: ${message}`);
+  }
+}
+
+/** Returns the client with the private key of a configuration; undefined when it has no key. @param audience default of `aud`. */
+function configuredKey(
+  { private_key_jwt: key }: Pick<ProviderConfig, 'private_key_jwt'>,
+  audience: string,
+  deps: Pick<UpstreamDeps, 'readSecret' | 'now'>,
+): SignedClient | undefined {
+  if (!key) return undefined;
+  const assertion = new ClientAssertion(key, deps);
+  return (request) =>
+    assertion.parameters({ ...request, audience }).catch((error: unknown) => {
+      const cause = error instanceof Error ? error.message : 'it cannot be read';
+      throw new UpstreamError('misconfigured', `the private key is unusable: ${cause}`);
+    });
+}

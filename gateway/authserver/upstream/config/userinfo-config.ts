@@ -2,10 +2,10 @@ import { Type } from 'typebox';
 import { HttpUrl } from '../../../contract/fields.ts';
 import { isHeaderValue } from '../../../contract/header-names.ts';
 import { ATOMIC, block, textMap, texts } from '../../../contract/optional.ts';
-import type { Problem } from '../../../contract/problem.ts';
+import { invalid, type Problem } from '../../../contract/problem.ts';
 import type { UserInfoConfig } from '../../../contract/run-config/upstreams.ts';
 import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../../../contract/rule.ts';
-import { pathFault } from '../protocol/dot-path.ts';
+import { dotPathFault } from '../protocol/token-reply.ts';
 import { urlProblems } from '../../../contract/url-problems.ts';
 
 const fields = (description: string) => texts(description, { maxItems: 16, ...ATOMIC });
@@ -55,7 +55,6 @@ export function userInfoProblems(
   { endpoint_url: url, http_method: method, additional_headers: headers = {}, field_mapping = {} }: UserInfoConfig,
   insecure: boolean,
 ): Problem[] {
-  const invalid = (path: string, message: string): Problem => ({ reason: 'InvalidValue', path, message });
   return [
     ...(url === undefined ? [] : urlProblems(url, 'endpoint_url', insecure)),
     ...(method === undefined || method === 'GET' || method === 'POST'
@@ -75,7 +74,8 @@ export function userInfoProblems(
 }
 
 /** Returns the fault of a field. A claim name may be a URL, whose dots do not separate a path. */
-const fieldFault = (field: string): string | undefined => (/^https?:\/\//u.test(field) ? undefined : pathFault(field));
+const fieldFault = (field: string): string | undefined =>
+  /^https?:\/\//u.test(field) ? undefined : dotPathFault(field);
 
 function headerFault(name: string, value: string): string | undefined {
   if (!new RegExp(HEADER_NAME_PATTERN, 'u').test(name)) return 'this is not a header name (RFC 9110 §5.1)';

@@ -1,5 +1,6 @@
 import type { ClientAuth, ServerMetadata } from 'openid-client';
 import type { AssertionParameters, AssertionRequest } from '../../../private-keys/client-assertion.ts';
+import { basicAuthorization } from '../../../contract/text/basic-authorization.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
 /** Returns the current client secret; undefined for a public client. Throws `UpstreamError`. */
@@ -57,7 +58,7 @@ export class ClientAuthentication {
     const methods = supported ?? [this.#guess];
     if (methods.includes('client_secret_basic')) {
       return (_server, { client_id }, _body, headers) => {
-        headers.set('authorization', basic(client_id, secret));
+        headers.set('authorization', basicAuthorization(client_id, secret));
       };
     }
     if (methods.includes('client_secret_post')) {
@@ -110,9 +111,3 @@ const isVague = (error: unknown): boolean =>
   error instanceof UpstreamError &&
   (error.status === 400 || error.status === 401) &&
   (error.providerError ?? 'invalid_request') === 'invalid_request';
-
-/** Returns the Basic header: each part form-encoded, joined by a colon, in base64 (RFC 6749 §2.3.1). */
-const basic = (id: string, secret: string): string =>
-  `Basic ${Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')}`;
-
-const formEncoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);

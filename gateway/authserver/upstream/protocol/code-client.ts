@@ -1,14 +1,13 @@
 import type * as openidClient from 'openid-client';
 import { Secret } from '../../../contract/identity.ts';
-import { challengeOf } from '../../core/pkce.ts';
+import { s256Challenge } from '../../core/pkce.ts';
 import type { ClientAuthentication } from './client-authentication.ts';
-import { faultOf } from './fault-of.ts';
-import type { Provider } from './provider.ts';
+import { toUpstreamError, UpstreamError } from '../upstream-error.ts';
+import type { Provider } from './guards.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import type { ReplyRules } from './token-reply.ts';
-import { Transport } from './transport.ts';
+import { ProviderTransport } from './transport.ts';
 import type { UpstreamGrant } from '../upstream.ts';
-import { UpstreamError } from '../upstream-error.ts';
 
 /** Loaded by the first login, since the operator also imports the variants and needs no client. */
 let loaded: Promise<typeof openidClient> | undefined;
@@ -29,7 +28,7 @@ export interface CodeClientOptions {
 }
 
 /** Secrets of one login attempt. */
-export interface CodeSecrets {
+interface CodeSecrets {
   readonly state: string;
   /** Without it the request has no PKCE challenge. */
   readonly codeVerifier?: string | undefined;
@@ -60,7 +59,7 @@ export class KeysUnavailable extends UpstreamError {
 interface Session {
   readonly openid: OpenidClient;
   readonly config: openidClient.Configuration;
-  readonly transport: Transport;
+  readonly transport: ProviderTransport;
 }
 
 /** Client of one provider for the code flow with PKCE, based on openid-client. All methods reject with `UpstreamError`. */
@@ -93,7 +92,7 @@ export class CodeClient {
       ...parameters,
       redirect_uri: redirectUri,
       state,
-      ...(codeVerifier !== undefined && { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' }),
+      ...(codeVerifier !== undefined && { code_challenge: s256Challenge(codeVerifier), code_challenge_method: 'S256' }),
     });
     return url.href;
   }
@@ -104,7 +103,7 @@ export class CodeClient {
     callback.searchParams.set('code', code);
     callback.searchParams.set('state', state);
     const { authorization_response_iss_parameter_supported: promised, issuer } = provider.metadata;
-    if (promised === true) callback.searchParams.set('iss', issuer); // `codeOf` has checked it
+    if (promised === true) callback.searchParams.set('iss', issuer); // `readCode` has checked it
     const checks = {
       expectedState: state,
       ...(codeVerifier !== undefined && { pkceCodeVerifier: codeVerifier }),
@@ -161,7 +160,7 @@ export class CodeClient {
     try {
       return await operation(session);
     } catch (error) {
-      throw faultOf(error, { what, status: session.transport.status });
+      throw toUpstreamError(error, { what, status: session.transport.status });
     }
   }
 
@@ -169,7 +168,7 @@ export class CodeClient {
   async #open({ metadata, outbound }: Provider): Promise<Session> {
     const openid = await load();
     const { clientId, authentication, rules, timeoutMs } = this.#options;
-    const transport = new Transport({ outbound, timeoutMs, tokenEndpoint: metadata.token_endpoint, rules });
+    const transport = new ProviderTransport({ outbound, timeoutMs, tokenEndpoint: metadata.token_endpoint, rules });
     const config = new openid.Configuration(
       readByRequests(metadata),
       clientId,

@@ -1,8 +1,15 @@
+import type { ServerMetadata } from 'openid-client';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { policyFor, type OutboundFlags, type OutboundPolicy } from '../../../outbound/policy.ts';
 import type { UpstreamDeps } from '../upstream.ts';
 
-export interface GuardSettings extends OutboundFlags {
+/** Metadata of a provider, and the guard for its endpoints. */
+export interface Provider {
+  readonly metadata: ServerMetadata;
+  readonly outbound: Outbound;
+}
+
+interface GuardSettings extends OutboundFlags {
   /** PEM bundle trusted beside the system roots. */
   readonly caFile?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import type * as jose from 'jose';
 import type { Outbound } from '../../../outbound/fetch.ts';
-import type { Provider } from './provider.ts';
-import { faultOf } from './fault-of.ts';
+import type { Provider } from './guards.ts';
+import { toUpstreamError } from '../upstream-error.ts';
 import { MAX_DOCUMENT_BYTES } from './transport.ts';
 
 /** Loaded by the first login, since the operator also imports the variants and verifies nothing. */
@@ -38,7 +38,7 @@ export class ProviderKeys {
       return true;
     } catch (error) {
       if (error instanceof library.errors.JOSEError && NOT_GENUINE.has(error.code)) return false;
-      throw faultOf(error, { what: 'the import of the keys', status: undefined });
+      throw toUpstreamError(error, { what: 'the import of the keys', status: undefined });
     }
   }
 
@@ -65,8 +65,8 @@ const fetchBy =
     const reply = await outbound
       .request({ url, method: 'GET', headers, maxBytes: MAX_DOCUMENT_BYTES, timeoutMs, followRedirects: true })
       .catch((error: unknown) => {
-        throw faultOf(error, { what, status: undefined });
+        throw toUpstreamError(error, { what, status: undefined });
       });
-    if (reply.status !== 200) throw faultOf(undefined, { what, status: reply.status });
+    if (reply.status !== 200) throw toUpstreamError(undefined, { what, status: reply.status });
     return new Response(reply.body);
   };

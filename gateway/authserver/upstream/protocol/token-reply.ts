@@ -1,9 +1,8 @@
 import { errorCode } from '../../../contract/text/provider-text.ts';
-import { valueAt } from './dot-path.ts';
 import { isObject } from '../../../contract/json.ts';
 
 /** Dot paths into a token reply that is not RFC 6749 §5.1. */
-export interface TokenPaths {
+interface TokenPaths {
   readonly access_token_path?: string | undefined;
   readonly refresh_token_path?: string | undefined;
   readonly expires_in_path?: string | undefined;
@@ -18,7 +17,7 @@ export interface ReplyRules {
 }
 
 /** Reply in the form of RFC 6749 §5.1 (200) or §5.2 (400). */
-export interface StandardReply {
+interface StandardReply {
   readonly status: 200 | 400;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -44,7 +43,7 @@ export function standardReply(document: unknown, { mapping, openid }: ReplyRules
     access_token: tokenOf(at(mapping?.access_token_path, 'access_token')),
     token_type: tokenTypeOf(own(members, 'token_type'), { mapping, openid }),
     refresh_token: textOf(at(mapping?.refresh_token_path, 'refresh_token')),
-    expires_in: secondsOf(at(mapping?.expires_in_path, 'expires_in')),
+    expires_in: parseSeconds(at(mapping?.expires_in_path, 'expires_in')),
     scope: scopeOf(at(mapping?.scope_path, 'scope')),
     ...(openid && { id_token: own(members, 'id_token') ?? undefined }),
   };
@@ -66,7 +65,7 @@ function tokenTypeOf(value: unknown, { mapping, openid }: ReplyRules): unknown {
 }
 
 /** Returns a positive number. Some servers send it as a text of digits. */
-export function secondsOf(value: unknown): number | undefined {
+export function parseSeconds(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/u.test(value) ? Number(value) : value;
   return typeof number === 'number' && number > 0 && number <= MAX_LIFETIME_S ? number : undefined;
 }
@@ -91,3 +90,46 @@ function refusalIn(members: Members): Members | undefined {
 
 /** Returns false for `error: 0`, `error: ""`, `error: null` and `error: false`, which mean success. */
 const isError = (error: unknown): boolean => ![undefined, null, false, 0, ''].includes(error as never);
+
+const MAX_LENGTH = 256;
+const MAX_DEPTH = 16;
+const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
+const ARRAY_INDEX = /^(?:0|[1-9]\d{0,4})$/u;
+
+/** Returns the fault of a dot path; undefined for a valid one such as `authed_user.access_token` or `users.0.id`. */
+export function dotPathFault(path: string): string | undefined {
+  if (path.length > MAX_LENGTH) return `is longer than ${String(MAX_LENGTH)} characters`;
+  const parts = path.split('.');
+  if (parts.length > MAX_DEPTH) return `has more than ${String(MAX_DEPTH)} parts`;
+  if (parts.includes('')) return 'has an empty part: write NAME.NAME';
+  const forbidden = parts.find((part) => FORBIDDEN.has(part));
+  return forbidden === undefined ? undefined : `goes through "${forbidden}", which no reply has as a member`;
+}
+
+/** Returns the value at a dot path. Reads only own members of objects and indexes of lists. */
+export function valueAt(document: unknown, path: string): unknown {
+  if (dotPathFault(path) !== undefined) return undefined;
+  return path.split('.').reduce<unknown>(memberOf, document);
+}
+
+function memberOf(holder: unknown, part: string): unknown {
+  if (typeof holder !== 'object' || holder === null) return undefined;
+  if (Array.isArray(holder) && !ARRAY_INDEX.test(part)) return undefined;
+  return Object.hasOwn(holder, part) ? (holder as Readonly<Record<string, unknown>>)[part] : undefined;
+}
+
+/** Digits of a number that may be beyond 2^53, where different numbers parse to the same value. */
+const MANY_DIGITS = /\d{16}/u;
+const WHOLE_NUMBER = /^-?\d+$/u;
+
+/**
+ * Parses JSON of a provider. Whole numbers beyond 2^53 become texts of their digits, so that different user ids stay
+ * different. Throws `SyntaxError`.
+ */
+export const parseExactJson = (text: string): unknown =>
+  JSON.parse(text, MANY_DIGITS.test(text) ? (exactValue as (key: string, value: unknown) => unknown) : undefined);
+
+/** Converts one value. `source` is its text in the document, absent for objects and lists. */
+function exactValue(_key: string, value: unknown, { source = '' }: { readonly source?: string }): unknown {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && WHOLE_NUMBER.test(source) ? source : value;
+}

@@ -1,14 +1,13 @@
 import type { CustomFetch } from 'openid-client';
 import type { Outbound, OutboundReply } from '../../../outbound/fetch.ts';
 import { OutboundError } from '../../../outbound/outbound-error.ts';
-import { parseExactJson } from './exact-json.ts';
-import { standardReply, type ReplyRules } from './token-reply.ts';
+import { parseExactJson, standardReply, type ReplyRules } from './token-reply.ts';
 
 export const MAX_DOCUMENT_BYTES = 256 * 1024;
 const JSON_TYPE = 'application/json';
 const MAX_TOKEN_REPLY_BYTES = 1024 * 1024;
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly outbound: Outbound;
   readonly timeoutMs: number;
   /** URL whose replies are converted to the standard form. */
@@ -17,7 +16,7 @@ export interface TransportOptions {
 }
 
 /** `fetch` of openid-client for one operation: uses the outbound guard and records the reply. */
-export class Transport {
+export class ProviderTransport {
   readonly #options: TransportOptions;
   /** Status of the last reply; undefined without one. */
   status: number | undefined;

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startIdentityProvider } from '../../../../examples/identity-provider/provider.ts';
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
-import { registrationStore } from '../../sessions/registration-store.ts';
+import { registrationStore } from '../open-upstreams.ts';
 import { memoryStore } from '../../storage/memory.ts';
 import type { Upstream, UpstreamDeps } from '../upstream.ts';
-import type { ClientRecord } from './client-record.ts';
+import type { ClientRecord } from './register.ts';
 import { Browser, callbackOf } from '../testdata/browser.ts';
 import { fileWith, REDIRECT_URI, upstreamError, upstreamFor } from '../testdata/upstream-under-test.ts';
 

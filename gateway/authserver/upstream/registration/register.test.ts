@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Outbound } from '../../../outbound/fetch.ts';
-import { register } from './register.ts';
+import { registerAtProvider } from './register.ts';
 
 const metadata = {
   issuer: 'https://idp.example',
@@ -21,7 +21,7 @@ async function attempts(scopes: readonly string[], refuses: (scope: string | und
   }) as Outbound['request'];
   const outbound = { request } as Outbound;
   const given = { metadata, outbound, redirectUri: 'https://vmcp.example/oauth/callback', scopes };
-  const error = await register(given).then(
+  const error = await registerAtProvider(given).then(
     () => undefined,
     (reason: unknown) => reason,
   );

@@ -1,10 +1,25 @@
 import type { ServerMetadata } from 'openid-client';
-import { faultOf } from '../protocol/fault-of.ts';
-import { secondsOf } from '../protocol/token-reply.ts';
-import { UpstreamError } from '../upstream-error.ts';
-import { parseObject, type JsonObject } from '../../../contract/json.ts';
+import { Type, type Static } from 'typebox';
+import { toUpstreamError, UpstreamError } from '../upstream-error.ts';
+import { parseSeconds } from '../protocol/token-reply.ts';
+import { parseObject, textsIn, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound, OutboundRequest } from '../../../outbound/fetch.ts';
-import type { ClientRecord } from './client-record.ts';
+import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
+
+/** Registration of vmcp as a client. A secret. @see RFC 7591 §3.2.1 */
+export const ClientRecord = Type.Object({
+  issuer: Type.String(),
+  client_id: Type.String(),
+  redirect_uri: Type.String(),
+  auth_method: Type.String(),
+  client_secret: Type.Optional(Type.String()),
+  /** ms since the epoch. */
+  secret_expires_at: Type.Optional(Type.Number()),
+  /** URL and token for updates of the registration. @see RFC 7592 §3 */
+  registration_uri: Type.Optional(Type.String()),
+  registration_token: Type.Optional(Type.String()),
+});
+export type ClientRecord = Static<typeof ClientRecord>;
 
 const MAX_BYTES = 256 * 1024;
 const TIMEOUT_MS = 10_000;
@@ -29,7 +44,7 @@ const NATIVE: ClientProfile = {
 /** RFC 8414 §2: default of `token_endpoint_auth_methods_supported`. */
 const DEFAULT_METHODS: readonly string[] = ['client_secret_basic'];
 
-export interface RegistrationRequest {
+interface RegistrationRequest {
   readonly metadata: ServerMetadata;
   readonly outbound: Outbound;
   readonly redirectUri: string;
@@ -39,7 +54,7 @@ export interface RegistrationRequest {
 }
 
 /** Registers vmcp as a client. Rejects with `UpstreamError`. @see RFC 7591 §3 */
-export async function register(request: RegistrationRequest): Promise<ClientRecord> {
+export async function registerAtProvider(request: RegistrationRequest): Promise<ClientRecord> {
   const { metadata, outbound, redirectUri, scopes, profile = NATIVE } = request;
   const { registration_endpoint: url, token_endpoint_auth_methods_supported: supported } = metadata;
   if (url === undefined) {
@@ -118,12 +133,12 @@ async function send(
   const reply = await outbound
     .request({ ...request, headers, body: JSON.stringify(body), maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS })
     .catch((error: unknown) => {
-      throw faultOf(error, { what, status: undefined });
+      throw toUpstreamError(error, { what, status: undefined });
     });
   const { status } = reply;
   const document = parseObject(reply.body);
   if ((status === 200 || status === 201) && document) return document;
-  if (status >= 500 || status === 429) throw faultOf(undefined, { what, status });
+  if (status >= 500 || status === 429) throw toUpstreamError(undefined, { what, status });
   const { error } = document ?? {};
   const facts = { status, ...(typeof error === 'string' && { providerError: error }) };
   throw new UpstreamError('rejected', `${what} was rejected with status ${String(status)}`, facts);
@@ -142,7 +157,7 @@ function recordOf(
   const method = textOf('token_endpoint_auth_method') ?? auth_method;
   const secret = method === 'none' ? undefined : textOf('client_secret');
   const [uri, token] = [textOf('registration_client_uri'), textOf('registration_access_token')];
-  const expiresAt = secondsOf(reply['client_secret_expires_at']); // 0 never
+  const expiresAt = parseSeconds(reply['client_secret_expires_at']); // 0 never
   return {
     ...{ issuer, redirect_uri, client_id: clientId, auth_method: secret === undefined ? 'none' : method },
     ...(secret !== undefined && { client_secret: secret }),
@@ -150,4 +165,36 @@ function recordOf(
     ...(uri !== undefined && { registration_uri: uri }),
     ...(token !== undefined && { registration_token: token }),
   };
+}
+
+/** Returns the members of the metadata that a registration at a provider without discovery needs. Rejects with `UpstreamError`. */
+export async function findRegistrationMetadata(
+  { discovery_url: url, registration_endpoint: endpoint = '' }: DcrConfig,
+  outbound: Outbound,
+): Promise<ServerMetadata> {
+  if (url === undefined) return { issuer: new URL(endpoint).origin, registration_endpoint: endpoint };
+  const document = await fetched(url, outbound);
+  const { issuer, registration_endpoint: found, token_endpoint_auth_methods_supported: methods } = document;
+  if (typeof issuer !== 'string' || new URL(url).origin !== URL.parse(issuer)?.origin)
+    throw new UpstreamError('bad_reply', 'the discovery document has no issuer of its own origin');
+  if (typeof found !== 'string' || !URL.canParse(found))
+    throw new UpstreamError('misconfigured', `${issuer} offers no registration of clients: set clientId`);
+  const supported = textsIn(methods);
+  return {
+    ...{ issuer, registration_endpoint: found },
+    ...(supported && { token_endpoint_auth_methods_supported: supported }),
+  };
+}
+
+async function fetched(url: string, outbound: Outbound): Promise<JsonObject> {
+  const what = 'the discovery of the registration endpoint';
+  const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+  const reply = await outbound
+    .request({ url, method: 'GET', headers: { accept: 'application/json' }, followRedirects: true, ...limits })
+    .catch((error: unknown) => {
+      throw toUpstreamError(error, { what, status: undefined });
+    });
+  const document = reply.status === 200 ? parseObject(reply.body) : undefined;
+  if (!document) throw toUpstreamError(undefined, { what, status: reply.status });
+  return document;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { registrationStore } from '../../sessions/registration-store.ts';
+import { registrationStore } from '../open-upstreams.ts';
 import { memoryStore } from '../../storage/memory.ts';
 import { StoreUnavailable } from '../../storage/store.ts';
 import type { RegistrationStore } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import type { ClientRecord } from './client-record.ts';
+import type { ClientRecord } from './register.ts';
 import { RegisteredClient, type Registrar } from './registered-client.ts';
 
 const HOUR = 3_600_000;

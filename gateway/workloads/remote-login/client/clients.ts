@@ -1,9 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
-import type { ClientRecord } from '../../../authserver/upstream/registration/client-record.ts';
-import { register, renew } from '../../../authserver/upstream/registration/register.ts';
+import { registerAtProvider, renew, type ClientRecord } from '../../../authserver/upstream/registration/register.ts';
 import type { Logger } from '../../../contract/logger.ts';
-import type { RedirectListener } from '../../../http/redirect-listener.ts';
-import { openRedirectListener } from '../../../http/redirect-listener.ts';
+import { openRedirectListener, type RedirectListener } from '../../../http/redirect-listener.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { isSameIssuer } from '../discovery/discovery.ts';
 import { reasonOf, RemoteLoginError } from '../remote-login-error.ts';
@@ -123,7 +121,7 @@ export class Clients {
   }
 
   async #register({ metadata, outbound, scopes }: ClientNeed, redirectUri: string): Promise<ClientRecord> {
-    const client = await register({ metadata, outbound, redirectUri, scopes });
+    const client = await registerAtProvider({ metadata, outbound, redirectUri, scopes });
     await this.#keep(client);
     this.#options.log.info('vmcp is registered at the authorization server', { issuer: client.issuer });
     return client;

@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
 import { ClientAuthentication } from '../../../authserver/upstream/protocol/client-authentication.ts';
 import { CodeClient } from '../../../authserver/upstream/protocol/code-client.ts';
-import type { Provider } from '../../../authserver/upstream/protocol/provider.ts';
+import type { Provider } from '../../../authserver/upstream/protocol/guards.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
 import type { ClientIdentity } from './clients.ts';
 

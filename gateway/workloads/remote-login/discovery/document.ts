@@ -1,5 +1,4 @@
-import { UpstreamError } from '../../../authserver/upstream/upstream-error.ts';
-import { faultOf } from '../../../authserver/upstream/protocol/fault-of.ts';
+import { toUpstreamError, UpstreamError } from '../../../authserver/upstream/upstream-error.ts';
 import { MAX_DOCUMENT_BYTES } from '../../../authserver/upstream/protocol/transport.ts';
 import { parseObject, type JsonObject } from '../../../contract/json.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
@@ -18,11 +17,11 @@ export async function fetchDocument(url: string, outbound: Outbound, what: strin
     })
     .catch((error: unknown) => {
       if (error instanceof OutboundError && NO_DOCUMENT.has(error.kind)) return undefined;
-      throw faultOf(error, { what, status: undefined });
+      throw toUpstreamError(error, { what, status: undefined });
     });
   if (!reply) return undefined;
   const { status, body } = reply;
-  if (status >= 500 || status === 429) throw faultOf(undefined, { what, status });
+  if (status >= 500 || status === 429) throw toUpstreamError(undefined, { what, status });
   return status === 200 ? parseObject(body) : undefined;
 }
 
