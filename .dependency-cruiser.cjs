@@ -78,11 +78,11 @@ module.exports = {
       name: 'cli-starts-the-gateway',
       severity: 'error',
       comment:
-        'Only operator/cli may start a gateway (gateway/main.ts, the errors of its listener, its log), set the proxies of the process, receive the redirect of a login, read the arguments of a call as it does, and check files and keys before that.',
+        'Only operator/cli may start a gateway (gateway/process/gateway.ts, the errors of its listener, its log), set the proxies of the process, receive the redirect of a login, read the arguments of a call as it does, and check files and keys before that.',
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(main|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/(authserver/keys|private-keys)/|${PROXIES}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(process/gateway|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/(authserver/keys|private-keys)/|${PROXIES}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {

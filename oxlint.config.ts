@@ -1,7 +1,7 @@
 import { defineConfig, type OxlintOverride } from 'oxlint';
 
 /** Files that may read the environment, end the process and read the clock. */
-const COMPOSITION_ROOTS = ['operator/cli/**', 'gateway/main.ts', 'crds/generate.ts', 'e2e/**'];
+const COMPOSITION_ROOTS = ['operator/cli/**', 'gateway/process/**', 'crds/generate.ts', 'e2e/**'];
 const TESTS = ['**/*.test.ts', '**/testdata/**'];
 const PURE = [
   'operator/resolve/**',

@@ -5,6 +5,7 @@ import type { KeyValueStore } from './kvstore/key-value-store.ts';
 import type { Buckets, RateLimitObserver } from './policy/rate-limit/buckets.ts';
 import { MemoryBuckets } from './policy/rate-limit/memory-buckets.ts';
 import { StoreBuckets } from './policy/rate-limit/store-buckets.ts';
+import type { Change } from './process/part.ts';
 import { keySection, openSharedStore, reachStore, sharedStoreOf } from './shared-store.ts';
 
 /** Longest wait for the store. A slower store counts as unavailable. */
@@ -41,10 +42,9 @@ export class RateBuckets {
   }
 
   /**
-   * Opens the store of `config`, if it is another one. `apply` starts to use it, `discard` closes it. Rejects with an Error
-   * that names an unusable setting.
+   * Opens the store of `config`, if it is another one. Rejects with an Error that names an unusable setting.
    */
-  async prepare(config: GatewayConfig): Promise<{ apply(): void; discard(): void }> {
+  async prepare(config: GatewayConfig): Promise<Change> {
     const before = this.#opened;
     const place = placeOf(config);
     const next = isDeepStrictEqual(place, before?.place) ? before : place && (await this.#open(place));

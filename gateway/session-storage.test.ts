@@ -37,13 +37,17 @@ async function openWith(rights: string) {
   const output = new PassThrough();
   let text = '';
   output.on('data', (data: Buffer) => (text += data.toString()));
-  const storage = new SessionStorage({ log: createLog(output, 'info'), env: () => undefined });
+  const used: (KeyValueStore | undefined)[] = [];
+  const storage = new SessionStorage({
+    log: createLog(output, 'info'),
+    env: () => undefined,
+    use: (store) => used.push(store),
+  });
   onTestFinished(() => {
     storage.close();
   });
-  const used: (KeyValueStore | undefined)[] = [];
   const use = async (config: GatewayConfig): Promise<KeyValueStore | undefined> => {
-    (await storage.prepare(config, (store) => used.push(store))).apply();
+    await (await storage.prepare(config)).apply();
     return used.at(-1);
   };
   return { redis, use, used, warnings: () => text.split('\n').filter((line) => line.includes(WARNING)) };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Logger } from './contract/logger.ts';
 import type { KeyValueStore } from './kvstore/key-value-store.ts';
+import { NO_CHANGE, type Change } from './process/part.ts';
 import { keySection, openSharedStore, reachStore, sharedStoreOf } from './shared-store.ts';
 
 /** Longest wait for the store. A slower store counts as unavailable. */
@@ -14,6 +15,8 @@ export interface SessionStorageDeps {
   readonly log: Logger;
   /** Value of an environment variable. */
   readonly env: (name: string) => string | undefined;
+  /** Called with each store that is used from now on. */
+  readonly use: (store: KeyValueStore | undefined) => void;
 }
 
 /** The store of one virtual server's sessions, and the settings that it was opened with. */
@@ -31,22 +34,20 @@ export class SessionStorage {
     this.#deps = deps;
   }
 
-  /**
-   * Opens the store of `config`, if it is another one. `apply` passes it to `use`, and `discard` closes it. Rejects with
-   * an Error that names an unusable setting.
-   */
-  async prepare(
-    config: GatewayConfig,
-    use: (store: KeyValueStore | undefined) => void,
-  ): Promise<{ apply(): void; discard(): void }> {
+  get current(): KeyValueStore | undefined {
+    return this.#opened.store;
+  }
+
+  /** Opens the store of `config`, if it is another one. Rejects with an Error that names an unusable setting. */
+  async prepare(config: GatewayConfig): Promise<Change> {
     const before = this.#opened;
     const place = placeOf(config);
-    if (isDeepStrictEqual(place, before.place)) return { apply: () => undefined, discard: () => undefined };
+    if (isDeepStrictEqual(place, before.place)) return NO_CHANGE;
     const next: Opened = { place, store: place && (await this.#open(place)) };
     return {
       apply: () => {
         this.#opened = next;
-        use(next.store);
+        this.#deps.use(next.store);
         closeSoon(before);
       },
       discard: () => next.store?.close(),

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import { startGateway, type Gateway, type GatewayOptions } from '../../gateway/main.ts';
+import { startGateway, type Gateway, type GatewayOptions } from '../../gateway/process/gateway.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import type { Issuer } from './issuer.ts';
 import type { Scope } from './scope.ts';

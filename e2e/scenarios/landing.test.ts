@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { PassThrough } from 'node:stream';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startGateway } from '../../gateway/main.ts';
+import { startGateway } from '../../gateway/process/gateway.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { configOver, startGatewayOver } from '../harness/authenticated-gateway.ts';
 import { startHttpBackend } from '../harness/backends/http.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import { startGateway } from '../../gateway/main.ts';
+import { startGateway } from '../../gateway/process/gateway.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { startPersonalBackend, type PersonalBackend } from '../harness/backends/personal.ts';
 import { openSession, rpc, rpcReply, type RawSession } from '../harness/clients/raw.ts';

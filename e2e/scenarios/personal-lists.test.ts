@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../gateway/contract/identity.ts';
-import type { Gateway } from '../../gateway/main.ts';
+import type { Gateway } from '../../gateway/process/gateway.ts';
 import { CredentialError } from '../../gateway/outgoing/authenticator.ts';
 import type { UpstreamTokens } from '../../gateway/outgoing/upstream-tokens.ts';
 import { bearerOf, startGatewayOver } from '../harness/authenticated-gateway.ts';

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { NO_CHANGE, type Change } from '../process/part.ts';
 import { AuditLog, type AuditLogDeps } from './audit-log.ts';
 import type { AuditOutputs } from './outputs.ts';
 import { auditSettings } from './settings.ts';
@@ -25,21 +26,15 @@ async function openAudit(
   return { log: new AuditLog(settings, held.output, deps), close: () => held.release() };
 }
 
-/** Audit log in use, which a new configuration can replace. */
+/** Audit log of the current configuration. */
 export class AuditSlot {
-  #config: GatewayConfig;
+  /** Members of the configuration that it was opened with. */
+  #audited: unknown;
   #open: OpenAudit | undefined;
   readonly #outputs: AuditOutputs;
   readonly #deps: AuditLogDeps;
 
-  /** Rejects like `openAudit`. */
-  static async open(config: GatewayConfig, outputs: AuditOutputs, deps: AuditLogDeps): Promise<AuditSlot> {
-    return new AuditSlot(config, await openAudit(config, outputs, deps), outputs, deps);
-  }
-
-  private constructor(config: GatewayConfig, open: OpenAudit | undefined, outputs: AuditOutputs, deps: AuditLogDeps) {
-    this.#config = config;
-    this.#open = open;
+  constructor(outputs: AuditOutputs, deps: AuditLogDeps) {
     this.#outputs = outputs;
     this.#deps = deps;
   }
@@ -48,23 +43,20 @@ export class AuditSlot {
     return this.#open?.log;
   }
 
-  /**
-   * Opens the audit log of another configuration, runs `apply`, and then replaces the present log. Keeps it when the settings are
-   * the same, and when opening or `apply` fails.
-   */
-  async swap(config: GatewayConfig, apply: () => Promise<void>): Promise<void> {
-    const isSame = isDeepStrictEqual(auditedBy(this.#config), auditedBy(config));
-    const next = isSame ? this.#open : await openAudit(config, this.#outputs, this.#deps);
-    try {
-      await apply();
-    } catch (error) {
-      if (!isSame) await next?.close();
-      throw error;
-    }
-    const previous = this.#open;
-    this.#config = config;
-    this.#open = next;
-    if (!isSame) await previous?.close();
+  /** Opens the audit log of another configuration. Rejects with `AuditUnusable`. */
+  async prepare(config: GatewayConfig): Promise<Change> {
+    const audited = auditedBy(config);
+    if (isDeepStrictEqual(audited, this.#audited)) return NO_CHANGE;
+    const next = await openAudit(config, this.#outputs, this.#deps);
+    return {
+      apply: async () => {
+        const previous = this.#open;
+        this.#audited = audited;
+        this.#open = next;
+        await previous?.close();
+      },
+      discard: () => next?.close(),
+    };
   }
 
   async close(): Promise<void> {

@@ -7,6 +7,7 @@ import { problem, type Problem } from '../contract/problem.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { Readiness } from '../incoming/token-validator.ts';
+import type { Change } from '../process/part.ts';
 import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
 import { DelegateClients } from './clients/delegate-clients.ts';
 import { createClientDirectory } from './clients/directory.ts';
@@ -94,27 +95,38 @@ export class AuthServer {
     this.#now = generationOf(config, foundation, deps);
   }
 
-  /** Applies another configuration. Rejects as `open` does, and then keeps the previous one. */
-  async reconfigure(config: GatewayConfig): Promise<void> {
+  /** Prepares another configuration. Rejects as `open` does. */
+  async prepare(config: GatewayConfig): Promise<Change> {
     const { config: before, context: old } = this.#now;
     const former = this.#foundation;
     const foundation = await openFoundation(configOf(config), config, this.#deps, { ...former, config: before });
     const closeUnless = async ({ store }: Foundation, other: Foundation): Promise<void> => {
       if (store !== other.store) await store.close();
     };
+    const discard = () => closeUnless(foundation, former);
+    let next: Generation;
     try {
-      this.#now = generationOf(config, foundation, this.#deps);
+      next = generationOf(config, foundation, this.#deps);
     } catch (error) {
-      await closeUnless(foundation, former);
+      await discard();
       throw error;
     }
-    this.#foundation = foundation;
-    foundation.inForce.secrets = foundation.secrets;
-    foundation.inForce.config = configOf(config);
-    this.#retire(async () => {
-      await closeGeneration(old);
-      await closeUnless(former, foundation);
-    });
+    return {
+      apply: () => {
+        this.#now = next;
+        this.#foundation = foundation;
+        foundation.inForce.secrets = foundation.secrets;
+        foundation.inForce.config = configOf(config);
+        this.#retire(async () => {
+          await closeGeneration(old);
+          await closeUnless(former, foundation);
+        });
+      },
+      discard: async () => {
+        await closeGeneration(next.context);
+        await discard();
+      },
+    };
   }
 
   /** Answers requests for public documents under any host name. Passes other requests to the next handler. */

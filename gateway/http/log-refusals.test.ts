@@ -8,7 +8,7 @@ import { oauthErrors } from '../authserver/http/oauth-errors.ts';
 import { PageRefused, Refused } from '../authserver/http/refused.ts';
 import { VMCP } from '../contract/testdata/vmcp-config.ts';
 import { listen } from '../listener.ts';
-import { startGateway } from '../main.ts';
+import { startGateway } from '../process/gateway.ts';
 import { auditTo } from '../telemetry/audit-log.ts';
 import { createLog } from '../telemetry/log.ts';
 import { RefusalLog } from '../telemetry/refusal-log.ts';

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { withFields } from '../contract/logger.ts';
 import type { TelemetryConfig } from '../contract/run-config/telemetry.ts';
+import { NO_CHANGE, type Change } from '../process/part.ts';
 import type { TelemetryExport, TelemetryExportOptions } from './export/telemetry-export.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -27,24 +28,28 @@ export class CurrentExport {
   }
 
   /** Starts, keeps or stops the export as the configuration says. */
-  async apply({ name, telemetry_config: config, vmcp }: GatewayConfig): Promise<void> {
-    if (isDeepStrictEqual(config, this.#config)) return;
-    const { version, instanceId, log, ...deps } = this.#deps;
-    const previous = this.#export;
-    this.#config = config;
-    this.#export = undefined;
-    if (config?.endpoint !== undefined) {
-      const { TelemetryExport: Export } = await import('./export/telemetry-export.ts');
-      const service = { name: name ?? 'vmcp', namespace: vmcp.namespace, version, instanceId };
-      this.#export = new Export(config, { ...deps, service, log: withFields(log, { server: name }) });
-    }
-    this.tracing = this.#export?.tracing;
-    await previous?.close(REPLACED_MS);
+  async prepare({ name, telemetry_config: config, vmcp }: GatewayConfig): Promise<Change> {
+    if (isDeepStrictEqual(config, this.#config)) return NO_CHANGE;
+    const { TelemetryExport: Export } =
+      config?.endpoint === undefined ? {} : await import('./export/telemetry-export.ts');
+    return {
+      apply: async () => {
+        const { version, instanceId, log, ...deps } = this.#deps;
+        const previous = this.#export;
+        const service = { name: name ?? 'vmcp', namespace: vmcp.namespace, version, instanceId };
+        this.#config = config;
+        this.#export =
+          config && Export && new Export(config, { ...deps, service, log: withFields(log, { server: name }) });
+        this.tracing = this.#export?.tracing;
+        await previous?.close(REPLACED_MS);
+      },
+      discard: () => undefined,
+    };
   }
 
-  /** Sends what is left, for `timeoutMs` at the longest. */
-  async close(timeoutMs: number): Promise<void> {
+  /** Sends what is left until `end`, in ms of `performance.now()`. */
+  async close(end: number): Promise<void> {
     this.tracing = undefined;
-    await this.#export?.close(Math.max(timeoutMs, 0));
+    await this.#export?.close(Math.max(end - performance.now(), 0));
   }
 }

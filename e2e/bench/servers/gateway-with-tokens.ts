@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { Secret } from '../../../gateway/contract/identity.ts';
-import { startGateway } from '../../../gateway/main.ts';
+import { startGateway } from '../../../gateway/process/gateway.ts';
 import type { UpstreamToken, UpstreamTokens } from '../../../gateway/outgoing/upstream-tokens.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { announce } from './child.ts';

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import type { Backend, GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
 import { inClusterConnection } from '../../../gateway/kube/connection.ts';
-import { startGateway, type Gateway } from '../../../gateway/main.ts';
+import { startGateway, type Gateway } from '../../../gateway/process/gateway.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { unusableFiles } from '../../../operator/cli/files/unusable-files.ts';
 import type { ControlPlaneAddress } from '../../harness/control-plane/control-plane.ts';

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { given } from '../../../gateway/authserver/testdata/given-config.ts';
-import { startGateway } from '../../../gateway/main.ts';
+import { startGateway } from '../../../gateway/process/gateway.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { testScope } from '../../harness/scope.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { json } from 'node:stream/consumers';
-import { startGateway } from '../../main.ts';
+import { startGateway } from '../../process/gateway.ts';
 import { readGatewayConfig } from '../../read-gateway-config.ts';
 import { createLog } from '../../telemetry/log.ts';
 

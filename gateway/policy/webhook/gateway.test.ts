@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { VMCP } from '../../contract/testdata/vmcp-config.ts';
-import { startGateway, type ServerSpec } from '../../main.ts';
+import { startGateway, type ServerSpec } from '../../process/gateway.ts';
 import { onEnd, serve } from '../../outbound/testdata/servers.ts';
 import { readGatewayConfig } from '../../read-gateway-config.ts';
 import { createLog } from '../../telemetry/log.ts';

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
-import { startGateway } from '../../../gateway/main.ts';
+import { startGateway } from '../../../gateway/process/gateway.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createLauncherFor } from '../gateway/launcher.ts';
 import { openSession, type Tool } from '../client/mcp-session.ts';

@@ -4,7 +4,7 @@ import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts'
 import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { isInCluster } from '../../../gateway/kube/connection.ts';
 import { ListenError } from '../../../gateway/listener.ts';
-import { startGateway } from '../../../gateway/main.ts';
+import { startGateway } from '../../../gateway/process/gateway.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';

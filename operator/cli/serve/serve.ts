@@ -5,7 +5,7 @@ import { ListenError } from '../../../gateway/listener.ts';
 import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
 import { reapOrphans } from '../../../gateway/workloads/runner/process/reaper.ts';
 import { apiServerOf } from '../../../gateway/kube/api-server.ts';
-import { startGateway, type ManagedCluster } from '../../../gateway/main.ts';
+import { startGateway, type ManagedCluster } from '../../../gateway/process/gateway.ts';
 import type { RootLog } from '../../../gateway/telemetry/log.ts';
 import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../../local/state.ts';
 import { defaultConnection } from '../../source/kube/kube-config.ts';

@@ -1,4 +1,4 @@
-import type { Gateway } from '../../../gateway/main.ts';
+import type { Gateway } from '../../../gateway/process/gateway.ts';
 import { renderTable } from '../table.ts';
 import { count } from '../validate/problems-output.ts';
 

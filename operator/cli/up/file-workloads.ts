@@ -1,6 +1,6 @@
 import type { Backend } from '../../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION, type RunConfig } from '../../../gateway/contract/run-config/run-config.ts';
-import type { BackendStatus } from '../../../gateway/main.ts';
+import type { BackendStatus } from '../../../gateway/process/gateway.ts';
 import type { FileWorkload } from '../../../gateway/workloads/workloads.ts';
 import type { Manifests } from '../../source/files/load.ts';
 import type { RunnableServer } from './running-servers.ts';

@@ -1,4 +1,4 @@
-import type { ServerSpec } from '../../../gateway/main.ts';
+import type { ServerSpec } from '../../../gateway/process/gateway.ts';
 
 /**
  * Returns a line for each embedded authorization server whose issuer names another port of this machine than the one on

@@ -1,5 +1,5 @@
 import { ownCallback, sharedCallback } from '../../../gateway/contract/auth-server-addresses.ts';
-import type { ServerSpec } from '../../../gateway/main.ts';
+import type { ServerSpec } from '../../../gateway/process/gateway.ts';
 
 /** Returns a line with the redirect URI to register at each identity provider. */
 export const redirectUriLines = (configs: readonly ServerSpec['config'][]): string[] =>

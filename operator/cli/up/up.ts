@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { ListenError } from '../../../gateway/listener.ts';
-import { startGateway, type Gateway, type ServerSpec } from '../../../gateway/main.ts';
+import { startGateway, type Gateway, type ServerSpec } from '../../../gateway/process/gateway.ts';
 import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
 import { hostFault, isPortFree, openPortBook } from '../../../gateway/workloads/runner/ports.ts';
 import { identityOf } from '../../../gateway/workloads/runner/process/process-lock.ts';

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startGateway, type Gateway, type ServerSpec } from './main.ts';
-import type { Aggregation } from './contract/aggregation/aggregation.ts';
-import type { Backend, GatewayConfig } from './contract/gateway-config.ts';
-import { VMCP } from './contract/testdata/vmcp-config.ts';
-import { createLog } from './telemetry/log.ts';
+import { startGateway, type Gateway, type ServerSpec } from './gateway.ts';
+import type { Aggregation } from '../contract/aggregation/aggregation.ts';
+import type { Backend, GatewayConfig } from '../contract/gateway-config.ts';
+import { VMCP } from '../contract/testdata/vmcp-config.ts';
+import { createLog } from '../telemetry/log.ts';
 
 interface Message {
   readonly id?: number;
