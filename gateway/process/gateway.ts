@@ -9,7 +9,7 @@ import { BoundaryImpossible } from '../incoming/boundary-of.ts';
 import { issuerOf } from '../incoming/index.ts';
 import { apiServerOf } from '../kube/api-server.ts';
 import { inClusterConnection, type Connection } from '../kube/connection.ts';
-import type { GroupEndpoint } from '../management/clients/registrations/client-registrations.ts';
+import type { GroupEndpoint } from '../management/clients/registrations.ts';
 import { DEFAULT_GROUP } from '../management/groups/groups.ts';
 import { createFormPoster } from '../outbound/form-poster.ts';
 import { readSecretFile } from '../outbound/watched-file.ts';

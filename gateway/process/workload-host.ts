@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from '../contract/logger.ts';
-import type { GroupEndpoint } from '../management/clients/registrations/client-registrations.ts';
+import type { GroupEndpoint } from '../management/clients/registrations.ts';
 import { readSecretFile } from '../outbound/watched-file.ts';
 import { createTransports } from '../vmcp/transport/index.ts';
 import { statusOf } from '../workloads/definition/status.ts';
