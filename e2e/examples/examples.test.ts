@@ -398,7 +398,10 @@ describe('a program of the examples', () => {
       { env: { PORT: port }, timeout: 30_000 },
     ).then(
       () => ({ code: 0, stderr: '' }),
-      ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
+      (error: unknown) => {
+        const { code, stderr } = error as { code: number; stderr: string };
+        return { code, stderr };
+      },
     );
 
   it.each([

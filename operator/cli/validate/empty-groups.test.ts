@@ -39,7 +39,7 @@ describe('the warning about an empty group', () => {
     ['names no group that exists', member('files', 'image: npx://a, groupRef: {name: tols}')],
     ['has a misspelled kind', member('files', 'image: npx://a, groupRef: {name: tools}', 'MCPServr')],
     ['is in a file that is no YAML', `a: b: c\n---\n${member('files', 'image: npx://a, groupRef: {name: tools}')}`],
-    ['has the name of another', `${member('web', 'image: npx://a, groupRef: {name: tools}')}`],
+    ['has the name of another', member('web', 'image: npx://a, groupRef: {name: tools}')],
   ])('is omitted when a member %s', async (_how, text) => {
     expect(await emptyGroups(text)).toEqual([]);
   });
