@@ -79,6 +79,7 @@ const mcpServerStatus = Closed(
     ),
     message: text('Reason for the phase.'),
     url: text('MCP endpoint inside the cluster.'),
+    publicUrl: text('MCP endpoint for clients outside of the cluster: the resource URL. Absent where none is set.'),
     ...podFields,
     readyReplicas: whole('Number of ready pods.', { format: 'int32' }),
     toolConfigHash: digest('MCPToolConfig'),
@@ -136,8 +137,15 @@ export const MCPServer = defineKind({
     { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
     conditionColumn('Ready'),
     { name: 'Replicas', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Number of ready pods.' },
-    { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'MCP endpoint.' },
+    { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'MCP endpoint inside the cluster.' },
     AGE,
+    {
+      name: 'Public URL',
+      type: 'string',
+      jsonPath: '.status.publicUrl',
+      description: 'MCP endpoint for clients outside of the cluster.',
+      priority: 1,
+    },
   ],
 });
 export type MCPServer = ObjectOf<typeof MCPServer>;

@@ -216,6 +216,7 @@ const virtualMCPServerStatus = Closed(
     ),
     message: text('Reason for the phase.'),
     url: text('MCP endpoint inside the cluster.'),
+    publicUrl: text('MCP endpoint for clients outside of the cluster: the resource URL. Absent where none is set.'),
     ...podFields,
     backendCount: count('Number of backends that receive calls. Written by the gateway.'),
     discoveredBackends,
@@ -262,7 +263,7 @@ export const VirtualMCPServer = defineKind({
   objectRules: [...workloadName(), ...virtualMCPServerObjectRules],
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
-    { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'MCP endpoint.' },
+    { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'MCP endpoint inside the cluster.' },
     {
       name: 'Backends',
       type: 'integer',
@@ -271,6 +272,13 @@ export const VirtualMCPServer = defineKind({
     },
     AGE,
     conditionColumn('Ready'),
+    {
+      name: 'Public URL',
+      type: 'string',
+      jsonPath: '.status.publicUrl',
+      description: 'MCP endpoint for clients outside of the cluster.',
+      priority: 1,
+    },
   ],
 });
 export type VirtualMCPServer = ObjectOf<typeof VirtualMCPServer>;

@@ -1,9 +1,11 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { render } from '../../operator/cli/validate/render.ts';
 import { validate } from '../../operator/cli/validate/validate.ts';
@@ -386,6 +388,44 @@ it('kubernetes-single-server: the gateway in the pod requires tokens, decides, l
 /** Warnings about ephemeral keys of login examples, and about settings and servers that only a cluster uses. */
 const EXPECTED_WARNING =
   /\[(EphemeralKeys|ClusterOnly)\] \(warning\)$|only a cluster serves it.*\[NotUsed\] \(warning\)$|^\d+ warnings?$|^there is no VirtualMCPServer/u;
+
+describe('a program of the examples', () => {
+  /** Runs a program of the examples until it ends, with an option or a variable for its port. */
+  const run = (program: string, setting: string, port: string) =>
+    promisify(execFile)(
+      process.execPath,
+      [join(root, 'examples', program), ...(setting.startsWith('--') ? ['--port', port] : [])],
+      { env: { PORT: port }, timeout: 30_000 },
+    ).then(
+      () => ({ code: 0, stderr: '' }),
+      (error: unknown) => {
+        const { code, stderr } = error as { code: number; stderr: string };
+        return { code, stderr };
+      },
+    );
+
+  it.each([
+    ['backends/whoami.ts', '--port'],
+    ['backends/aws.ts', '--port'],
+    ['auth-server-two-providers/chat-provider.ts', '--port'],
+    ['identity-provider/main.ts', '--port or --host'],
+    ['webhooks/receiver.mjs', 'the variable PORT'],
+  ])('%s names a port that it cannot use, and the setting that changes it', async (program, setting) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const port = String((server.address() as AddressInfo).port);
+    const [inUse, noPort] = await Promise.all([run(program, setting, port), run(program, setting, '65536')]);
+    expect(inUse).toEqual({
+      code: 1,
+      stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}: stop the program that listens there, or choose another with ${setting}\n`,
+    });
+    expect(noPort).toEqual({
+      code: 1,
+      stderr: `the port is not a number below 65536: choose another with ${setting}\n`,
+    });
+  });
+});
 
 describe('the folder of examples', () => {
   const folders = readdirSync(join(root, 'examples'), { withFileTypes: true })

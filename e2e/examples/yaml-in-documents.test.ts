@@ -33,24 +33,26 @@ it('the resources of the concepts page are valid together', async () => {
   });
 });
 
-it('the example of delegation is valid', async () => {
+it('the examples of the authorization server are valid', async () => {
   const cwd = await temporaryFolder(testScope());
   const secret = {
     ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'delegate-clients' } },
     stringData: { batch: 'a-secret-of-at-least-32-characters' },
   };
-  const [server = '', ...others] = resourcesOf('docs/authorization-server.md');
-  expect(others).toEqual([]);
-  const files = [
-    'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: tools }\nspec: {}\n',
-    `apiVersion: vmcp.dev/v1alpha1\n${server}`,
-    JSON.stringify(secret),
-  ];
-  await writeFiles(cwd, { 'all.yaml': files.join('---\n') });
-  const { code, stdout, stderr } = await vmcpResult(testScope(), ['validate', 'all.yaml'], { cwd });
-  expect([code, stdout, stderr]).toEqual([
-    0,
-    'ok: 1 VirtualMCPServer, 0 backends\n',
-    expect.not.stringContaining('[EphemeralKeys]'),
-  ]);
+  const pages = resourcesOf('docs/authorization-server.md');
+  expect(pages).toHaveLength(2);
+  for (const page of pages) {
+    const files = [
+      'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: tools }\nspec: {}\n',
+      page.replaceAll(/^kind:/gmu, 'apiVersion: vmcp.dev/v1alpha1\nkind:'),
+      JSON.stringify(secret),
+    ];
+    await writeFiles(cwd, { 'all.yaml': files.join('---\n') });
+    const { code, stdout, stderr } = await vmcpResult(testScope(), ['validate', 'all.yaml'], { cwd });
+    expect([code, stdout, stderr]).toEqual([
+      0,
+      'ok: 1 VirtualMCPServer, 0 backends\n',
+      expect.not.stringContaining('[EphemeralKeys]'),
+    ]);
+  }
 });

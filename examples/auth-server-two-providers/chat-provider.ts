@@ -5,6 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import { failToListen, listen } from '../backends/listen.ts';
 
 const CLIENT = { id: 'vmcp', secret: 'chat-development-secret' };
 /** Accepts any port: this is for development. */
@@ -118,8 +119,9 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
   else json(res, 404, { ok: false, error: 'unknown_path' });
 }
 
-createServer((req, res) => {
+const listener = createServer((req, res) => {
   handle(req, res).catch(() => res.destroy());
-}).listen(Number(values.port), '127.0.0.1', () => {
-  log(`Chat provider for development: http://127.0.0.1:${values.port}. Any name works. Stop with Ctrl-C.`);
 });
+listen(listener, values.port).then(() => {
+  log(`Chat provider for development: http://127.0.0.1:${values.port}. Any name works. Stop with Ctrl-C.`);
+}, failToListen);

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { failToListen, listen } from './listen.ts';
 import { verifySignature } from './signature-v4.ts';
 import { assumedRole, stsError } from './sts-reply.ts';
 
@@ -103,12 +104,13 @@ async function serve(req: IncomingMessage, res: ServerResponse, body: Buffer): P
   await transport.handleRequest(req, res, JSON.parse(body.toString()));
 }
 
-createServer((req, res) => {
+const listener = createServer((req, res) => {
   buffer(req)
     .then((body) =>
       req.url === '/sts' ? assumeRole(new URLSearchParams(body.toString()), res) : serve(req, res, body),
     )
     .catch(() => res.destroy());
-}).listen(Number(values.port), '127.0.0.1', () => {
-  process.stdout.write(`stand-in for AWS at http://127.0.0.1:${values.port}/sts and /mcp, for tokens of ${issuer}\n`);
 });
+listen(listener, values.port).then(() => {
+  process.stdout.write(`stand-in for AWS at http://127.0.0.1:${values.port}/sts and /mcp, for tokens of ${issuer}\n`);
+}, failToListen);

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload } from 'jose';
+import { failToListen, listen } from './listen.ts';
 
 const { values } = parseArgs({
   options: {
@@ -75,11 +76,7 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 const listener = createServer((req, res) => {
   handle(req, res).catch(() => res.destroy());
 });
-listener.once('error', ({ message }) => {
-  process.stderr.write(`${message}: stop the program that listens there, or choose another port with --port\n`);
-  process.exitCode = 1;
-});
-listener.listen(Number(values.port), '127.0.0.1', () => {
+listen(listener, values.port).then(() => {
   const rule = keys === undefined ? 'checks no token' : `requires a token of ${String(issuer)} for ${String(audience)}`;
   process.stdout.write(`MCP server "${values.name}" at http://127.0.0.1:${values.port}/mcp, ${rule}\n`);
-});
+}, failToListen);

@@ -1,5 +1,6 @@
 /** An identity provider for development on one machine: `npx node examples/identity-provider/main.ts`. */
 import { parseArgs } from 'node:util';
+import { failToListen } from '../backends/listen.ts';
 import { GATEWAY_CLIENT, startIdentityProvider } from './provider.ts';
 
 const print = (line: string): void => {
@@ -16,19 +17,25 @@ const { values } = parseArgs({
   },
 });
 
-const provider = await startIdentityProvider({
+const options = {
   port: Number(values.port),
   host: values.host,
   redirectUris: values['redirect-uri'],
   opaque: values.opaque,
   accessTokenSeconds: Number(values['token-seconds']),
   log: print,
-});
+};
 
-print(`Identity provider for development: ${provider.issuer}
+startIdentityProvider(options).then(
+  (provider) => {
+    print(`Identity provider for development: ${provider.issuer}
   a token without a browser   curl -s ${provider.issuer}/dev/token/alice
   client of the gateway       ${GATEWAY_CLIENT.id} / ${GATEWAY_CLIENT.secret}
   access tokens               ${values.opaque ? 'opaque: ask the introspection endpoint' : 'JWT'}
 Any user name and password work. Stop with Ctrl-C.`);
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void provider.close());
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void provider.close());
+  },
+  (error: unknown) => {
+    failToListen(error, '--port or --host');
+  },
+);

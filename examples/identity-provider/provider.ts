@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { Provider, errors, type Configuration, type ResourceServer } from 'oidc-provider';
+import { listen } from '../backends/listen.ts';
 import { TOKEN_EXCHANGE, TOKEN_EXCHANGE_PARAMETERS, tokenExchange } from './token-exchange.ts';
 
 /** Client of the gateway: it may introspect and exchange tokens, and redirect users here for a login. */
@@ -165,10 +166,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const { host = '127.0.0.1' } = options;
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, host, resolve);
-  });
+  await listen(server, options.port, host);
   const issuer = `http://${host}:${String((server.address() as AddressInfo).port)}`;
   const names = { kid: randomUUID(), alg: 'RS256', use: 'sig' }; // a new key has a new id, so that verifiers with the old key fetch it
   const provider = new Provider(issuer, configuration({ ...(await exportJWK(privateKey)), ...names }, options));

@@ -2,10 +2,11 @@
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
+import { failToListen, listen } from '../backends/listen.ts';
 
 const { PORT = '4420', WEBHOOK_KEY = '' } = process.env;
 
-createServer(async (req, res) => {
+const listener = createServer(async (req, res) => {
   const body = Buffer.concat(await req.toArray());
   const time = String(req.headers['x-webhook-timestamp']);
   const wanted = `sha256=${createHmac('sha256', WEBHOOK_KEY).update(`${time}.`).update(body).digest('hex')}`;
@@ -19,4 +20,5 @@ createServer(async (req, res) => {
     ? { allowed: false, message: 'no secrets' }
     : { allowed: true, patch_type: 'json_patch', patch: [{ op: 'add', path, value: `${message} (reviewed)` }] };
   res.end(JSON.stringify({ version, uid, ...answer }));
-}).listen(Number(PORT), '127.0.0.1');
+});
+listen(listener, PORT).catch((error) => failToListen(error, 'the variable PORT'));

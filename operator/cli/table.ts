@@ -20,3 +20,15 @@ export function cut(text: string, width: number): string {
   const start = text.slice(0, Math.max(0, width - DOTS.length)).replace(/[\ud800-\udbff]$/, '');
   return `${start.trimEnd()}${DOTS}`;
 }
+
+/** Part of a stream that says how wide its terminal is. */
+export interface TerminalSize {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+const DEFAULT_COLUMNS = 80;
+
+/** Returns the width of a terminal; undefined for a pipe or a file. Some terminals report 0 columns. */
+export const columnsOf = ({ isTTY, columns }: TerminalSize): number | undefined =>
+  isTTY === true ? columns || DEFAULT_COLUMNS : undefined;

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { canRun, type ServerCheck } from '../resolve/objects.ts';
 import { hasOwnGateway } from '../resolve/fields/controls.ts';
+import { publicUrlOf } from '../resolve/incoming/public-url.ts';
 import { virtualServerOf } from '../resolve/own-gateway/virtual-server.ts';
 import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
 import { serviceUrl } from '../resolve/backends/server-backend.ts';
@@ -71,6 +72,7 @@ export function mcpServerStatus({
     phase: summary.phase,
     message: cut(summary.condition.message, 1024),
     url: server ? serviceUrl(server, snapshot.namespace) : statusOf(object)['url'],
+    publicUrl: server && isCurrent ? publicUrl(server, found, snapshot) : statusOf(object)['publicUrl'],
     ...scaleMembers('MCPServer', self.name, rollout),
     readyReplicas: rollout?.ready ?? 0,
     ...(server && digests(server, found, snapshot, object)),
@@ -78,6 +80,10 @@ export function mcpServerStatus({
 }
 
 const NOTHING: ServerCheck = { problems: [], warnings: [] };
+
+/** Returns the URL of clients outside of the cluster, which only a gateway of its own knows. */
+const publicUrl = (server: MCPServer, { gateway }: ServerCheck, { namespace }: Snapshot): string | undefined =>
+  publicUrlOf(gateway?.config?.oidc_config, serviceUrl(server, namespace));
 
 /** Returns digests of the configs in use. */
 function digests(server: MCPServer, check: ServerCheck, snapshot: Snapshot, object: KubeObject) {

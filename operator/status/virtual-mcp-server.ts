@@ -1,4 +1,5 @@
 import type { ObjectProblem } from '../resolve/problems.ts';
+import { publicUrlOf } from '../resolve/incoming/public-url.ts';
 import { endpointOf } from '../resolve/scope.ts';
 import type { Resolution } from '../resolve/vmcp.ts';
 import {
@@ -56,10 +57,16 @@ export function virtualMCPServerStatus(input: VirtualMCPServerInput): ObjectStat
     ready: ready.status === 'True' && phase !== 'Failed' && phase !== 'Pending',
     phase,
     message: summary(problems, states, ready, self),
-    ...(resolution?.config || observed.workload ? { url: endpointOf(self.name, snapshot.namespace) } : {}),
+    ...urlsOf(input, endpointOf(self.name, snapshot.namespace)),
     ...scaleMembers('VirtualMCPServer', self.name, rollout),
     ...digests(input),
   });
+}
+
+/** Returns the URLs of clients. Pods that keep running beside problems keep theirs. */
+function urlsOf({ object, resolution, observed }: VirtualMCPServerInput, url: string) {
+  if (resolution?.config) return { url, publicUrl: publicUrlOf(resolution.config.oidc_config, url) };
+  return observed.workload ? { url, publicUrl: statusOf(object)['publicUrl'] } : {};
 }
 
 type Phase = 'Pending' | 'Ready' | 'Degraded' | 'Failed' | 'Stopped';

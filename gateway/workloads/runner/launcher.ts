@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { engineEnvironment, type Environment } from './environment.ts';
 import { startGuard, type Guard } from './process/guard.ts';
+import { isComplete, markerOf } from './schemes/installation/installation.ts';
 import { SCHEMES } from './schemes/index.ts';
 import { logLines, type LineListener } from './lines.ts';
 import { tryLock } from './process/process-lock.ts';
@@ -12,7 +12,8 @@ import { isIsolated, startIsolated } from './process/isolated.ts';
 import { readLeftovers, removeLeftovers, startProcess, type Leftover } from './process/process.ts';
 import { LaunchError, type Child, type Command, type Launcher, type SpawnOptions } from './runner.ts';
 import type { InstallDisplay } from './schemes/install-progress.ts';
-import type { RunResult, Scheme, Tools } from './schemes/scheme.ts';
+import type { Place, RunResult, Scheme, Tools } from './schemes/scheme.ts';
+import type { BackendProcess } from '../../contract/gateway-config.ts';
 import type { Logger } from '../../contract/logger.ts';
 
 export interface LauncherOptions {
@@ -38,6 +39,10 @@ const TOOL_GRACE_MS = 500;
 export const checkImage = (image: string): void => {
   schemeOf(image).check(image);
 };
+
+/** Returns true when the server starts without a download; false where only a container engine knows. @throws LaunchError */
+export const isInstalled = (process: BackendProcess, place: Place): boolean =>
+  schemeOf(process.image).isInstalled?.(process, place) ?? false;
 
 function schemeOf(image: string): Scheme {
   const scheme = SCHEMES.find(({ prefix }) => image.startsWith(prefix));
@@ -147,19 +152,18 @@ async function runToEnd(
  * Within one process call it once per `dir` at a time: the lock distinguishes only processes.
  */
 async function installOnce(dir: string, build: () => Promise<void>): Promise<void> {
-  const marker = join(dir, '.complete');
   await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
-  while (!existsSync(marker)) {
+  while (!isComplete(dir)) {
     const lock = tryLock(`${dir}.lock`);
     if (!lock.held) {
       await sleep(INSTALL_POLL_MS);
       continue;
     }
     try {
-      if (existsSync(marker)) return;
+      if (isComplete(dir)) return;
       await rm(dir, { recursive: true, force: true });
       await build();
-      await writeFile(marker, '');
+      await writeFile(markerOf(dir), '');
     } finally {
       lock.release();
     }

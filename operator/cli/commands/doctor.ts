@@ -4,7 +4,7 @@ import { defineCommand, outputOption, PATHS, stateOption } from './command.ts';
 export const doctorCommand = defineCommand(
   {
     name: 'doctor',
-    does: 'check this machine, and the issuers in these files; each line says how to fix it',
+    does: 'check this machine, and the servers and issuers in these files; each line says how to fix it',
     example: 'vmcp doctor manifests/',
     network: true,
   },

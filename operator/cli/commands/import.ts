@@ -8,13 +8,13 @@ export const importCommand = defineCommand(
   },
   (command) =>
     command
-      .argument('<file>', 'JSON, TOML or YAML, or - for standard input')
+      .argument('<files...>', 'JSON, TOML or YAML, or - for standard input')
       .addOption(dirOption('folder to write, with new files only'))
       .option('--name <name>', 'name of the endpoint and its group (default: the folder)')
       .addOption(outputOption())
-      .action(async (file: string, flags: { dir: string; name?: string; output?: 'json' }) => {
-        const { importFile } = await import('../edit/import.ts');
+      .action(async (files: string[], flags: { dir: string; name?: string; output?: 'json' }) => {
+        const { importClients } = await import('../edit/import.ts');
         const { thisHost } = await import('../edit/edit-host.ts');
-        process.exitCode = await importFile(file, flags, thisHost());
+        process.exitCode = await importClients(files, flags, thisHost());
       }),
 );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identityOf } from '../../../gateway/workloads/runner/process/process-lock.ts';
 import { writeRunning } from '../../local/running.ts';
+import type { TerminalSize } from '../table.ts';
 import { connect, type ConnectFlags } from './connect.ts';
 
 const URL_OF_TOOLS = 'http://127.0.0.1:4483/mcp';
@@ -27,7 +28,7 @@ afterEach(() => {
 });
 
 /** Runs the command for a user with this home folder. */
-function run(client: string | undefined, flags: ConnectFlags = {}) {
+function run(client: string | undefined, flags: ConnectFlags = {}, terminal: TerminalSize = {}) {
   const said = { stdout: '', stderr: '' };
   const code = connect(
     client,
@@ -35,7 +36,7 @@ function run(client: string | undefined, flags: ConnectFlags = {}) {
     {
       platform: 'linux',
       env: { HOME: home },
-      stdout: { write: (text) => (said.stdout += text) },
+      stdout: { ...terminal, write: (text) => (said.stdout += text) },
       stderr: { write: (text) => (said.stderr += text) },
     },
   );
@@ -189,15 +190,32 @@ describe('vmcp connect', () => {
     expect(lines.find((line) => line.startsWith('codex '))).toMatch(/ Codex +no +- /u);
   });
 
-  it('lists installed clients first, in lines of at most 80 characters', () => {
+  it('lists installed clients first, in lines of at most 80 characters on a terminal of that width', () => {
     run('cursor');
     run('cursor', { name: 'another-endpoint-with-a-name', url: 'http://127.0.0.1:4483/mcp' });
-    const lines = run(undefined).stdout.trimEnd().split('\n');
+    const lines = run(undefined, {}, { isTTY: true, columns: 80 }).stdout.trimEnd().split('\n');
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     const states = lines.slice(1).map((line) => / (yes|no) +/u.exec(line)?.[1]);
     expect(states).toEqual(states.toSorted().toReversed());
     expect(states[0]).toBe('yes');
     expect(lines.find((line) => line.startsWith('vscode '))).toMatch(/ VS Code +no +- +~\/\.\.\.\/mcp\.json$/u);
+  });
+
+  it('cuts nothing in a pipe, and no more than a terminal needs', () => {
+    run('cursor', { name: 'another-endpoint-with-a-name', url: 'http://127.0.0.1:4483/mcp' });
+    const clients = JSON.parse(run(undefined, { output: 'json' }).stdout) as { name: string; file: string }[];
+    const widths: (TerminalSize | undefined)[] = [undefined, { columns: 80 }, { isTTY: true, columns: 300 }];
+    for (const terminal of widths) {
+      const { stdout } = run(undefined, {}, terminal);
+      expect(stdout).not.toContain('...');
+      expect(stdout).toContain(' another-endpoint-with-a-name ');
+      for (const { name, file } of clients) {
+        expect(stdout).toContain(` ${name} `);
+        expect(stdout).toContain(` ${file.replace(home, '~')}\n`);
+      }
+    }
+    const narrow = run(undefined, {}, { isTTY: true, columns: 0 }).stdout.split('\n');
+    expect(narrow.filter((line) => line.length > 80)).toEqual([]);
   });
 
   it('writes the file of Kimi CLI only where Kimi Code is not there', () => {

@@ -17,7 +17,7 @@ import { defaultStateDir } from '../../local/state.ts';
 import { userFolders } from '../../local/user-folders.ts';
 import { readUserFile, writeUserFile } from '../../../gateway/management/state/user-file.ts';
 import { UserFileError } from '../../../gateway/management/state/write-files.ts';
-import { cut, renderTable } from '../table.ts';
+import { columnsOf, cut, renderTable, type TerminalSize } from '../table.ts';
 import { chooseEndpoint, type EndpointFlags } from './choose-endpoint.ts';
 import { INSPECTOR, inspectorJson, inspectorText, isInspector } from './inspector.ts';
 
@@ -31,13 +31,13 @@ export interface ConnectFlags extends EndpointFlags {
 
 /** Parts of the process that this command uses. */
 interface Host {
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: { write(text: string): unknown } & TerminalSize;
   readonly stderr: { write(text: string): unknown };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
 }
 
-/** Width of the list, and of columns that would make it wider. */
+/** Least width of the list on a terminal, and most of the columns that would make it wider. */
 const LINE_WIDTH = 80;
 const NAME_WIDTH = 16;
 const ENTRIES_WIDTH = 14;
@@ -165,20 +165,11 @@ function list(flags: ConnectFlags, host: Host): number {
     host.stdout.write(`${jsonText(clients)}\n`);
     return 0;
   }
-  const cells = clients.map(({ client, name, installed, connected, file }) => {
+  const cells = clients.map(({ client, name, installed, connected, file }): Row => {
     const shown = file.startsWith(`${folders.home}/`) ? `~${file.slice(folders.home.length)}` : file;
-    return [
-      client,
-      cut(name, NAME_WIDTH),
-      installed ? 'yes' : 'no',
-      cut(connected.join(',') || '-', ENTRIES_WIDTH),
-      shown,
-    ];
+    return [client, name, installed ? 'yes' : 'no', connected.join(',') || '-', shown];
   });
-  const rows = [['CLIENT', 'NAME', 'INSTALLED', 'CONNECTED', 'FILE'], ...cells];
-  const others = renderTable(rows.map((row) => row.slice(0, -1)));
-  const room = LINE_WIDTH - Math.max(...others.map((line) => line.length)) - 2;
-  const lines = renderTable(rows.map((row) => [...row.slice(0, -1), cutPath(row.at(-1) ?? '', room)]));
+  const lines = clientLines([['CLIENT', 'NAME', 'INSTALLED', 'CONNECTED', 'FILE'], ...cells], columnsOf(host.stdout));
   host.stdout.write(`${lines.join('\n')}\n`);
   if (!running && flags.url === undefined) {
     const dir = stateDirOf(flags, host);
@@ -187,7 +178,24 @@ function list(flags: ConnectFlags, host: Host): number {
   return 0;
 }
 
-/** Shortens a path in its middle: the end of it names the file. `-o json` and `--print` show the whole path. */
+type Row = readonly [client: string, name: string, installed: string, connected: string, file: string];
+
+/** Renders the list: as wide as the terminal, and complete without one. */
+function clientLines(rows: readonly Row[], columns: number | undefined): string[] {
+  const whole = renderTable(rows);
+  const width = Math.max(columns ?? Infinity, LINE_WIDTH);
+  if (whole.every((line) => line.length <= width)) return whole;
+  const others = rows.map(([client, name, installed, connected]) => [
+    client,
+    cut(name, NAME_WIDTH),
+    installed,
+    cut(connected, ENTRIES_WIDTH),
+  ]);
+  const room = width - Math.max(...renderTable(others).map((line) => line.length)) - 2;
+  return renderTable(rows.map(({ 4: file }, index) => [...(others[index] ?? []), cutPath(file, room)]));
+}
+
+/** Shortens a path in its middle: the end of it names the file. `-o json`, `--print` and a pipe show the whole path. */
 function cutPath(path: string, width: number): string {
   if (path.length <= width) return path;
   const start = path.startsWith('~/') ? '~/...' : '...';

@@ -1,6 +1,7 @@
 import type { Running } from '../../local/running.ts';
-import type { ObjectProblem } from '../../resolve/problems.ts';
-import type { NamedSubject } from '../online/online-check.ts';
+import type { BackendProcess } from '../../../gateway/contract/gateway-config.ts';
+import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
+import type { NamedSubject, Subject } from '../online/online-check.ts';
 import type { Get } from '../probes/http-get.ts';
 import type { ServerStatus } from '../status/gateway-status.ts';
 
@@ -26,6 +27,14 @@ export interface Programs {
   readonly respondingEngine: () => Promise<string | undefined>;
 }
 
+/** Server of the files that runs on this machine. */
+export interface LocalServer {
+  readonly object: ObjectRef;
+  readonly process: BackendProcess;
+  /** Package or image to download; absent for a program of this machine. */
+  readonly subject?: Subject;
+}
+
 /** Facts of the machine that the checks read. */
 export interface Machine extends Programs {
   readonly nodeVersion: string;
@@ -35,6 +44,10 @@ export interface Machine extends Programs {
   readonly running: Running | undefined;
   /** Issuers, endpoints and scopes of identity providers in the files of the command line. */
   readonly providers: readonly NamedSubject[];
+  /** Servers in those files. */
+  readonly servers: readonly LocalServer[];
+  /** Returns true for a server that starts without a download. @throws LaunchError */
+  readonly isInstalled: (process: BackendProcess) => boolean;
   /** Returns the file, the line and the path of a field in those files. */
   readonly placeOf: (problem: ObjectProblem) => string;
   readonly isPortFree: (port: number) => Promise<boolean>;

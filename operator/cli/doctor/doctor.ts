@@ -1,18 +1,21 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
+import { isInstalled } from '../../../gateway/workloads/runner/launcher.ts';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';
 import { httpGet } from '../probes/http-get.ts';
+import { imageSubject } from '../online/subjects.ts';
 import { providerSubjects } from '../online/provider-subjects.ts';
-import type { Manifests } from '../../source/files/load.ts';
 import { readManagement } from '../status/management.ts';
+import type { Snapshot } from '../../resolve/snapshot.ts';
+import { PROJECT_ROOT } from '../version.ts';
 import { renderTable } from '../table.ts';
-import { examine, locateProblems } from '../validate/examine.ts';
+import { examine, locateProblems, type Examination } from '../validate/examine.ts';
 import { formatProblems } from '../validate/problems-output.ts';
-import type { Machine } from './check.ts';
+import type { LocalServer, Machine } from './check.ts';
 import { CHECKS } from './checks/index.ts';
 import { programsOf } from './programs.ts';
 
@@ -24,10 +27,10 @@ export interface DoctorFlags {
 /** `vmcp doctor [PATH...]`: exits with 0, 1 when a check fails, or 2 for invalid files. */
 export async function doctor(paths: readonly string[], flags: DoctorFlags): Promise<number> {
   const stateDir = resolve(flags.state ?? defaultStateDir(process.env));
-  const { manifests, problems } =
-    paths.length > 0 ? await examine(paths, {}, stateDir) : { manifests: undefined, problems: [] };
+  const seen = paths.length > 0 ? await examine(paths, { hostEnv: process.env }, stateDir) : undefined;
+  const problems = seen?.problems ?? [];
   process.stderr.write(formatProblems(problems, []));
-  const machine = { ...thisMachine(stateDir), ...(manifests && providersIn(manifests)) };
+  const machine = { ...thisMachine(stateDir), ...(seen && factsOf(seen)) };
   const findings = await Promise.all(
     CHECKS.map(async (check) => ({ name: check.name, ...(await check.run(machine)) })),
   );
@@ -38,7 +41,8 @@ export async function doctor(paths: readonly string[], flags: DoctorFlags): Prom
   return problems.length > 0 ? 2 : 0;
 }
 
-const providersIn = (manifests: Manifests): Pick<Machine, 'providers' | 'placeOf'> => ({
+const factsOf = ({ manifests, servers }: Examination): Pick<Machine, 'providers' | 'servers' | 'placeOf'> => ({
+  servers: [...manifests.snapshots.values()].flatMap((snapshot) => localServers(snapshot, servers)),
   providers: [...manifests.snapshots.values()].flatMap(providerSubjects),
   placeOf: (problem) =>
     locateProblems(manifests, [problem])
@@ -46,12 +50,25 @@ const providersIn = (manifests: Manifests): Pick<Machine, 'providers' | 'placeOf
       .join(''),
 });
 
+/** Lists the servers of a namespace that run on this machine, with the settings of a virtual server that serves them. */
+const localServers = ({ namespace, servers }: Snapshot, resolved: Examination['servers']): LocalServer[] =>
+  [...servers.values()].map(({ kind, metadata: { name }, spec: { image } }) => {
+    const subject = imageSubject(image);
+    const backends = resolved.flatMap((server) =>
+      server.namespace === namespace ? (server.config?.vmcp.backends ?? []) : [],
+    );
+    const settings = backends.find((backend) => backend.name === name)?.process;
+    return { object: { kind, namespace, name }, process: settings ?? { image }, ...(subject && { subject }) };
+  });
+
 const thisMachine = (stateDir: string): Machine => ({
   nodeVersion: process.versions.node,
   env: process.env,
   stateDir,
   running: readRunning(stateDir),
   providers: [],
+  servers: [],
+  isInstalled: (server) => isInstalled(server, { stateDir, projectRoot: PROJECT_ROOT, hostEnv: process.env }),
   placeOf: ({ path }) => path,
   ...programsOf(process.env),
   isPortFree: (port) => isPortFree(port),

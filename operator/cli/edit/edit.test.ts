@@ -10,7 +10,7 @@ import { ownCommandLine } from '../own-command.ts';
 import { validate } from '../validate/validate.ts';
 import { add } from './add.ts';
 import type { ServerHost } from './edit-host.ts';
-import { importFile } from './import.ts';
+import { importClients } from './import.ts';
 import { init } from './init.ts';
 import { remove } from './remove.ts';
 
@@ -53,7 +53,7 @@ const importText = async (
   machine: Partial<ServerHost> = {},
 ) => {
   await writeFile(join(home, 'client.json'), text);
-  return run((io) => importFile(join(home, 'client.json'), { dir, ...options }, io), machine);
+  return run((io) => importClients([join(home, 'client.json')], { dir, ...options }, io), machine);
 };
 const importServers = (servers: unknown, machine: Partial<ServerHost> = {}) =>
   importText(JSON.stringify({ mcpServers: servers }), {}, machine);
@@ -174,6 +174,33 @@ fill in vmcp/secrets.yaml: github/GITHUB_TOKEN (\${input:github_token})
     expect(await read('memory.yaml')).toBe('# mine\n');
   });
 
+  it('puts the servers of several files into one folder, and says so when a second import finds the first', async () => {
+    const [one, two] = ['one.json', 'two.json'].map((name) => join(home, name)) as [string, string];
+    const other = { command: 'uvx', args: ['mcp-server-time'] };
+    await writeFile(one, JSON.stringify({ mcpServers: { memory: MEMORY, time: other } }));
+    await writeFile(
+      two,
+      JSON.stringify({ servers: { memory: MEMORY, time: { url: 'https://time.example.com/mcp' } } }),
+    );
+    expect(await run((io) => importClients([one, two], { dir }, io))).toMatchObject({
+      code: 0,
+      stderr: 'renamed "time" to time-2\n',
+    });
+    expect(await readdir(dir)).toEqual(['gateway.yaml', 'memory.yaml', 'time-2.yaml', 'time.yaml']);
+    expect(await run((io) => importClients([two], { dir }, io))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /gateway\.yaml, .* exist: .*, or name the files of all your clients in one import\n$/u,
+      ) as unknown,
+    });
+    await writeFile(two, '{');
+    expect(await run((io) => importClients([one, two], { dir: join(home, 'new') }, io))).toMatchObject({
+      code: 2,
+      stdout: '',
+    });
+    expect(await readdir(home)).not.toContain('new');
+  });
+
   it.each<[string, string | Buffer, string]>([
     ['an empty file', '', 'client.json: the file is empty\n'],
     ['no JSON', '{\n"mcpServers": oops}', 'client.json:2: this is not JSON: a text is not in double quotes\n'],
@@ -199,7 +226,7 @@ nothing was written: vmcp cannot run any server of client.json
     const file = join(home, 'client.json');
     await writeFile(file, '');
     await truncate(file, MAX_CLIENT_FILE_BYTES + 1);
-    expect(await run((io) => importFile(file, { dir }, io))).toEqual({
+    expect(await run((io) => importClients([file], { dir }, io))).toEqual({
       code: 2,
       stdout: '',
       stderr: 'client.json: larger than 100 MiB: split it into several files\n',
@@ -235,7 +262,7 @@ nothing was written: vmcp cannot run any server of client.json
     ['a missing file', 'absent.json', 'absent.json: no such file: correct the path'],
     ['a folder', '.', 'cannot be read (EISDIR)'],
   ])('refuses %s', async (_what, file, message) => {
-    const { code, stderr } = await run((io) => importFile(join(home, file), { dir }, io));
+    const { code, stderr } = await run((io) => importClients([join(home, file)], { dir }, io));
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 

@@ -6,7 +6,7 @@ import { importedServers } from '../../source/clients/imported-servers.ts';
 import { labelOf } from '../../source/clients/names.ts';
 import { quoted } from '../../source/clients/quoted.ts';
 import { importFiles, type ImportFiles } from '../../source/edit/import-files.ts';
-import type { NewFile } from '../../source/edit/folder-files.ts';
+import { GATEWAY_FILE, type NewFile } from '../../source/edit/folder-files.ts';
 import { STDIN, STDIN_FILE } from '../../source/files/find-files.ts';
 import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
@@ -23,8 +23,8 @@ export interface ImportOptions extends OutputFlags {
   readonly name?: string;
 }
 
-/** `vmcp import FILE`: writes resources for the servers of a client's file. 0, 1 when it cannot write, 2 for bad input. */
-export async function importFile(path: string, options: ImportOptions, io: ServerHost): Promise<number> {
+/** `vmcp import FILE...`: writes resources for the servers of clients' files. 0, 1 when it cannot write, 2 for bad input. */
+export async function importClients(paths: readonly string[], options: ImportOptions, io: ServerHost): Promise<number> {
   const { dir } = options;
   const name = options.name ?? labelOf(basename(resolve(dir)));
   if (labelOf(name) !== name) {
@@ -33,13 +33,17 @@ export async function importFile(path: string, options: ImportOptions, io: Serve
     );
     return EXIT_INVALID;
   }
-  const entries = await readEntries(path, io);
-  if (!entries) return EXIT_INVALID;
+  const entries: ClientEntry[] = [];
+  for (const path of paths) {
+    const read = await readEntries(path, io);
+    if (!read) return EXIT_INVALID;
+    entries.push(...read);
+  }
   const imported = importFiles(importedServers(entries), name, { line: ownCommandLine, dir });
   const { servers, leftOut, files, missing } = imported;
   printNotes(imported, io);
   if (servers.length === 0) {
-    io.stderr.write(`nothing was written: vmcp cannot run any server of ${path}\n`);
+    io.stderr.write(`nothing was written: vmcp cannot run any server of ${paths.join(', ')}\n`);
     return EXIT_INVALID;
   }
   if (hasOwnFile(dir, files, io)) return EXIT_INVALID;
@@ -82,8 +86,10 @@ function printNotes({ servers, leftOut }: ImportFiles, { stderr }: Io): void {
 function hasOwnFile(dir: string, files: readonly NewFile[], { stderr }: Io): boolean {
   const present = files.map(({ name }) => join(dir, name)).filter(isThere);
   if (present.length === 0) return false;
-  stderr.write(
-    `${present.join(', ')} ${present.length === 1 ? 'exists' : 'exist'}: choose another folder with --dir\n`,
-  );
+  const verb = present.length === 1 ? 'exists' : 'exist';
+  const other = present.includes(join(dir, GATEWAY_FILE))
+    ? ', or name the files of all your clients in one import'
+    : '';
+  stderr.write(`${present.join(', ')} ${verb}: choose another folder with --dir${other}\n`);
   return true;
 }

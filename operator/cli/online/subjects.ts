@@ -13,13 +13,16 @@ const TYPES: Readonly<Record<Exclude<ImageScheme, 'command'>, Subject['type']>> 
 export const namedSubjects = (snapshots: Iterable<Snapshot>): NamedSubject[] =>
   [...snapshots].flatMap((snapshot) => [...memberSubjects(snapshot), ...providerSubjects(snapshot)]);
 
+/** Returns the package or the image of a server; undefined for a program of this machine. */
+export function imageSubject(image: string): Subject | undefined {
+  const scheme = imageScheme(image);
+  return scheme === undefined || scheme === 'command' ? undefined : { type: TYPES[scheme], value: image };
+}
+
 const memberSubjects = ({ namespace, servers, entries }: Snapshot): NamedSubject[] => [
   ...[...servers.values()].flatMap(({ kind, metadata: { name }, spec }): NamedSubject[] => {
-    const scheme = imageScheme(spec.image);
-    if (scheme === undefined || scheme === 'command') return [];
-    return [
-      { object: { kind, namespace, name }, path: 'spec.image', subject: { type: TYPES[scheme], value: spec.image } },
-    ];
+    const subject = imageSubject(spec.image);
+    return subject ? [{ object: { kind, namespace, name }, path: 'spec.image', subject }] : [];
   }),
   ...[...entries.values()].map(({ kind, metadata: { name }, spec }) => ({
     object: { kind, namespace, name },

@@ -1,6 +1,7 @@
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { withSession, type SessionFlags } from '../client/with-session.ts';
 import { missingTools, readBackends } from './backends.ts';
+import { columnsOf } from '../table.ts';
 import { checkText, checkTools, type ToolCheck } from './model-check.ts';
 import { ownedTools, toolTable, type OwnedTool } from './tool-table.ts';
 
@@ -9,8 +10,6 @@ export interface ToolsFlags extends SessionFlags {
   /** Checks the tools against the rules of model APIs, and prints the result in place of the tools. */
   readonly check?: boolean;
 }
-
-const DEFAULT_COLUMNS = 80;
 
 /**
  * `vmcp tools [SERVER]`: exits with 0, or with 1 when the gateway or the server cannot be reached, and with `--check` when an API
@@ -36,10 +35,6 @@ export const tools = (server: string | undefined, flags: ToolsFlags): Promise<nu
     process.stderr.write(missing);
     return 0;
   });
-
-/** Returns undefined without a terminal. Some terminals report 0 columns. */
-const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream): number | undefined =>
-  isTTY ? columns || DEFAULT_COLUMNS : undefined;
 
 function printCheck(check: ToolCheck, output: 'json' | undefined): number {
   process.stdout.write(output === 'json' ? `${jsonText(check, 2)}\n` : checkText(check));

@@ -9,6 +9,7 @@ import { resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
 import type { Platform } from '../../resolve/scope.ts';
 import { objectsOf, type MCPServer, type Snapshot, type VirtualMCPServer } from '../../resolve/snapshot.ts';
 import { loadManifests } from '../../source/files/load.ts';
+import { withoutEmptyGroups } from './empty-groups.ts';
 import { checkSecrets, distinctLines, locateProblems, type Examination } from './examine.ts';
 import { expectedObjects } from './expected-objects.ts';
 
@@ -34,16 +35,18 @@ export async function examineForCluster(paths: readonly string[]): Promise<Exami
   const checks = snapshots.flatMap((snapshot) =>
     objectsOf(snapshot).map((object) => checkObject(object, snapshot, PLATFORM)),
   );
-  const problems = [
+  const found = [
     ...servers.flatMap((server) => server.problems),
     ...checks.flatMap((check) => check.problems),
     ...snapshots.flatMap((snapshot) => renderProblems(snapshot, resolved)),
   ].filter(({ reason }) => reason !== CONSEQUENCE_REASON);
-  const warnings = [...checks.flatMap((check) => check.warnings), ...expectedObjects(manifests)];
+  const problems = distinctLines([...manifests.problems, ...locateProblems(manifests, found)]);
+  const ofObjects = checks.flatMap((check) => check.warnings);
+  const warnings = [...withoutEmptyGroups(ofObjects, problems, manifests), ...expectedObjects(manifests)];
   return {
     manifests,
     servers,
-    problems: distinctLines([...manifests.problems, ...locateProblems(manifests, problems)]),
+    problems,
     warnings: distinctLines([...manifests.warnings, ...locateProblems(manifests, warnings)]),
   };
 }

@@ -7,6 +7,7 @@ import type { Platform } from '../../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../../source/files/load.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 import { unreadableFiles } from '../../../gateway/files/unreadable-files.ts';
+import { withoutEmptyGroups } from './empty-groups.ts';
 import { unusableSecrets } from '../files/unusable-secrets.ts';
 
 /** Content of the given files, the resolution of each VirtualMCPServer, and all problems and warnings. */
@@ -58,13 +59,14 @@ export async function examine(
     manifests,
     found.filter(({ reason }) => reason !== CONSEQUENCE_REASON),
   );
-  const warnings = locateProblems(manifests, [...servers.flatMap((server) => server.warnings), ...unusedIn(manifests)]);
-  return {
+  const problems = distinctLines([...manifests.problems, ...located]);
+  const ofServers = withoutEmptyGroups(
+    servers.flatMap((server) => server.warnings),
+    problems,
     manifests,
-    servers,
-    problems: distinctLines([...manifests.problems, ...located]),
-    warnings: distinctLines([...manifests.warnings, ...warnings]),
-  };
+  );
+  const warnings = locateProblems(manifests, [...ofServers, ...unusedIn(manifests)]);
+  return { manifests, servers, problems, warnings: distinctLines([...manifests.warnings, ...warnings]) };
 }
 
 /** Lists unused objects of the files. Returns none when an object was rejected, since it may use them. */

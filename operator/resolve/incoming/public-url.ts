@@ -5,6 +5,10 @@ import type { Scope } from '../scope.ts';
 /** Reason of a proxy setting that does not lead to the URL that clients get. */
 const MISMATCH = 'PublicURLMismatch';
 
+/** Returns the URL that clients outside of the cluster use, which the endpoint in the cluster is not. */
+export const publicUrlOf = (oidc: GatewayConfig['oidc_config'], endpoint: string): string | undefined =>
+  oidc?.resourceURL === endpoint ? undefined : oidc?.resourceURL;
+
 /** Resolves the path prefix. Warns when it, or the host names of the route, do not lead to the resource URL. */
 export function resolvePrefix(
   scope: Scope,
@@ -12,7 +16,7 @@ export function resolvePrefix(
 ): Pick<GatewayConfig, 'endpoint_prefix'> {
   const { endpointPrefix, route } = scope.vmcp.spec;
   const prefix = endpointPrefix?.replace(/\/$/u, '');
-  const resource = oidc?.resourceURL === scope.endpoint ? undefined : URL.parse(oidc?.resourceURL ?? '');
+  const resource = URL.parse(publicUrlOf(oidc, scope.endpoint) ?? '');
   if (resource) {
     if (prefix !== undefined) checkPrefix(prefix, resource, scope);
     if (route?.hostnames) checkHost(route.hostnames, resource, scope);

@@ -18,7 +18,7 @@ import { findFiles } from './find-files.ts';
 import { validate, type Verdict } from './validate.ts';
 import { findHostVariables, type ServerVariables, type VariableReader } from './host-variables.ts';
 import { fileProblem, type LocatedProblem, type Position } from './located.ts';
-import { isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
+import { groupNameOf, isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
 import { readText } from './read-text.ts';
 import { openSecretsDir, type SecretsDir } from './secrets-dir.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
@@ -182,10 +182,10 @@ function contentsOf(validated: readonly Validated[]): {
   return { resources, configMaps, broken };
 }
 
-function brokenObject({ kind, name, value }: ManifestObject): BrokenObject {
-  const spec = isObject(value['spec']) ? value['spec'] : {};
-  const group = isObject(spec['groupRef']) ? spec['groupRef']['name'] : undefined;
-  return { kind, name, ...(isMemberKind(kind) && typeof group === 'string' && { group }) };
+function brokenObject(object: ManifestObject): BrokenObject {
+  const { kind, name } = object;
+  const group = isMemberKind(kind) ? groupNameOf(object) : undefined;
+  return { kind, name, ...(group !== undefined && { group }) };
 }
 
 function secretsOf(validated: readonly Validated[], dir: SecretsDir | undefined): SecretMeta[] {

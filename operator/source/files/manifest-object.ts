@@ -21,6 +21,13 @@ export type ReadObject = ManifestObject | LocatedProblem;
 
 export const isManifestObject = (read: ReadObject): read is ManifestObject => 'value' in read;
 
+/** Returns the name of the group to which an object says that it belongs. */
+export function groupNameOf({ value }: Pick<ManifestObject, 'value'>): string | undefined {
+  const spec = isObject(value['spec']) ? value['spec'] : {};
+  const name = isObject(spec['groupRef']) ? spec['groupRef']['name'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
 /** Returns the objects of a document. A List is replaced by its items. */
 export function objectsOf(document: ManifestDocument, at: FieldPath = [], value = document.value): ReadObject[] {
   if (!isObject(value)) {

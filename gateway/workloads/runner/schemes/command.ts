@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
-import { inheritedEnvironment, readEnvironmentFiles, withListenVariables } from '../environment.ts';
+import { inheritedEnvironment, readEnvironmentFiles, withListenVariables, type Environment } from '../environment.ts';
 import { LaunchError } from '../runner.ts';
 import { findOnPath, isExecutable } from './path.ts';
 import type { Scheme } from './scheme.ts';
@@ -18,14 +18,11 @@ export const command: Scheme = {
   prefix: PREFIX,
   check: (image) => void parseCommand(image),
   prepare: async (process, request, tools) => {
-    const program = parseCommand(process.image);
     const { working_dir: cwd } = process;
     if (cwd !== undefined) checkFolder(cwd);
     const listen = request.port === undefined ? undefined : { host: '127.0.0.1', port: request.port };
     return Promise.resolve({
-      file: isAbsolute(program)
-        ? executable(program)
-        : onPath(program, findOnPath(program, { PATH: pathOf(process) ?? tools.hostEnv['PATH'] })),
+      file: fileOf(process, tools.hostEnv),
       args: process.args ?? [],
       env: {
         ...inheritedEnvironment(tools.hostEnv),
@@ -35,7 +32,18 @@ export const command: Scheme = {
       ...(cwd !== undefined && { cwd }),
     });
   },
+  isInstalled(process, { hostEnv }) {
+    fileOf(process, hostEnv);
+    return true;
+  },
 };
+
+/** Returns the file of the program. @throws LaunchError `ProgramNotFound` */
+function fileOf(process: BackendProcess, hostEnv: Environment): string {
+  const program = parseCommand(process.image);
+  if (isAbsolute(program)) return executable(program);
+  return onPath(program, findOnPath(program, { PATH: pathOf(process) ?? hostEnv['PATH'] }));
+}
 
 /** Returns the `PATH` that the server declares: clients look up its program there. @throws LaunchError `EnvironmentFileUnreadable` */
 function pathOf({ env_vars: values = {}, env_var_files: { PATH: file } = {} }: BackendProcess): string | undefined {

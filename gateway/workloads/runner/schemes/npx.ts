@@ -4,13 +4,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import { inheritedEnvironment, withListenVariables } from '../environment.ts';
-import { installationOf, type Installation } from './installation/installation.ts';
+import { installationOf, isComplete, type Installation } from './installation/installation.ts';
 import { npmCause } from './installation/npm-failure.ts';
 import { installFailed, noCommand } from './installation/package-errors.ts';
 import { reportProgress } from './install-progress.ts';
 import { findOnPath, isExecutable } from './path.ts';
 import { LaunchError } from '../runner.ts';
-import type { PrepareRequest, Scheme, Tools } from './scheme.ts';
+import type { Place, PrepareRequest, Scheme, Tools } from './scheme.ts';
 import { isObject } from '../../../contract/json.ts';
 
 interface PackageSpec {
@@ -41,9 +41,15 @@ export const npx: Scheme = {
   async prepare(process, request, tools) {
     const spec = parseNpx(process.image);
     const installation = installationOf(process, tools.hostEnv);
-    const own = installation.suffix === '' ? findInProject(tools.projectRoot, spec) : undefined;
-    const dir = own ?? (await install(spec, installation, request.name, tools));
+    const dir = ownCopy(spec, installation, tools) ?? (await install(spec, installation, request.name, tools));
     return packageCommand(binPath(dir, spec.name, process.package?.command), process, request, tools);
+  },
+  isInstalled(process, place) {
+    const spec = parseNpx(process.image);
+    const installation = installationOf(process, place.hostEnv);
+    return (
+      ownCopy(spec, installation, place) !== undefined || isComplete(installFolder(spec, installation, place.stateDir))
+    );
   },
 };
 
@@ -77,6 +83,10 @@ function isForNode(bin: string): boolean {
   return !/^#!/u.test(interpreter ?? '') || /\bnode(?:js)?\b/u.test(interpreter ?? '');
 }
 
+/** Returns the project's copy of a package without choices. */
+const ownCopy = (spec: PackageSpec, { suffix }: Installation, { projectRoot }: Place): string | undefined =>
+  suffix === '' ? findInProject(projectRoot, spec) : undefined;
+
 /** Searches parent folders as Node does. Skips copies of another version. */
 function findInProject(root: string, { name, version }: PackageSpec): string | undefined {
   for (let dir = resolve(root); ; dir = dirname(dir)) {
@@ -91,9 +101,14 @@ function findInProject(root: string, { name, version }: PackageSpec): string | u
 const isVersion = (found: unknown, requested: string): boolean =>
   typeof found === 'string' && satisfies(found, requested);
 
+const requestedOf = ({ name, version = 'latest' }: PackageSpec): string => `${name}@${version}`;
+
+const installFolder = (spec: PackageSpec, { suffix }: Installation, stateDir: string): string =>
+  join(stateDir, 'packages', 'npm', `${requestedOf(spec).replace('/', '+')}${suffix}`);
+
 async function install(spec: PackageSpec, installation: Installation, workload: string, tools: Tools): Promise<string> {
-  const requested = `${spec.name}@${spec.version ?? 'latest'}`;
-  const dir = join(tools.stateDir, 'packages', 'npm', `${requested.replace('/', '+')}${installation.suffix}`);
+  const requested = requestedOf(spec);
+  const dir = installFolder(spec, installation, tools.stateDir);
   await tools.installOnce(dir, () => npmInstall({ requested, dir, installation }, workload, tools));
   return join(dir, 'node_modules', spec.name);
 }

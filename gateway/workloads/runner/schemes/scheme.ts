@@ -11,18 +11,27 @@ export interface Scheme {
   check(image: string): void;
   /** Prepares the command. @throws LaunchError */
   prepare(process: BackendProcess, request: PrepareRequest, tools: Tools): Promise<Command>;
+  /**
+   * Returns true when `prepare` finds the program on this machine, without a download. Absent where only an engine knows.
+   * @throws LaunchError
+   */
+  isInstalled?(process: BackendProcess, place: Place): boolean;
 }
 
 export interface PrepareRequest extends PrepareOptions {
   readonly name: string;
 }
 
-/** Tools with which a scheme prepares a command. */
-export interface Tools {
+/** Place of programs on this machine. */
+export interface Place {
   readonly stateDir: string;
   /** Folder where the search for `node_modules` starts. */
   readonly projectRoot: string;
   readonly hostEnv: Environment;
+}
+
+/** Tools with which a scheme prepares a command. */
+export interface Tools extends Place {
   readonly log: Pick<Logger, 'warn' | 'info'>;
   /** Shows installations. Without a display, they are lines of the log. */
   readonly display?: InstallDisplay | undefined;

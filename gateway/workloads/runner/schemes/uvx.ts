@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inheritedEnvironment, withListenVariables } from '../environment.ts';
-import { installationOf } from './installation/installation.ts';
+import { installationOf, isComplete, type Installation } from './installation/installation.ts';
 import { installFailed, noCommand } from './installation/package-errors.ts';
 import { reportProgress } from './install-progress.ts';
 import { findOnPath } from './path.ts';
@@ -40,7 +40,7 @@ export const uvx: Scheme = {
   async prepare(process, request, tools) {
     const spec = parseUvx(process.image);
     const installation = installationOf(process, tools.hostEnv);
-    const dir = join(tools.stateDir, 'packages', 'python', `${spec.requirement}${installation.suffix}`);
+    const dir = installFolder(spec, installation, tools.stateDir);
     const packages = [spec.requirement, ...installation.extra] as const;
     const python = process.package?.python;
     const target = { packages, dir, env: installation.env, ...(python !== undefined && { python }) };
@@ -56,7 +56,13 @@ export const uvx: Scheme = {
       envFiles: process.env_var_files ?? {},
     };
   },
+  isInstalled(process, { hostEnv, stateDir }) {
+    return isComplete(installFolder(parseUvx(process.image), installationOf(process, hostEnv), stateDir));
+  },
 };
+
+const installFolder = ({ requirement }: PythonSpec, { suffix }: Installation, stateDir: string): string =>
+  join(stateDir, 'packages', 'python', `${requirement}${suffix}`);
 
 export function parseUvx(image: string): PythonSpec {
   const [, name, extras = '', version] = SPEC.exec(image.slice(PREFIX.length)) ?? [];

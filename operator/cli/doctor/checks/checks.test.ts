@@ -1,8 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NoReply, type Get, type Reply } from '../../probes/http-get.ts';
 import type { Running } from '../../../local/running.ts';
 import { NoStatus } from '../../status/management.ts';
-import type { Machine } from '../check.ts';
+import { LaunchError } from '../../../../gateway/workloads/runner/runner.ts';
+import { imageSubject } from '../../online/subjects.ts';
+import type { LocalServer, Machine } from '../check.ts';
 import type { NamedSubject, Subject } from '../../online/online-check.ts';
 import { CHECKS } from './index.ts';
 
@@ -46,6 +48,8 @@ const healthy: Machine = {
   stateDir: '/state',
   running: undefined,
   providers: [ISSUED],
+  servers: [],
+  isInstalled: () => false,
   placeOf: ({ path }) => `a.yaml:7: ${path}`,
   find: (program) => `/usr/bin/${program}`,
   succeeds: async () => true,
@@ -161,4 +165,76 @@ it('names the tools that model APIs reject, as a running gateway reports them', 
     throw new NoStatus('nothing answers');
   };
   expect(await check('tools', { running, serversAt: silent })).toMatchObject({ state: 'ok' });
+});
+
+describe('the check of servers', () => {
+  const server = (image: string): LocalServer => {
+    const subject = imageSubject(image);
+    return {
+      object: { kind: 'MCPServer', namespace: 'default', name: 'files' },
+      process: { image },
+      ...(subject && { subject }),
+    };
+  };
+  const placeOf: Machine['placeOf'] = ({ name, path }) => `a.yaml:3: MCPServer/${name}: ${path}`;
+  const registry: Get = async (url) =>
+    reply(/files$|\/clock\/$|\/manifests\//u.test(url) ? { 'dist-tags': { latest: '1.0.0' } } : undefined);
+  const found = (images: readonly string[], change: Partial<Machine> = {}) =>
+    check('servers', { servers: images.map(server), placeOf, get: registry, succeeds: async () => false, ...change });
+  const ALL = ['npx://files', 'uvx://clock', 'ghcr.io/a/web:1'];
+
+  it('says how many are on this machine, and how many their registries have', async () => {
+    expect(await found(ALL)).toEqual({ state: 'ok', message: '0 on this machine, 3 at their registries' });
+    const engines: (readonly string[])[] = [];
+    const succeeds: Machine['succeeds'] = async (file, args) => engines.push([file, ...args]) > 0;
+    expect(await found(['ghcr.io/a/web:1'], { succeeds, get: unreachable })).toEqual({
+      state: 'ok',
+      message: '1 on this machine',
+    });
+    expect(engines).toEqual([['/usr/bin/podman', 'image', 'inspect', '--', 'ghcr.io/a/web:1']]);
+  });
+
+  it('needs neither installers nor a network for servers that are installed', async () => {
+    const change = { isInstalled: () => true, find: () => undefined, get: unreachable };
+    expect(await found([...ALL.slice(0, 2), 'command:///usr/bin/true'], change)).toEqual({
+      state: 'ok',
+      message: '3 on this machine',
+    });
+  });
+
+  const none: Partial<Machine> = { find: () => undefined };
+  const noEngine: Partial<Machine> = { respondingEngine: async () => undefined };
+  const notFound: Partial<Machine> = {
+    isInstalled: () => {
+      throw new LaunchError('ProgramNotFound', 'clock is not on PATH: install it');
+    },
+  };
+  it.each<[string, Partial<Machine>, RegExp]>([
+    ['npx://files', none, /: npm is not on PATH.*install Node\.js with npm$/u],
+    ['uvx://clock', none, /: neither uv nor python3 is on PATH.*install uv/u],
+    ['ghcr.io/a/web:1', noEngine, /: neither docker nor podman responds.*start one of them$/u],
+    ['command://clock', notFound, /: clock is not on PATH: install it$/u],
+    [
+      'npx://files',
+      { get: unreachable },
+      /: idp\.example\.com cannot be reached \(ENOTFOUND\): the package "files" was not/u,
+    ],
+    ['npx://missing', {}, /: npm has no package "missing": correct its name$/u],
+    ['npx://files@2', {}, /: npm has no version 2 of "files": the latest is 1\.0\.0$/u],
+  ])('fails for %s, and names the field and what to do: %o', async (image, change, message) => {
+    const finding = await found([image], change);
+    expect(finding).toEqual({ state: 'fail', message: expect.stringMatching(message) as unknown });
+    expect(finding?.message).toMatch(/^a\.yaml:3: MCPServer\/files: spec\.image: /u);
+  });
+
+  it('warns about an image that its registry hides', async () => {
+    const hidden = await found(['ghcr.io/a/web:1'], { get: async () => ({ ...reply({}), status: 403 }) });
+    expect(hidden).toMatchObject({ state: 'warn', message: /ghcr\.io answered 403/u });
+  });
+
+  it('names three findings at most', async () => {
+    const { message = '' } = (await found(['npx://a', 'npx://b', 'npx://c', 'npx://d', 'npx://e'])) ?? {};
+    expect(message.match(/npm has no package/gu)).toHaveLength(3);
+    expect(message).toMatch(/; and 2 more: vmcp validate --online lists all$/u);
+  });
 });

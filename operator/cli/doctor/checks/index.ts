@@ -7,6 +7,7 @@ import { nodeVersion } from './node-version.ts';
 import { npm } from './npm.ts';
 import { managementPort, mcpPort } from './ports.ts';
 import { python } from './python.ts';
+import { servers } from './servers.ts';
 import { stateFolder } from './state-folder.ts';
 import { tools } from './tools.ts';
 
@@ -16,6 +17,7 @@ export const CHECKS: readonly Check[] = [
   npm,
   python,
   containerEngine,
+  servers,
   mcpPort,
   managementPort,
   stateFolder,

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { BackendProcess } from '../../../../contract/gateway-config.ts';
 import { installerEnvironment, readEnvironmentFiles, type Environment } from '../../environment.ts';
 
@@ -24,6 +26,11 @@ export interface Installation {
   /** End of the folder's name; empty for a package without choices. */
   readonly suffix: string;
 }
+
+/** File that a complete installation contains. */
+export const markerOf = (dir: string): string => join(dir, '.complete');
+
+export const isComplete = (dir: string): boolean => existsSync(markerOf(dir));
 
 /** Reads the choices about an installation. @throws LaunchError `EnvironmentFileUnreadable` */
 export function installationOf(process: BackendProcess, hostEnv: Environment): Installation {
