@@ -5,7 +5,7 @@ import type { KeyValueStore } from './kvstore/key-value-store.ts';
 import type { Buckets, RateLimitObserver } from './policy/rate-limit/buckets.ts';
 import { MemoryBuckets } from './policy/rate-limit/memory-buckets.ts';
 import { StoreBuckets } from './policy/rate-limit/store-buckets.ts';
-import type { Change } from './process/part.ts';
+import type { Change } from './kit/parts.ts';
 import { keySection, openSharedStore, reachStore, sharedStoreOf } from './shared-store.ts';
 
 /** Longest wait for the store. A slower store counts as unavailable. */

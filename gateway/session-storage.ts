@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import type { Logger } from './contract/logger.ts';
 import type { KeyValueStore } from './kvstore/key-value-store.ts';
-import { NO_CHANGE, type Change } from './process/part.ts';
+import { NO_CHANGE, type Change } from './kit/parts.ts';
 import { keySection, openSharedStore, reachStore, sharedStoreOf } from './shared-store.ts';
 
 /** Longest wait for the store. A slower store counts as unavailable. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
-import { NO_CHANGE, type Change } from '../process/part.ts';
+import { NO_CHANGE, type Change } from '../kit/parts.ts';
 import { AuditLog, type AuditLogDeps } from './audit-log.ts';
 import type { AuditOutputs } from './outputs.ts';
 import { auditSettings } from './settings.ts';

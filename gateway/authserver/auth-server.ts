@@ -7,7 +7,7 @@ import { problem, type Problem } from '../contract/problem.ts';
 import { route } from '../http/endpoint/router.ts';
 import type { Outbound, OutboundOptions } from '../outbound/fetch.ts';
 import type { Readiness } from '../incoming/token-validator.ts';
-import type { Change } from '../process/part.ts';
+import type { Change } from '../kit/parts.ts';
 import type { UpstreamTokens } from '../outgoing/upstream-tokens.ts';
 import { DelegateClients } from './clients/delegate-clients.ts';
 import { createClientDirectory } from './clients/directory.ts';

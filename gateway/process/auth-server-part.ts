@@ -1,6 +1,6 @@
 import type { AuthServer } from '../authserver/auth-server.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
-import { NO_CHANGE, type Change } from './part.ts';
+import { NO_CHANGE, type Change } from '../kit/parts.ts';
 
 /** Embedded authorization server of the current configuration; none without `embedded_auth_server_config`. */
 export class AuthServerPart {

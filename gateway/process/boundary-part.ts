@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Boundary } from '../incoming/boundary.ts';
-import { NO_CHANGE, type Change } from './part.ts';
+import { NO_CHANGE, type Change } from '../kit/parts.ts';
 
 /** Boundary 1 of the current configuration. It stays while the members that it depends on are the same. */
 export class BoundaryPart {

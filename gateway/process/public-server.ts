@@ -31,7 +31,7 @@ import { endStreamsOf, startHeartbeat } from '../vmcp/edge/heartbeat.ts';
 import { VirtualServer } from '../vmcp/virtual-server.ts';
 import { AuthServerPart } from './auth-server-part.ts';
 import { BoundaryPart } from './boundary-part.ts';
-import { changeParts, closeParts, NO_CHANGE, openParts, refusing, type Change, type Part } from './part.ts';
+import { changeParts, closeParts, NO_CHANGE, openParts, refusing, type Change, type Part } from '../kit/parts.ts';
 import type { PublicServerDeps } from './public-server-deps.ts';
 
 export interface ServerSpec {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { withFields } from '../contract/logger.ts';
 import type { TelemetryConfig } from '../contract/run-config/telemetry.ts';
-import { NO_CHANGE, type Change } from '../process/part.ts';
+import { NO_CHANGE, type Change } from '../kit/parts.ts';
 import type { TelemetryExport, TelemetryExportOptions } from './export/telemetry-export.ts';
 import type { Tracing } from './tracing.ts';
 

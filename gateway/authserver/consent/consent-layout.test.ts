@@ -32,7 +32,7 @@ async function boxesOf(question: keyof typeof QUESTIONS, viewport: Viewport, sel
 describe.runIf(hasChromium)('the consent page in Chromium', () => {
   beforeAll(async () => {
     page = await (await startChromium(scope)).newPage();
-  }, 90_000);
+  });
 
   const VIEWPORTS = [
     { width: 375, height: 740 },

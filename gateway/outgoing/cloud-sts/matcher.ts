@@ -66,7 +66,7 @@ const timedRun = () => (timed ??= createTimed());
 /** Returns true when an evaluation returns true, and false when it throws. Throws `MatcherTimeoutError`. */
 export function isTrue(evaluate: () => unknown): boolean {
   const { context, script } = timedRun();
-  const before = process.cpuUsage();
+  const before = threadCpuUsage();
   context['run'] = evaluate;
   try {
     try {
@@ -83,12 +83,15 @@ export function isTrue(evaluate: () => unknown): boolean {
   }
 }
 
+/** Processor time of this thread; of the process before Node.js 23.9. */
+const { threadCpuUsage = (before?: NodeJS.CpuUsage) => process.cpuUsage(before) } = process as Partial<NodeJS.Process>;
+
 const isTimeout = (error: unknown): boolean =>
   (error as { readonly code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
-/** Returns the processor time of the process since `before`. */
+/** Returns the processor time of this thread since `before`. */
 function usedMs(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
+  const { user, system } = threadCpuUsage(before);
   return (user + system) / 1_000;
 }
 

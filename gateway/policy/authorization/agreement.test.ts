@@ -46,4 +46,4 @@ it('lists of random users show what they may use, under random policies', () => 
     }
   }
   expect(Math.min(seen.listed, seen.hidden)).toBeGreaterThan(ROUNDS);
-}, 120_000);
+});

@@ -21,7 +21,7 @@ describe('claims of a user', () => {
   });
 });
 
-describe('vmcp explain', { timeout: 30_000 }, () => {
+describe('vmcp explain', () => {
   const scope = blockScope();
   let dir: string;
   let file: string;

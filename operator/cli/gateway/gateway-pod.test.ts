@@ -92,7 +92,7 @@ async function slowBackend(ms: number) {
   return { name: 'a', transport: 'streamable-http', url, insecure_allow_http: true, allow_private_ips: true };
 }
 
-describe('vmcp gateway in a pod', { timeout: 60_000 }, () => {
+describe('vmcp gateway in a pod', () => {
   it('is alive but not ready without its API server, and stops at a signal', async () => {
     const { child, url, exited, output } = await gateway({ namespace: 'team', cluster: CLUSTER });
     expect((await ask(await url, '/health')).status).toBe(200);
@@ -101,7 +101,7 @@ describe('vmcp gateway in a pod', { timeout: 60_000 }, () => {
       503,
       { status: 'not_ready', mode: 'dynamic', reason: 'cache_sync_pending' },
     ]);
-    await expect.poll(output, { timeout: 10_000 }).toContain('objects cannot be watched');
+    await expect.poll(output).toContain('objects cannot be watched');
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
   });
@@ -133,7 +133,7 @@ describe('vmcp gateway in a pod', { timeout: 60_000 }, () => {
   });
 });
 
-describe('vmcp gateway on a laptop', { timeout: 60_000 }, () => {
+describe('vmcp gateway on a laptop', () => {
   it.each([
     ['0.0.0.0 without --host', [], '0.0.0.0', '127.0.0.1'],
     ['the loopback address', ['--host', '127.0.0.1'], '127.0.0.1', '127.0.0.1'],

@@ -35,7 +35,7 @@ async function gateway(config: object) {
   return { code, stdout, lines: stderr.replaceAll(`${dir}/`, '').split('\n').slice(0, -1) };
 }
 
-describe('vmcp gateway', { timeout: 30_000 }, () => {
+describe('vmcp gateway', () => {
   it('reports every unreadable file before it starts, and exits 2', async () => {
     await mkdir(join(dir, 'folder'));
     await writeFile(join(dir, 'good'), 'value');

@@ -22,7 +22,7 @@ async function operator(kubeconfig: string) {
   return { code, stderr };
 }
 
-describe('vmcp operator', { timeout: 90_000 }, () => {
+describe('vmcp operator', () => {
   it('reports a missing kubeconfig and exits 2', async () => {
     expect(await operator(join(dir, 'missing'))).toEqual({
       code: 2,

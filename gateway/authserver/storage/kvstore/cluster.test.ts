@@ -21,13 +21,13 @@ const ACL = `${PERMISSIONS} +cluster|slots +cluster|info`;
 
 beforeAll(async () => {
   members = await startRedisCluster(scope, [`user gateway on ">${PASSWORD}" ~vmcp:auth:* ${ACL}`]);
-}, 60_000);
+});
 
 storeConformance('kvstore (three-node cluster)', () =>
   redisFixture(servers(), { credentials: () => ({ username: 'gateway', password: PASSWORD }) }),
 );
 
-it('distributes virtual servers over the members by their hash tags', { timeout: 30_000 }, async () => {
+it('distributes virtual servers over the members by their hash tags', async () => {
   for (let count = 0; count < 12; count += 1) {
     const store = await redisStore(settingsOf(servers()));
     await store.users.resolve(user());
@@ -37,7 +37,7 @@ it('distributes virtual servers over the members by their hash tags', { timeout:
   expect(sizes.filter((size) => Number(size) > 0)).toHaveLength(3);
 });
 
-it('fails every method as unavailable when the member with its keys is gone', { timeout: 60_000 }, async () => {
+it('fails every method as unavailable when the member with its keys is gone', async () => {
   const settings = settingsOf(servers(), { replyTimeoutMs: 2_000 });
   const store = await redisStore(settings);
   const handle = unique();

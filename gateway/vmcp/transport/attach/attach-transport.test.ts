@@ -73,7 +73,7 @@ function transportTo(url: string, more: Partial<AttachTransportOptions> = {}, to
 
 const logged = (message: string) => lines.filter((line) => line['message'] === message);
 
-describe('an attached container', { timeout: 60_000 }, () => {
+describe('an attached container', () => {
   it('is initialized and called, and its input is closed at the end', async () => {
     const { server, transport } = await attached('sdk-server.ts');
     const channel = await transport.open(ownerOf('s1'), never);

@@ -139,7 +139,7 @@ describe('the client of a container engine', () => {
   });
 });
 
-describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, { timeout: 60_000 }, () => {
+describe.runIf(engine)(`an image under ${engine ?? 'an engine'}`, () => {
   const names = (): string[] =>
     execFileSync(engine ?? '', ['ps', '-a', '--format', '{{.Names}}', '--filter', 'label=dev.vmcp.workload'], {
       encoding: 'utf8',

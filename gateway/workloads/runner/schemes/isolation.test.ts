@@ -117,7 +117,7 @@ const getWithHost = (port: number, host: string): Promise<string> =>
       .end();
   });
 
-describe.runIf(engine)(`an isolated container under ${engine ?? 'an engine'}`, { timeout: 120_000 }, () => {
+describe.runIf(engine)(`an isolated container under ${engine ?? 'an engine'}`, () => {
   /** Another container, as a host of the network. */
   const peer = `vmcp-test-peer-${process.pid}`;
   const onHost = createServer((_request, response) => response.end('host'));
@@ -284,7 +284,7 @@ describe.runIf(engine)(`an isolated container under ${engine ?? 'an engine'}`, {
   });
 });
 
-describe.runIf(engine)('kill -9 of vmcp', { timeout: 120_000 }, () => {
+describe.runIf(engine)('kill -9 of vmcp', () => {
   it('removes the server and the relay of an isolated container', async () => {
     const stateDir = mkdtempSync(join(scratch, 'state-'));
     const owner = join(scratch, 'owner.ts');
@@ -311,6 +311,6 @@ describe.runIf(engine)('kill -9 of vmcp', { timeout: 120_000 }, () => {
     });
     expect(containers('killed')).toHaveLength(2);
     vmcp.kill('SIGKILL');
-    await expect.poll(() => containers('killed'), { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => containers('killed')).toEqual([]);
   });
 });

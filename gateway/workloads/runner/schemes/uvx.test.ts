@@ -43,24 +43,16 @@ describe('uvx://', () => {
   it.each([
     ['pip', () => withPip],
     ['uv', () => fixture],
-  ])(
-    '%s installs the version asked for once; runs the script named like the package',
-    { timeout: 120_000 },
-    async (_installer, opened) => {
-      const image = 'uvx://Demo_Server==1.0';
-      const both = [output(image, ['-x'], opened()), output(image, ['-x'], opened())];
-      expect(await Promise.all(both)).toEqual(['demo-server 1.0 -x clean', 'demo-server 1.0 -x clean']);
-      expect(opened().logged.filter(({ message }) => message === 'installing package')).toHaveLength(1);
-    },
-  );
+  ])('%s installs the version asked for once; runs the script named like the package', async (_installer, opened) => {
+    const image = 'uvx://Demo_Server==1.0';
+    const both = [output(image, ['-x'], opened()), output(image, ['-x'], opened())];
+    expect(await Promise.all(both)).toEqual(['demo-server 1.0 -x clean', 'demo-server 1.0 -x clean']);
+    expect(opened().logged.filter(({ message }) => message === 'installing package')).toHaveLength(1);
+  });
 
-  it(
-    'takes the newest when none is named, and a package’s only script whatever its name',
-    { timeout: 120_000 },
-    async () => {
-      expect(await output('uvx://other-name')).toBe('other-name 1.1 clean');
-    },
-  );
+  it('takes the newest when none is named, and a package’s only script whatever its name', async () => {
+    expect(await output('uvx://other-name')).toBe('other-name 1.1 clean');
+  });
 
   it.each([
     ['pip', 'uvx://nobody-has-this', 'PackageNotFound', 'nobody-has-this', () => withPip],
@@ -203,7 +195,7 @@ printf '[console_scripts]\nnew-py = a:b\n' > "\${0%bin/python}lib/python3.13/sit
     });
   });
 
-  it('names the commands that a package has instead of the chosen one', { timeout: 120_000 }, async () => {
+  it('names the commands that a package has instead of the chosen one', async () => {
     const prepared = fixture.launcher.prepare({ image: 'uvx://two-scripts', package: { command: 'c' } }, 'demo');
     const message = 'package two-scripts has no command c, but a, b: set package.command to one of them';
     await expect(prepared).rejects.toMatchObject({ reason: 'PackageHasNoBin', message });

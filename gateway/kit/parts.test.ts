@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changeParts, closeParts, openParts, type Part } from './part.ts';
+import { changeParts, closeParts, openParts, type Part } from './parts.ts';
 
 /** Parts that write what happens to them. The configuration names the part that fails. */
 function toys() {

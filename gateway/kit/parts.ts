@@ -35,7 +35,7 @@ export async function changeParts<Config>(parts: readonly Part<Config>[], config
     for (const change of changes.toReversed()) await change.discard();
     throw error;
   }
-  await Promise.all(changes.map((change) => change.apply()));
+  await Promise.all(changes.map(async (change) => change.apply()));
 }
 
 /** Closes the parts in reverse order. */
