@@ -4,8 +4,6 @@ import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-/** Every step starts a process or two. */
-const TIMEOUT_MS = 120_000;
 let copy: SourceCopy;
 
 /** Copies the sources and adds a config kind: two files, one line in each of two registries, and a field that refers to it. */
@@ -31,7 +29,7 @@ beforeAll(async () => {
     "      toyConfigRef: nameRef('Shared toy.'),\n      toolConfigRef:",
   );
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
-}, TIMEOUT_MS);
+});
 afterAll(() => copy.remove());
 
 /** Runs the body of an async function in the copy and returns its result. */
@@ -50,7 +48,7 @@ const OBJECTS = `
   const server = { apiVersion, kind: 'MCPServer', metadata: metadata('files'), spec: { image: 'a', toyConfigRef: { name: 'red' } } };
   const refTo = ({ kind, metadata: { namespace, name } }) => ({ kind, namespace, name });`;
 
-describe('a config kind of two files and a line in each of two registries', { timeout: TIMEOUT_MS }, () => {
+describe('a config kind of two files and a line in each of two registries', () => {
   it('has a CRD, a copy of it in the chart, and a reference page', async () => {
     const text = await readFile(join(copy.folder, 'crds', 'toyconfigs.yaml'), 'utf8');
     const crd = parse(text) as { metadata: { name: string }; spec: { names: object } };

@@ -5,8 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-/** Every step starts a process or two. */
-const TIMEOUT_MS = 120_000;
 let copy: SourceCopy;
 
 const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
@@ -17,7 +15,7 @@ beforeAll(async () => {
   const [before, after] = ['export const INCOMING = [', 'export const INCOMING = [toyMode, '];
   await copy.register('gateway/incoming', 'toy-mode.ts', 'toyMode', before, after);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
-}, TIMEOUT_MS);
+});
 afterAll(() => copy.remove());
 
 /** Writes one VirtualMCPServer per name with these members of `incomingAuth`. */
@@ -60,7 +58,7 @@ interface CrdSchema {
   readonly 'x-kubernetes-validations'?: readonly unknown[];
 }
 
-describe('an incoming mode that one file and one registry entry add', { timeout: TIMEOUT_MS }, () => {
+describe('an incoming mode that one file and one registry entry add', () => {
   it('adds an enum value, a member and validation rules to the CRD', async () => {
     const crd = parse(await readFile(join(copy.folder, 'crds', 'virtualmcpservers.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-/** Every step starts a process. */
-const TIMEOUT_MS = 60_000;
 const PATH = '/api/v1beta/groups/{name}/repeat';
 let copy: SourceCopy;
 
@@ -31,7 +29,7 @@ beforeAll(async () => {
   copy = await copySources(['charts', 'crds', 'gateway']);
   await copy.edit('gateway/management/groups/operations.ts', LIST, LIST + ENTRY);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
-}, TIMEOUT_MS);
+});
 afterAll(() => copy.remove());
 
 /** Sends POST requests to the API of the copy and returns its answers. */
@@ -62,7 +60,7 @@ async function answersOf(requests: readonly (readonly [path: string, body: objec
   return JSON.parse(stdout);
 }
 
-describe('an operation that is one entry in the operations of its resource', { timeout: TIMEOUT_MS }, () => {
+describe('an operation that is one entry in the operations of its resource', () => {
   it('is served, with its input validated and its errors answered', async () => {
     const path = PATH.replace('{name}', 'default');
     expect(

@@ -5,8 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { copySources, type SourceCopy } from '../../e2e/harness/source-copy.ts';
 
-/** Every step starts a process or two. */
-const TIMEOUT_MS = 60_000;
 let copy: SourceCopy;
 
 const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
@@ -17,7 +15,7 @@ beforeAll(async () => {
   const [before, after] = ['export const STRATEGIES = [', 'export const STRATEGIES = [toyStrategy, '];
   await copy.register('gateway/outgoing', 'toy-strategy.ts', 'toyStrategy', before, after);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
-}, TIMEOUT_MS);
+});
 afterAll(() => copy.remove());
 
 /** A VirtualMCPServer over one backend per MCPExternalAuthConfig of these names and members. */
@@ -72,7 +70,7 @@ interface CrdSchema {
   readonly 'x-kubernetes-validations'?: readonly unknown[];
 }
 
-describe('a strategy that one file and one registry line add', { timeout: TIMEOUT_MS }, () => {
+describe('a strategy that one file and one registry line add', () => {
   it('adds an enum value, a member and validation rules to the CRD', async () => {
     const crd = parse(await readFile(join(copy.folder, 'crds', 'mcpexternalauthconfigs.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };

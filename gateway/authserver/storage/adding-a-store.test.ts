@@ -5,8 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { copySources, type SourceCopy } from '../../../e2e/harness/source-copy.ts';
 
-/** Every step starts one or two processes. */
-const TIMEOUT_MS = 60_000;
 let copy: SourceCopy;
 
 const vmcp = (...args: string[]) => copy.node('operator/cli/main.ts', ...args);
@@ -17,7 +15,7 @@ beforeAll(async () => {
   const [before, after] = ['export const STORES = [memory, ', 'export const STORES = [memory, toyStore, '];
   await copy.register('gateway/authserver/storage', 'toy-store.ts', 'toyStore', before, after);
   expect(await copy.node('crds/generate.ts')).toMatchObject({ code: 0, stderr: '' });
-}, TIMEOUT_MS);
+});
 afterAll(() => copy.remove());
 
 /** One VirtualMCPServer with an authorization server for each of these names and `storage` blocks. */
@@ -71,7 +69,7 @@ interface CrdSchema {
   readonly 'x-kubernetes-validations'?: readonly unknown[];
 }
 
-describe('a store of one file and one line in the registry', { timeout: TIMEOUT_MS }, () => {
+describe('a store of one file and one line in the registry', () => {
   it('is a value of the enum, a member and rules in the CRD', async () => {
     const crd = parse(await readFile(join(copy.folder, 'crds', 'virtualmcpservers.yaml'), 'utf8')) as {
       spec: { versions: [{ schema: { openAPIV3Schema: CrdSchema } }] };
