@@ -404,23 +404,27 @@ describe('a program of the examples', () => {
       },
     );
 
-  it.each([
+  const PROGRAMS = [
     ['backends/whoami.ts', '--port'],
     ['backends/aws.ts', '--port'],
     ['auth-server-two-providers/chat-provider.ts', '--port'],
     ['identity-provider/main.ts', '--port or --host'],
-    ['webhooks/receiver.mjs', 'the variable PORT'],
-  ])('%s names a port that it cannot use, and the setting that changes it', async (program, setting) => {
+  ] as const;
+
+  it.each([...PROGRAMS, ['webhooks/receiver.mjs', 'the variable PORT']])('%s names a port in use', async (...of) => {
+    const [program, setting] = of;
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const port = String((server.address() as AddressInfo).port);
-    const [inUse, noPort] = await Promise.all([run(program, setting, port), run(program, setting, '65536')]);
-    expect(inUse).toEqual({
+    expect(await run(program, setting, port)).toEqual({
       code: 1,
       stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}: stop the program that listens there, or choose another with ${setting}\n`,
     });
-    expect(noPort).toEqual({
+  });
+
+  it.each(PROGRAMS)('%s names a port that is none', async (program, setting) => {
+    expect(await run(program, setting, '65536')).toEqual({
       code: 1,
       stderr: `the port is not a number below 65536: choose another with ${setting}\n`,
     });

@@ -2,11 +2,10 @@
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
-import { failToListen, listen } from '../backends/listen.ts';
 
 const { PORT = '4420', WEBHOOK_KEY = '' } = process.env;
 
-const listener = createServer(async (req, res) => {
+createServer(async (req, res) => {
   const body = Buffer.concat(await req.toArray());
   const time = String(req.headers['x-webhook-timestamp']);
   const wanted = `sha256=${createHmac('sha256', WEBHOOK_KEY).update(`${time}.`).update(body).digest('hex')}`;
@@ -20,5 +19,9 @@ const listener = createServer(async (req, res) => {
     ? { allowed: false, message: 'no secrets' }
     : { allowed: true, patch_type: 'json_patch', patch: [{ op: 'add', path, value: `${message} (reviewed)` }] };
   res.end(JSON.stringify({ version, uid, ...answer }));
-});
-listen(listener, PORT).catch((error) => failToListen(error, 'the variable PORT'));
+})
+  .on('error', ({ message }) => {
+    console.error(`${message}: stop the program that listens there, or choose another with the variable PORT`);
+    process.exitCode = 1;
+  })
+  .listen(Number(PORT), '127.0.0.1');
