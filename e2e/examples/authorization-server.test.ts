@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { MCP_HEADERS, raw, rpc } from '../harness/clients/raw.ts';
 import { startIdentityProvider } from '../harness/identity-provider.ts';
 import { testScope } from '../harness/scope.ts';
@@ -119,7 +119,8 @@ describe('examples of the authorization server', () => {
     const file = join(root, 'examples/auth-server-production/auth-server-production.yaml');
     const { authServerConfig } = (parse(readFileSync(file, 'utf8')) as { spec: { authServerConfig: AuthServer } }).spec;
     const guide = readFileSync(join(root, 'docs/authorization-server.md'), 'utf8');
-    const blocks = [...guide.matchAll(/^```yaml\n(.*?)^```/gmsu)].map(([, text = '']) => parse(text) as unknown);
+    const texts = [...guide.matchAll(/^```yaml\n(.*?)^```/gmsu)].map(([, text = '']) => text);
+    const blocks = texts.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as unknown));
     const recipes = blocks.find((block) => Array.isArray(block)) as AuthServer['upstreamProviders'];
     expect(recipes.map(({ name }) => name)).toEqual(['google', 'github', 'slack']);
     for (const recipe of recipes) expect(authServerConfig.upstreamProviders).toContainEqual(recipe);
