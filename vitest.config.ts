@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
-import { PATIENCE_MS } from './e2e/harness/poll.ts';
 import { pureTests } from './e2e/harness/pure-tests.ts';
 
 const outside = ['**/node_modules/**', 'dist/**', '.cache/**'];
@@ -36,7 +35,7 @@ export default defineConfig({
     hookTimeout: LIMIT_MS,
     restoreMocks: true,
     unstubEnvs: true,
-    expect: { poll: { timeout: PATIENCE_MS } },
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       {
         // Tests that start nothing share threads: no process for each file.

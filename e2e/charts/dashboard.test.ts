@@ -57,11 +57,15 @@ describe.skipIf(!hasPrometheus || helm === undefined)('with a real gateway and a
     };
     for (const { title, targets } of dashboard.panels.filter((panel) => !QUIET.includes(panel.title))) {
       for (const { expr } of targets) {
-        await eventually(`"${title}" has data`, async () => {
-          await traffic();
-          const values = await prometheus(expr.replaceAll('$__rate_interval', '10s').replaceAll('$server', '.*'));
-          return values.length > 0 && values.every((value) => Number.isFinite(value));
-        });
+        await eventually(
+          `"${title}" has data`,
+          async () => {
+            await traffic();
+            const values = await prometheus(expr.replaceAll('$__rate_interval', '10s').replaceAll('$server', '.*'));
+            return values.length > 0 && values.every((value) => Number.isFinite(value));
+          },
+          { timeoutMs: 30_000 },
+        );
       }
     }
     const rules = await render('vmcp', ['monitoring.prometheusRule.enabled=true']);

@@ -64,10 +64,14 @@ describe.skipIf(!hasPrometheus || helm === undefined)('the alerts of gateways', 
     const firing = async (): Promise<string[]> =>
       (await prometheus.firing()).map(({ labels }) => labels['alertname'] ?? '');
     const until = (what: string, act: () => Promise<unknown>, isFired: (names: string[]) => boolean) =>
-      eventually(what, async () => {
-        await act();
-        return isFired(await firing());
-      });
+      eventually(
+        what,
+        async () => {
+          await act();
+          return isFired(await firing());
+        },
+        { timeoutMs: 40_000 },
+      );
     const healthy = () =>
       Promise.all([session.call('files_echo', { text: 'hi' }), session.call('gone_echo', { text: 'hi' })]);
     await until('spans are lost', healthy, (names) => names.includes('VMCPTelemetryLost'));

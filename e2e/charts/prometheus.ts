@@ -35,7 +35,7 @@ export async function startPrometheus(scope: Scope, target: string, groups: read
   const child = spawn('prometheus', args, { stdio: 'ignore' });
   scope.defer(() => child.kill('SIGKILL'));
   const url = `http://127.0.0.1:${port}`;
-  await eventually('Prometheus is ready', async () => (await fetch(`${url}/-/ready`)).ok);
+  await eventually('Prometheus is ready', async () => (await fetch(`${url}/-/ready`)).ok, { timeoutMs: 30_000 });
   return {
     /** Returns the values of an expression. */
     query: async (expr: string): Promise<number[]> => {

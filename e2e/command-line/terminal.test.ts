@@ -59,7 +59,7 @@ describe('the start of vmcp up', () => {
     const env = { ...stalled.env, npm_config_cache: await temporaryFolder(scope), TERM: 'xterm' };
     const vmcp = await startVmcp(scope, { files: gatewayOver([server('local', SCRIPTED)]), env, terminal: true });
     const updated = '\u001b[1A\u001b[Jlocal: installing, 1 s';
-    await eventually('the line is updated', () => vmcp.output().includes(updated));
+    await eventually('the line is updated', () => vmcp.output().includes(updated), { timeoutMs: 20_000 });
     expect(vmcp.output()).not.toContain('still installing');
   });
 

@@ -238,7 +238,9 @@ describe('examples', () => {
     const health = async () => (await fetch(`${example.vmcp.management}/api/backends/health`)).text();
     // On a busy machine the first list of a server that has just started takes longer than its 2 s, too.
     const listed = async () => (await client.listTools()).tools.map(({ name }) => name);
-    await eventually('the slow tool is listed', async () => (await listed()).includes(slow.name));
+    await eventually('the slow tool is listed', async () => (await listed()).includes(slow.name), {
+      timeoutMs: 60_000,
+    });
     const isCutOff = async () => expect(textOf(await call(client, slow.name, slow.args))).toMatch(/timed out/u);
     await Promise.all([isCutOff(), isCutOff()]);
     expect(await health()).not.toContain('"circuit_state":"open"');

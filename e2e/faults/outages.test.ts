@@ -196,7 +196,7 @@ describe('backends with a fault from the start', () => {
         expect(await session.tools()).toEqual(expected);
         return true;
       };
-      await eventually('all are listed', allAreListed, { intervalMs: 500 });
+      await eventually('all are listed', allAreListed, { timeoutMs: 90_000, intervalMs: 500 });
       await eventually('the client is notified', () => changesOf(stream) > changes);
       for (const name of bad.keys()) expect(textOf(await session.call(`${name}_tool`, { text: 'x' }))).toBe('tool x');
     },

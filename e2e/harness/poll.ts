@@ -5,12 +5,12 @@ export interface PollOptions {
   readonly intervalMs?: number;
 }
 
-/** Wait for what should happen: no limit that a test checks, but the time after which a slow, busy machine is no excuse. */
-export const PATIENCE_MS = 90_000;
+/** Usual wait for an effect. A start of several programs, or a limit that a test checks, has its own. */
+export const PATIENCE_MS = 30_000;
 
 /**
  * Calls `ask` until it returns something other than undefined and false, and returns that. A throw counts as "not yet".
- * @throws Error after `timeoutMs` (90,000), naming `what` and the last throw
+ * @throws Error after `timeoutMs` (30,000), naming `what` and the last throw
  */
 export async function eventually<T>(
   what: string,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { raw } from './clients/raw.ts';
 import { freePort } from './free-port.ts';
-import { eventually, PATIENCE_MS } from './poll.ts';
+import { eventually } from './poll.ts';
 import { descendants, type ProcessInfo } from './process-tree.ts';
 import type { Scope } from './scope.ts';
 
@@ -166,7 +166,7 @@ export async function startGateway(
 
 async function ready(
   { run, port, managementPort, ...places }: Pick<Vmcp, 'port' | 'managementPort' | 'state' | 'folder'> & { run: Run },
-  timeoutMs = PATIENCE_MS,
+  timeoutMs = 60_000,
 ): Promise<Vmcp> {
   const origin = `http://127.0.0.1:${port}`;
   const isReady = async () => {

@@ -53,7 +53,7 @@ it('runs servers in a namespace whose quota demands requests', async () => {
     (await here.list('Pod'))
       .map((pod) => [pod.metadata.labels?.['app.kubernetes.io/instance'], at(pod, 'status.qosClass')])
       .toSorted();
-  await expect.poll(classes).toEqual([
+  await expect.poll(classes, { timeout: 30_000 }).toEqual([
     ['local', 'Burstable'],
     ['web', 'Burstable'],
   ]);

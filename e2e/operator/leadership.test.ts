@@ -179,7 +179,9 @@ describe('kill -9 during many changes', () => {
         current = await operator({ unready: true });
       }
     }
-    await eventually('every object is observed', async () => (await unobserved(here)).length === 0);
+    await eventually('every object is observed', async () => (await unobserved(here)).length === 0, {
+      timeoutMs: 60_000,
+    });
     for (const name of groups) {
       const members = await membersOf(here, name);
       await here.appears('ConfigMap', `${name}-vmcp-backends`, (map) => backendsOf(map).join() === members.join());
@@ -192,7 +194,7 @@ describe('kill -9 during many changes', () => {
         .filter((name) => name.startsWith('mcp-'))
         .toSorted();
     // The garbage collector deletes the objects of a deleted owner.
-    await expect.poll(workloads).toEqual(servers);
+    await expect.poll(workloads, { timeout: 30_000 }).toEqual(servers);
     await settled(api, [here.namespace]);
     expect(await workloads()).toEqual(servers);
     expect(await writesDuring(plane, access.username, () => sleep(5_000))).toEqual([]);

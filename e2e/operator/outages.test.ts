@@ -29,15 +29,16 @@ beforeAll(async () => {
 });
 
 /** Checks that the operator works: a new member appears in the backends of the gateway. */
-async function works(): Promise<void> {
+async function works(timeoutMs = 30_000): Promise<void> {
   const name = `entry-${String((count += 1))}`;
   await here.create(entry(name, REMOTE));
   await here.appears(
     'ConfigMap',
     'all-vmcp-backends',
     (map) => JSON.stringify(map['data']).includes(`"${name}`) || JSON.stringify(map['data']).includes(name),
+    timeoutMs,
   );
-  await eventually('every object is observed', async () => (await unobserved(here)).length === 0);
+  await eventually('every object is observed', async () => (await unobserved(here)).length === 0, { timeoutMs });
   expect(operator.running()).toBe(true);
 }
 
@@ -90,6 +91,7 @@ it('lists again when a watch has expired', async () => {
     'ConfigMap',
     'all-vmcp-backends',
     (map) => JSON.stringify(map['data']).includes('unseen') && !JSON.stringify(map['data']).includes('mcp-web'),
+    40_000,
   );
   await works();
 });
@@ -142,6 +144,11 @@ it('waits while the API server answers 429, and then applies the changes', async
   await here.create(entry('throttled', REMOTE));
   await sleep(5_000);
   for (const kind of ['FlowSchema', 'PriorityLevelConfiguration']) await api.remove({ apiVersion: flow, kind, name });
-  await here.appears('ConfigMap', 'all-vmcp-backends', (map) => JSON.stringify(map['data']).includes('throttled'));
+  await here.appears(
+    'ConfigMap',
+    'all-vmcp-backends',
+    (map) => JSON.stringify(map['data']).includes('throttled'),
+    40_000,
+  );
   await works();
 });

@@ -48,13 +48,17 @@ export async function versions(api: ClusterApi, namespaces: readonly string[]): 
 /** Waits until nothing has changed for `quietMs` in these namespaces. */
 export async function settled(api: ClusterApi, namespaces: readonly string[], quietMs = 2_000): Promise<void> {
   let before = await versions(api, namespaces);
-  await eventually('the objects do not change', async () => {
-    await sleep(quietMs);
-    const now = await versions(api, namespaces);
-    const isQuiet = isDeepStrictEqual(now, before);
-    before = now;
-    return isQuiet;
-  });
+  await eventually(
+    'the objects do not change',
+    async () => {
+      await sleep(quietMs);
+      const now = await versions(api, namespaces);
+      const isQuiet = isDeepStrictEqual(now, before);
+      before = now;
+      return isQuiet;
+    },
+    { timeoutMs: 60_000 },
+  );
 }
 
 /** Returns the write requests of a user while `during` runs, one line each. */

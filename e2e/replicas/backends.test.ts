@@ -23,7 +23,7 @@ describe.skipIf(!hasRedis)('backends of two gateways that share sessions', () =>
     const session = await openSession(first.url);
     await count(second.url, session);
     expect((await post(first.url, session, ROOTS_CHANGED)).status).toBe(202);
-    await eventually('the backend knows', () => backend.rootChanges() > 0);
+    await eventually('the backend knows', () => backend.rootChanges() > 0, { timeoutMs: 5_000 });
   });
 
   it('learn of changed roots and of a new log level at the connections of both', async () => {

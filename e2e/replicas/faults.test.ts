@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('two gateways that share sessions', () => {
       await post(second, session, rpc('tools/list', {}, 3));
     }
     const ends = () => events().filter(({ type }) => type === 'vmcp_session_terminated');
-    await eventually('the session expires', () => ends().length > 0);
+    await eventually('the session expires', () => ends().length > 0, { timeoutMs: 8_000 });
     await sleep(1_500);
     expect(ends().map(({ metadata }) => metadata.extra['reason'])).toEqual(['expired']);
   });
@@ -157,7 +157,7 @@ describe.skipIf(!hasRedis)('two gateways that share sessions', () => {
     await post(second, used, rpc('tools/list', {}, 3));
     await get(second, listening);
     const ends = () => events().filter(({ type }) => type === 'vmcp_session_terminated');
-    await eventually('the session expires', () => ends().length > 0);
+    await eventually('the session expires', () => ends().length > 0, { timeoutMs: 10_000 });
     await sleep(500);
     expect(ends().map(({ source, metadata }) => [source.extra?.session_id, metadata.extra['reason']])).toEqual([
       [left.id, 'expired'],

@@ -298,11 +298,13 @@ describe.skipIf(!hasRedis)('three gateways whose store fails', () => {
     await eventually(
       'a replica that must ask answers 503',
       async () => (await post(urls[0], headers, { id: 1, method: 'tools/list' })).status === 503,
+      { timeoutMs: 15_000 },
     );
     await startRedis(scope, { port: redis.port });
     await eventually(
       'the session is unknown',
       async () => (await post(urls[0], headers, { id: 1, method: 'tools/list' })).status === 404,
+      { timeoutMs: 15_000 },
     );
     await eventually(
       'new sessions work',

@@ -240,7 +240,7 @@ describe.concurrent('a server that cannot run', () => {
       return Object.values(backends).every(({ consecutive_failures: failures }) => failures >= 4);
     });
     await expect
-      .poll(problems)
+      .poll(problems, { timeout: 60_000 })
       .toEqual([problem('absent', 'vmcp-fixture-does-not-exist'), problem('gone', 'vmcp-fixture-nor-does-this')]);
     await expect.poll(() => lines('npm has no package vmcp-fixture-does-not-exist')).toHaveLength(1);
     await expect.poll(() => lines('npm has no package vmcp-fixture-nor-does-this')).toHaveLength(1);
@@ -269,7 +269,7 @@ describe.concurrent('a server that cannot run', () => {
         .output()
         .split('\n')
         .filter((line) => line.includes('broken') && line.includes('cannot find my configuration'));
-    await eventually('it crashed three times', () => crashes().length >= 3);
+    await eventually('it crashed three times', () => crashes().length >= 3, { timeoutMs: 60_000 });
     expect(textOf(await (await openSession(vmcp.url)).call('alpha_echo', { text: 'fine' }))).toBe('fine');
   });
 

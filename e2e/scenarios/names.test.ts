@@ -106,7 +106,7 @@ const start = (where: Scope, ...names: string[]) => startVmcp(where, { files: ma
 /** Returns the MCP URL of a gateway, from the table that `vmcp up` prints. */
 async function urlOf(vmcp: Vmcp, name: string): Promise<string> {
   const line = new RegExp(`(?:^|[\\s/])${name}\\s.*?(http://\\S+/mcp)\\b`, 'm');
-  return eventually(`the URL of ${name} is printed`, () => line.exec(vmcp.stdout())?.[1]);
+  return eventually(`the URL of ${name} is printed`, () => line.exec(vmcp.stdout())?.[1], { timeoutMs: 10_000 });
 }
 
 describe('tool names', () => {

@@ -45,10 +45,14 @@ beforeAll(async () => {
   };
   vmcp = await startVmcp(scope, { files, env: { ...(await npmRegistry(scope)), VMCP_TEST_SECRET: CANARY.host } });
   session = await openSession(vmcp.url);
-  await eventually('both servers answer', async () => {
-    const tools = await session.tools();
-    return tools.includes('local_echo') && tools.includes('remote_echo');
-  });
+  await eventually(
+    'both servers answer',
+    async () => {
+      const tools = await session.tools();
+      return tools.includes('local_echo') && tools.includes('remote_echo');
+    },
+    { timeoutMs: 60_000 },
+  );
   const headers = { authorization: `Bearer ${CANARY.client}`, cookie: `session=${CANARY.client}` };
   await session.call('remote_echo', { text: 'hi', password: CANARY.client }, { headers });
   await session.call('remote_nothing', {}, { headers });

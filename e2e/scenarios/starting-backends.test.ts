@@ -40,7 +40,7 @@ it('shows slow servers as starting and warns about none of them', async () => {
     { name: 'listener', health: 'starting', reason: starting.reason },
   ]);
   const allHealthy = async () => (await health()).summary['healthy'] === 2;
-  await eventually('both servers are healthy', allHealthy);
+  await eventually('both servers are healthy', allHealthy, { timeoutMs: 60_000 });
   expect((await health()).backends).toMatchObject({ child: { reason: null }, listener: { reason: null } });
   expect(
     vmcp
@@ -66,7 +66,7 @@ it('vmcp call waits for a server that is starting', async () => {
   const vmcp = await startVmcp(scope, { files });
   const call = await runVmcp(scope, ['call', 'child_read_graph', '--state', vmcp.state]);
   const waiting = 'waiting for child, not ready yet (Ctrl-C stops)\n';
-  await eventually('the command waits', () => call.stderr() === waiting);
+  await eventually('the command waits', () => call.stderr() === waiting, { timeoutMs: 30_000 });
   await writeFile(gate, '');
   const { code } = await call.exited;
   expect({ code, stderr: call.stderr() }).toEqual({ code: 0, stderr: waiting });

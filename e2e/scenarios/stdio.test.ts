@@ -13,7 +13,9 @@ async function start(spec: Record<string, unknown> = {}): Promise<Vmcp> {
   const vmcp = await startVmcp(scope, { files, env: await npmRegistry(scope) });
   printOnFailure(() => vmcp.output().slice(-4_000));
   const session = await openSession(vmcp.url);
-  await eventually('the server is installed and listed', async () => (await session.tools()).includes('local_echo'));
+  await eventually('the server is installed and listed', async () => (await session.tools()).includes('local_echo'), {
+    timeoutMs: 60_000,
+  });
   await session.end();
   return vmcp;
 }

@@ -13,11 +13,15 @@ it.concurrent.each(['stdio', 'streamable-http'])(
     const settings = { name: 'crash', image: SCRIPTED, transport, cmd_arguments: ['crash'] };
     expect((await serve.send('POST', '/workloads', settings)).status).toBe(201);
     const seen = new Set<string>();
-    await eventually('it is restarted a second time', async () => {
-      const { status, status_context: context = '' } = await serve.find('crash');
-      seen.add(status);
-      return context === 'it ended with exit code 3 and is restarted (restart 2 of 10)';
-    });
+    await eventually(
+      'it is restarted a second time',
+      async () => {
+        const { status, status_context: context = '' } = await serve.find('crash');
+        seen.add(status);
+        return context === 'it ended with exit code 3 and is restarted (restart 2 of 10)';
+      },
+      { timeoutMs: 40_000 },
+    );
     expect([...seen]).toEqual(['starting']);
   },
 );

@@ -27,8 +27,12 @@ it('keeps every acknowledged change through kill -9 during 200 concurrent change
   for (const name of ['process-a', 'process-b']) await send('POST', '/workloads', { name, ...process });
   const seeds = Array.from({ length: 60 }, (_, index) => `seed-${String(index)}`);
   await Promise.all(seeds.map((name) => send('POST', '/workloads', { name, url: remote.url })));
-  await eventually('a process serves', async () =>
-    (await send('GET', '/workloads/process-a/status')).text.includes('running'),
+  await eventually(
+    'a process serves',
+    async () => (await send('GET', '/workloads/process-a/status')).text.includes('running'),
+    {
+      timeoutMs: 60_000,
+    },
   );
   const before = await first.descendants();
 
@@ -56,7 +60,9 @@ it('keeps every acknowledged change through kill -9 during 200 concurrent change
   await first.exited;
 
   const second = await startServe(scope, state);
-  await eventually('nothing of the first process runs', async () => (await stillRunning(before)).length === 0);
+  await eventually('nothing of the first process runs', async () => (await stillRunning(before)).length === 0, {
+    timeoutMs: 20_000,
+  });
   const list = async () =>
     ((await second.send('GET', '/workloads?all=true')).json as { workloads: Listed[] }).workloads;
   const byName = new Map((await list()).map((workload) => [workload.name, workload]));
@@ -70,12 +76,16 @@ it('keeps every acknowledged change through kill -9 during 200 concurrent change
   expect(wrong).toEqual([]);
   const ports = [...byName.values()].map(({ port }) => port);
   expect(new Set(ports).size).toBe(ports.length);
-  await eventually('all run again', async () => (await list()).every(({ status }) => /running|stopped/u.test(status)));
+  await eventually('all run again', async () => (await list()).every(({ status }) => /running|stopped/u.test(status)), {
+    timeoutMs: 60_000,
+  });
   expect((await second.send('POST', '/workloads', { name: 'later', url: remote.url })).status).toBe(201);
 
   await second.send('POST', '/workloads/delete', { names: (await list()).map(({ name }) => name) });
-  await eventually('all are gone', async () => (await list()).length === 0);
-  await eventually('their processes are gone', async () => (await second.descendants()).length <= 1);
+  await eventually('all are gone', async () => (await list()).length === 0, { timeoutMs: 30_000 });
+  await eventually('their processes are gone', async () => (await second.descendants()).length <= 1, {
+    timeoutMs: 20_000,
+  });
   expect(await readdir(join(state, 'workloads'))).toEqual([]);
   expect(await readdir(join(state, 'processes'))).toEqual([]);
   expect(JSON.parse(await readFile(join(state, 'server-ports.json'), 'utf8'))).toEqual({});

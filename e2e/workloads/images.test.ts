@@ -105,7 +105,9 @@ describe.runIf(engine)(`images under ${engine ?? 'an engine'}`, () => {
       const { client, close } = await connectV1({ transport: 'streamable-http', url: (await serve.find(name)).url });
 
       expect((await send('POST', `/workloads/${name}/edit`, { env_vars: { MODE: 'two' } })).status).toBe(200);
-      await eventually('the edit is applied', async () => ((await look()) as { mode: string }).mode === 'two');
+      await eventually('the edit is applied', async () => ((await look()) as { mode: string }).mode === 'two', {
+        timeoutMs: 60_000,
+      });
       expect(await look()).toEqual({ ...isolated, mode: 'two' });
       expect(await client.callTool({ name: 'look', arguments: {} })).toMatchObject({
         content: [{ text: expect.stringContaining('"mode":"two"') as string }],

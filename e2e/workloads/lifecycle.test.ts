@@ -29,7 +29,9 @@ const statusOf = async ({ send }: Serve, name: string): Promise<Status> =>
   (await send('GET', `/workloads/${name}/status`)).json as Status;
 
 const reaches = (serve: Serve, name: string, status: string) =>
-  eventually(`${name} is ${status}`, async () => (await statusOf(serve, name)).status === status);
+  eventually(`${name} is ${status}`, async () => (await statusOf(serve, name)).status === status, {
+    timeoutMs: 40_000,
+  });
 
 async function urlOf({ send }: Serve, name: string): Promise<string> {
   const { workloads } = (await send('GET', '/workloads?all=true')).json as {
@@ -62,7 +64,7 @@ it('runs an npm server over stdio: create, edit, restart, stop, start, delete', 
 
   const edit = { tools: ['say', 'get-sum'], tools_override: { echo: { name: 'say', description: 'Repeats.' } } };
   expect((await send('POST', '/workloads/every/edit', edit)).status).toBe(200);
-  await eventually('the edit is applied', async () => (await toolsAt(url)).includes('say'));
+  await eventually('the edit is applied', async () => (await toolsAt(url)).includes('say'), { timeoutMs: 20_000 });
   expect(await toolsAt(url)).toEqual(expect.arrayContaining(['say', 'get-sum']));
   expect(await toolsAt(url)).toHaveLength(2);
   // the client's session has survived the edit
@@ -78,6 +80,7 @@ it('runs an npm server over stdio: create, edit, restart, stop, start, delete', 
   await eventually(
     'it has restarted',
     async () => (await startedAt()) !== before && (await statusOf(serve, 'every')).status === 'running',
+    { timeoutMs: 20_000 },
   );
   expect(await toolsAt(url)).toHaveLength(2);
 
@@ -124,7 +127,7 @@ it('undoes an edit to a server that does not answer, and frees the name of a rem
   const nothing = `http://127.0.0.1:${String(await freePort())}/mcp`;
   expect((await send('POST', '/workloads/remote/edit', { url: nothing })).status).toBe(200);
   const undone = async () => /undone/u.test((await statusOf(serve, 'remote')).status_context ?? '');
-  await eventually('the edit is undone', undone);
+  await eventually('the edit is undone', undone, { timeoutMs: 40_000 });
   await reaches(serve, 'remote', 'running');
   expect((await send('GET', '/workloads/remote/export')).json).toMatchObject({ remote_url: remote.url });
   expect((await send('DELETE', '/workloads/remote')).status).toBe(202);

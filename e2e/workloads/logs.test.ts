@@ -24,13 +24,19 @@ it('keeps the logs of workloads apart, whatever their names are', async () => {
   expect(await logs('a/logs')).toContain('it ends now');
 });
 
-it.each(['stdio', 'streamable-http'])('serves on while a server over %s prints 100 MB', async (transport) => {
-  const scope = testScope();
-  const { send } = await startServe(scope, await temporaryFolder(scope), [], { env: await publishScripted(scope) });
-  const loud = { name: 'loud', image: SCRIPTED, transport, cmd_arguments: ['loud'] };
-  expect((await send('POST', '/workloads', loud)).status).toBe(201);
-  await expect.poll(async () => (await send('GET', '/workloads/loud/status')).json).toEqual({ status: 'running' });
-  await expect
-    .poll(async () => (await send('GET', '/workloads/loud/logs')).text)
-    .toMatch(/\[\d+ lines were dropped: the server writes too fast\]/u);
-});
+it.each(['stdio', 'streamable-http'])(
+  'serves on while a server over %s prints 100 MB',
+  { timeout: 60_000 },
+  async (transport) => {
+    const scope = testScope();
+    const { send } = await startServe(scope, await temporaryFolder(scope), [], { env: await publishScripted(scope) });
+    const loud = { name: 'loud', image: SCRIPTED, transport, cmd_arguments: ['loud'] };
+    expect((await send('POST', '/workloads', loud)).status).toBe(201);
+    await expect
+      .poll(async () => (await send('GET', '/workloads/loud/status')).json, { timeout: 20_000 })
+      .toEqual({ status: 'running' });
+    await expect
+      .poll(async () => (await send('GET', '/workloads/loud/logs')).text, { timeout: 20_000 })
+      .toMatch(/\[\d+ lines were dropped: the server writes too fast\]/u);
+  },
+);

@@ -56,13 +56,13 @@ it('denies a tool by the policy file, limits calls, and does not start without t
   await writeFile(file, policyText('echo')); // read at the next start
   expect((await send('POST', '/workloads/a/restart')).status).toBe(202);
   await expect
-    .poll(async () => (await (await session('eve')).call('echo', { text: 'hi' })).body)
+    .poll(async () => (await (await session('eve')).call('echo', { text: 'hi' })).body, { timeout: 20_000 })
     .toContain('denied by policy');
 
   await rm(file);
   await send('POST', '/workloads/a/restart');
   await expect
-    .poll(async () => (await send('GET', '/workloads/a/status')).json)
+    .poll(async () => (await send('GET', '/workloads/a/status')).json, { timeout: 20_000 })
     .toMatchObject({ status: 'error', status_context: expect.stringContaining(`${file} cannot be read`) as string });
   await expect(fetch((await find('a')).url)).rejects.toThrow();
 

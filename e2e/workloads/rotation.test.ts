@@ -24,7 +24,7 @@ it('uses a new client secret after an edit, and after the next start', async () 
   };
   const { port } = (await send('POST', '/workloads/import', config)).json as { port: number };
   const status = async () => (await send('GET', '/workloads/a/status')).json as { status_context?: string };
-  await expect.poll(status).toEqual({ status: 'running' });
+  await expect.poll(status, { timeout: 20_000 }).toEqual({ status: 'running' });
   const call = async () => {
     const token = issuer.opaqueToken({ sub: 'ann', aud: 'vmcp' });
     const headers = {
@@ -42,8 +42,8 @@ it('uses a new client secret after an edit, and after the next start', async () 
     client_secret: secret,
   });
   expect((await send('POST', '/workloads/a/edit', { oidc: oidc(issuer.clientSecret) })).status).toBe(200);
-  await expect.poll(call).toBe(200);
+  await expect.poll(call, { timeout: 20_000 }).toBe(200);
 
   expect((await send('POST', '/workloads/a/restart')).status).toBe(202);
-  await expect.poll(call).toBe(200);
+  await expect.poll(call, { timeout: 20_000 }).toBe(200);
 });

@@ -1,5 +1,5 @@
 import { connectV1 } from '../harness/clients/sdk-v1.ts';
-import { eventually, PATIENCE_MS } from '../harness/poll.ts';
+import { eventually } from '../harness/poll.ts';
 import type { Scope } from '../harness/scope.ts';
 import { startServe } from '../harness/serve.ts';
 import type { RunOptions } from '../harness/vmcp.ts';
@@ -30,7 +30,7 @@ export async function serveWorkloads(
     return found;
   };
   /** Waits for a status, and returns its context. A workload that cannot run ends the wait. */
-  const reaches = async (name: string, status: string, timeoutMs = PATIENCE_MS): Promise<string> => {
+  const reaches = async (name: string, status: string, timeoutMs = 40_000): Promise<string> => {
     const last = await eventually(
       `${name} is ${status} or in error`,
       async () => {

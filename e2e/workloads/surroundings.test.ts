@@ -76,7 +76,7 @@ it('keeps the entries of workloads in the files of registered clients', async ()
   await eventually('both are there again', async () => (await entries()).length === 2);
   expect((await send('POST', '/groups', { name: 'other' })).status).toBe(201);
   expect((await send('POST', '/workloads/two/edit', { group: 'other' })).status).toBe(200);
-  await eventually('only the group is left', async () => (await entries()).join() === 'one');
+  await eventually('only the group is left', async () => (await entries()).join() === 'one', { timeoutMs: 20_000 });
   expect((await send('DELETE', '/workloads/one')).status).toBe(202);
   await eventually('none is left', async () => (await entries()).length === 0);
 });

@@ -49,7 +49,7 @@ it('signs with a secret of the provider, does not start without one, and refuses
   const config = { ...base, validating_webhooks: [{ ...hook, hmac_secret_ref: 'hook-key,target=x' }] };
   expect(await send('POST', '/workloads/import', config)).toMatchObject({ status: 201 });
   await expect
-    .poll(async () => (await send('GET', '/workloads/a/status')).json)
+    .poll(async () => (await send('GET', '/workloads/a/status')).json, { timeout: 20_000 })
     .toMatchObject({
       status: 'error',
       status_context: expect.stringContaining('there is no secret "hook-key"') as string,

@@ -40,7 +40,7 @@ it('cancels running and waiting requests repeatedly and stays usable', async () 
     const request = { method: 'PATCH', path: '/', body: { round }, signal: taking.signal } as const;
     const all = Array.from({ length: 40 }, () => exchange.json(request));
     const settled = Promise.allSettled(all);
-    await expect.poll(() => versions.length).toBe(8 * round);
+    await expect.poll(() => versions.length, { timeout: 10_000 }).toBe(8 * round);
     taking.abort(new Error('leads no more'));
     for (const one of await settled) expect(one).toMatchObject({ status: 'rejected' });
   }

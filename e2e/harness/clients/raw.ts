@@ -18,7 +18,7 @@ export interface RawResponse {
 }
 
 /** Sends one HTTP request without the restrictions of `fetch`, which rejects a foreign Host or a GET with a body. */
-export function raw(url: string, { method = 'GET', headers = {}, body, chunked, timeoutMs = 60_000 }: RawRequest = {}) {
+export function raw(url: string, { method = 'GET', headers = {}, body, chunked, timeoutMs = 20_000 }: RawRequest = {}) {
   return new Promise<RawResponse>((resolve, reject) => {
     const length = body !== undefined && !chunked && { 'content-length': String(Buffer.byteLength(body)) };
     const request = url.startsWith('https:') ? httpsRequest : httpRequest;

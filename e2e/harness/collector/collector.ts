@@ -72,7 +72,7 @@ export async function startCollector(scope: Scope): Promise<Collector> {
   const endpoint = `http://127.0.0.1:${port}`;
   const text = async (): Promise<string> => (await fetch(`${endpoint}/received`)).text();
   const all = async (): Promise<Received[]> => JSON.parse(await text()) as Received[];
-  await eventually('the collector listens', async () => (await text()) === '[]');
+  await eventually('the collector listens', async () => (await text()) === '[]', { timeoutMs: 60_000 });
   return {
     endpoint,
     text,

@@ -43,7 +43,7 @@ export function daemon({ name, file, args, log, ready }: DaemonOptions): Daemon 
       const outcome = await eventually(
         `${name} is ready`,
         async () => (running() ? (await ready()) && ('ready' as const) : ('ended' as const)),
-        { intervalMs: 25 },
+        { timeoutMs: 60_000, intervalMs: 25 },
       );
       if (outcome === 'ended')
         throw new Error(`${name} ended: ${failure}\n${(await readFile(log, 'utf8')).slice(-4_000)}`);

@@ -285,7 +285,7 @@ describe('a mistake in a backend', () => {
     expect((await served()).backends.map(({ name }) => name)).toEqual(['good']);
     await here.becomes('VirtualMCPServer', 'tools', { type: 'Valid', status: 'True' });
     await here.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'late' }, stringData: { value: CANARY } });
-    await eventually('both are served', async () => (await served()).backends.length === 2);
+    await eventually('both are served', async () => (await served()).backends.length === 2, { timeoutMs: 5_000 });
     expect(JSON.stringify((await served()).outgoing_auth)).toContain('late');
   });
 });

@@ -195,7 +195,7 @@ describe.concurrent('the status report of a pod', () => {
     await pod.writeBackends(names.map((name) => backendAt(name, `${url}/${name}`)));
     await pod.start(testScope(), probesOften, '2s');
     const isReported = async () => (await pod.reported()).status?.backendCount !== undefined;
-    await eventually('the first report, which waits for starting servers', isReported);
+    await eventually('the first report, which waits for starting servers', isReported, { timeoutMs: 25_000 });
     const mark = await auditMark(plane);
     const start = performance.now();
     await sleep(9_000);

@@ -5,7 +5,7 @@ import { KubeClient } from '../../../gateway/kube/client.ts';
 import { afterTimeout } from '../../../gateway/vmcp/clock.ts';
 import type { StatusReport } from '../../../gateway/vmcp/status.ts';
 import { adminApi, startControlPlane, type ControlPlane } from '../../harness/control-plane/control-plane.ts';
-import { eventually, PATIENCE_MS } from '../../harness/poll.ts';
+import { eventually } from '../../harness/poll.ts';
 import { blockScope, testScope } from '../../harness/scope.ts';
 import { auditMark, auditSince, writesOf } from '../audit.ts';
 import { PodPlace } from './gateway-pod.ts';
@@ -69,7 +69,7 @@ async function late(pod: PodPlace, { name, resourceVersion }: { name: string; re
   );
 }
 
-const becomes = (pod: PodPlace, count: number | undefined, timeoutMs = PATIENCE_MS) =>
+const becomes = (pod: PodPlace, count: number | undefined, timeoutMs = 10_000) =>
   eventually(`backendCount is ${String(count)}`, async () => (await pod.reported()).status?.backendCount === count, {
     timeoutMs,
   });

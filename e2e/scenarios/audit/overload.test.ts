@@ -52,7 +52,7 @@ describe('an audit log whose reader is too slow', () => {
           made += statuses.length;
           return isOverloaded();
         },
-        { intervalMs: 0 },
+        { intervalMs: 0, timeoutMs: 60_000 },
       );
       release();
       const lost = await dropped('queue_full');
@@ -74,7 +74,7 @@ describe('an audit log whose reader is too slow', () => {
         statuses.push(...(await Promise.all(Array.from({ length: 20 }, () => call(TEXT)))));
         return made(503) > made(200);
       },
-      { intervalMs: 0 },
+      { intervalMs: 0, timeoutMs: 60_000 },
     );
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     const refused = await fetch(`${origin}/mcp`, { method: 'POST' });

@@ -136,7 +136,7 @@ describe('a process of the new revision', () => {
       await client.start('slow_compute', { seconds: 60, label: 'z' }),
     ];
     const watching = await client.listen(testScope(), [long]);
-    await eventually('the stream is open', () => watching.messages[0]);
+    await eventually('the stream is open', () => watching.messages[0], { timeoutMs: 5_000 });
     expect(watching.messages[0]).toMatchObject({ params: { notifications: { taskIds: [long] } } });
     for (const taskId of [other, long])
       expect((await client.request('tasks/cancel', { taskId })).error).toBeUndefined();

@@ -80,7 +80,7 @@ const survivesCollectors = beside(async (scope) => {
       const found = /^vmcp_telemetry_dropped_total\{server="team\/front",signal="traces"\} (\d+)$/mu.exec(body);
       return Number(found?.[1] ?? 0);
     };
-    await eventually('losses are counted', async () => (await dropped()) > 0);
+    await eventually('losses are counted', async () => (await dropped()) > 0, { timeoutMs: 30_000 });
     const stopped = performance.now();
     await gateway.stop();
     expect(performance.now() - stopped).toBeLessThan(35_000);

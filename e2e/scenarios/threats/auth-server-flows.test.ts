@@ -229,7 +229,7 @@ describe('tokens', () => {
     const stream = await openGet(gateway.url, session);
     expect([stream.ended(), others.ended()]).toEqual([false, false]);
     await post('/oauth/revoke', { client_id: client.client.client_id, token });
-    await expect.poll(() => stream.ended()).toBe(true);
+    await expect.poll(() => stream.ended(), { timeout: 2_000 }).toBe(true);
     expect(others.ended()).toBe(false);
     expect((await openGet(gateway.url, session)).status).toBe(401);
   });

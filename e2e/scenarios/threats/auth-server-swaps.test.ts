@@ -35,7 +35,7 @@ async function swap(...changes: Parameters<typeof variantOf>): Promise<void> {
   const before = applied();
   const text = manifestsOf(gateway.issuer, gateway.around, variantOf(...changes));
   await writeFiles(gateway.vmcp.folder, { 'gateway.yaml': text });
-  await eventually('the files are used', () => applied() > before);
+  await eventually('the files are used', () => applied() > before, { timeoutMs: 10_000 });
 }
 
 beforeAll(async () => {

@@ -45,7 +45,7 @@ it('uses a key-value store with no more permissions than STORAGE.md lists', asyn
     },
     deps({ env: (name) => ({ USER: 'gateway', PASSWORD: password })[name] }),
   );
-  await expect.poll(() => store.health().then(() => 'there')).toBe('there');
+  await expect.poll(() => store.health().then(() => 'there'), { timeout: 5_000 }).toBe('there');
   for (const [method, call] of everyMethod(store)) await expect(call().then(() => method)).resolves.toBe(method);
   const person = user();
   await store.users.resolve(person);

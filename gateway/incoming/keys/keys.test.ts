@@ -58,7 +58,7 @@ describe('a cold start', () => {
     validator.warmUp();
     await expect.poll(() => validator.status()).toMatchObject({ ready: false, reason: 'KeysUnavailable' });
     await issuer.recover();
-    await expect.poll(() => validator.status()).toEqual({ ready: true });
+    await expect.poll(() => validator.status(), { timeout: 5_000 }).toEqual({ ready: true });
   });
 
   it('fetches the keys again when the status is read, which says since when they are missing', async () => {

@@ -101,7 +101,7 @@ describe('vmcp gateway in a pod', () => {
       503,
       { status: 'not_ready', mode: 'dynamic', reason: 'cache_sync_pending' },
     ]);
-    await expect.poll(output).toContain('objects cannot be watched');
+    await expect.poll(output, { timeout: 10_000 }).toContain('objects cannot be watched');
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
   });

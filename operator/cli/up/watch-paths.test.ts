@@ -25,9 +25,12 @@ function start(path: string, onChange: () => Promise<void> = () => Promise.resol
 
 /** Expects one call for a change, and none afterwards. */
 async function noticed(count: number): Promise<void> {
-  await vi.waitFor(() => {
-    expect(calls).toBe(count);
-  });
+  await vi.waitFor(
+    () => {
+      expect(calls).toBe(count);
+    },
+    { timeout: 5_000 },
+  );
 }
 
 it('reports every save of an editor that replaces the file', async () => {

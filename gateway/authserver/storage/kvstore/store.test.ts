@@ -194,7 +194,7 @@ describe('an unreachable store', () => {
     await expect(store.health()).rejects.toMatchObject({ name: 'StoreUnavailable' });
     expect(performance.now() - againAt).toBeLessThan(1_000);
     server.resume();
-    await expect.poll(() => store.health().then(() => 'back')).toBe('back');
+    await expect.poll(() => store.health().then(() => 'back'), { timeout: 10_000 }).toBe('back');
     await store.close();
   });
 

@@ -80,7 +80,7 @@ it('serves calls while many channels listen', async () => {
   const transport = connectTo(port);
   const channels = await Promise.all(Array.from({ length: 140 }, () => open(transport)));
   for (const channel of channels) channel.listen();
-  await expect.poll(() => streams.size).toBe(140);
+  await expect.poll(() => streams.size, { timeout: 5_000 }).toBe(140);
   await expect(Promise.all(channels.map(call))).resolves.toHaveLength(140);
 });
 

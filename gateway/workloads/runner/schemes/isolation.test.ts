@@ -311,6 +311,6 @@ describe.runIf(engine)('kill -9 of vmcp', () => {
     });
     expect(containers('killed')).toHaveLength(2);
     vmcp.kill('SIGKILL');
-    await expect.poll(() => containers('killed')).toEqual([]);
+    await expect.poll(() => containers('killed'), { timeout: 30_000 }).toEqual([]);
   });
 });
