@@ -18,6 +18,7 @@ import { isLoopback } from '../http/origin-guard.ts';
 import { boundaryOf, BoundaryImpossible } from '../incoming/boundary-of.ts';
 import type { Boundary } from '../incoming/boundary.ts';
 import { pageUrlOf } from '../landing/landing.ts';
+import { changeParts, closeParts, NO_CHANGE, openParts, refusing, type Change, type Part } from '../kit/parts.ts';
 import { listen, type Listener } from '../listener.ts';
 import { originsOf } from '../origins-of.ts';
 import { createOutbound } from '../outbound/fetch.ts';
@@ -31,7 +32,6 @@ import { endStreamsOf, startHeartbeat } from '../vmcp/edge/heartbeat.ts';
 import { VirtualServer } from '../vmcp/virtual-server.ts';
 import { AuthServerPart } from './auth-server-part.ts';
 import { BoundaryPart } from './boundary-part.ts';
-import { changeParts, closeParts, NO_CHANGE, openParts, refusing, type Change, type Part } from '../kit/parts.ts';
 import type { PublicServerDeps } from './public-server-deps.ts';
 
 export interface ServerSpec {
@@ -64,7 +64,7 @@ export class PublicServer {
   readonly #storage: SessionStorage;
   readonly #authServer = new AuthServerPart((config) => this.#openAuthServer(config));
   readonly #boundary = new BoundaryPart((config) => this.#createBoundary(config));
-  /** Replaced with the configuration, like those of the parts. */
+  /** Paths and origins of the current configuration. */
   readonly #paths: { current: ReturnType<typeof publicPathsOf> };
   readonly #origins: { current: ReturnType<typeof originsOf> };
   readonly #parts: readonly Part<GatewayConfig>[];
@@ -83,9 +83,9 @@ export class PublicServer {
     const { strategies, auditOutputs, onAuditDropped, env, rateLimits } = deps;
     this.spec = spec;
     this.#deps = deps;
-    this.#log = withFields(deps.log, { server: spec.config.name });
-    const [log, { now }] = [this.#log, strategies];
-    this.#audit = new AuditSlot(auditOutputs, { now, onDropped: onAuditDropped });
+    const log = withFields(deps.log, { server: spec.config.name });
+    this.#log = log;
+    this.#audit = new AuditSlot(auditOutputs, { now: strategies.now, onDropped: onAuditDropped });
     this.#telemetry = new CurrentExport(exportDeps(deps));
     this.#buckets = new RateBuckets({ log, env, observer: rateLimits });
     this.#storage = new SessionStorage({ log, env, use: (store) => this.#virtual?.useStore(store) });
@@ -126,7 +126,7 @@ export class PublicServer {
     return this.#listener?.address ?? '';
   }
 
-  /** Clients registered at the embedded authorization server; undefined without one, and while its store is down. */
+  /** Clients registered at the embedded authorization server; undefined without such a server, and while its store is down. */
   async registeredClients(): Promise<number | undefined> {
     return this.#authServer.current?.registeredClients();
   }
@@ -177,7 +177,7 @@ export class PublicServer {
       boundary: this.#boundary,
       authServer: this.#authServer,
       clientUrl: () => this.#clientUrl(),
-      program: isLoopback(host) ? program : undefined, // users of other machines have another one
+      program: isLoopback(host) ? program : undefined, // users of other machines have another program
       paths: this.#paths,
       audit: this.#audit,
     };
@@ -193,6 +193,7 @@ export class PublicServer {
     });
     return NO_CHANGE;
   }
+
   #prepareServer(config: GatewayConfig): Change {
     const { virtual } = this;
     if (!this.#heartbeat) {
@@ -263,10 +264,10 @@ export class PublicServer {
   }
 
   #createVirtual(): VirtualServer {
-    const { deps, config } = { deps: this.#deps, config: this.spec.config };
+    const deps = this.#deps;
     const { metrics, budgets, onOverBudget, createTransport, unserved, strategies, onAuthentication } = deps;
     const { rateLimits, refusals, observeWebhook } = deps;
-    const virtual = new VirtualServer(config, {
+    const virtual = new VirtualServer(this.spec.config, {
       log: this.#log,
       refusals,
       now: strategies.now,
