@@ -42,7 +42,7 @@ export class RateBuckets {
   }
 
   /**
-   * Opens the store of `config`, if it is another one. Rejects with an Error that names an unusable setting.
+   * Opens the store of `config`, if it is another store. Rejects with an Error that names an unusable setting.
    */
   async prepare(config: GatewayConfig): Promise<Change> {
     const before = this.#opened;

@@ -38,7 +38,7 @@ export class SessionStorage {
     return this.#opened.store;
   }
 
-  /** Opens the store of `config`, if it is another one. Rejects with an Error that names an unusable setting. */
+  /** Opens the store of `config`, if it is another store. Rejects with an Error that names an unusable setting. */
   async prepare(config: GatewayConfig): Promise<Change> {
     const before = this.#opened;
     const place = placeOf(config);

@@ -188,7 +188,7 @@ function providerProblems(config: EmbeddedAuthServerConfig): Problem[] {
   ];
 }
 
-/** Finds upstream addresses of this server itself. Without an issuer there are none. */
+/** Finds upstream addresses of this server itself. Without an issuer there is nothing to find. */
 const circleProblems = (
   entry: Parameters<typeof circularProblems>[0],
   { issuer, authorization_endpoint_base_url: authorizationEndpointBaseUrl }: EmbeddedAuthServerConfig,

@@ -19,7 +19,7 @@ const NONE: Bearer = { kind: 'none' };
 
 /**
  * Reads the bearer token of a request from its headers as they came, names and values in turn: of several Authorization
- * headers `req.headers` shows one. A token in the query or the body is none.
+ * headers `req.headers` shows only the first. A token in the query or the body does not count.
  * @see RFC 6750 §2.1
  */
 export function readBearer(rawHeaders: readonly string[]): Bearer {

@@ -107,7 +107,7 @@ export function incomingRegistry(modes: readonly AnyMode[]) {
     hasUsers: (type: string): boolean => byType.get(type)?.hasUsers ?? false,
     acceptsAuthServer: (type: string): boolean => byType.get(type)?.acceptsAuthServer ?? false,
 
-    /** Returns the issuer that the log names at start; undefined for a mode without one. */
+    /** Returns the issuer that the log names at start; undefined for a mode without an issuer. */
     issuerOf: (config: GatewayConfig): string | undefined => named(config.vmcp.incoming.type).issuer?.(config),
 
     /** Lists the problems of `vmcp.incoming` that the schema of the document cannot find. Paths start at the document. */

@@ -133,7 +133,7 @@ function introspectionProblems(
   return problems;
 }
 
-/** Addresses that the gateway calls; `resourceURL` is one that clients call. */
+/** Addresses that the gateway calls; clients call `resourceURL`. */
 const CALLED = ['issuer', 'jwksurl', 'introspectionURL'] as const;
 
 function urlProblems(oidc: Oidc): Problem[] {

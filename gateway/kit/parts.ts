@@ -8,7 +8,7 @@ export interface Change {
 
 /** Part of a server. It outlives configurations. */
 export interface Part<Config> {
-  /** Prepares the first configuration or another one. Rejects when it cannot be used. */
+  /** Prepares the first configuration or its successor. Rejects when it cannot be used. */
   prepare(config: Config): Change | Promise<Change>;
   /** Ends what is in use, if anything. `end` is the time by which it should have ended, in ms of `performance.now()`. */
   close(end: number): void | Promise<void>;
@@ -16,7 +16,7 @@ export interface Part<Config> {
 
 export const NO_CHANGE: Change = { apply: () => undefined, discard: () => undefined };
 
-/** Opens each part after those before it. Closes all of them and rejects when one cannot be opened. */
+/** Opens each part after those before it. Closes all of them and rejects when a part cannot be opened. */
 export async function openParts<Config>(parts: readonly Part<Config>[], config: Config): Promise<void> {
   try {
     for (const part of parts) await (await part.prepare(config)).apply();
@@ -26,7 +26,7 @@ export async function openParts<Config>(parts: readonly Part<Config>[], config: 
   }
 }
 
-/** Changes all parts, or none of them: then it rejects. */
+/** Changes all parts. Changes no part and rejects when a part cannot use the configuration. */
 export async function changeParts<Config>(parts: readonly Part<Config>[], config: Config): Promise<void> {
   const changes: Change[] = [];
   try {

@@ -2,7 +2,7 @@ import type { AuthServer } from '../authserver/auth-server.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { NO_CHANGE, type Change } from '../kit/parts.ts';
 
-/** Embedded authorization server of the current configuration; none without `embedded_auth_server_config`. */
+/** Embedded authorization server of the current configuration, if that has `embedded_auth_server_config`. */
 export class AuthServerPart {
   current: AuthServer | undefined;
   /** The server of the configuration that is prepared or in use. The boundary of the same configuration trusts it. */

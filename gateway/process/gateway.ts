@@ -40,13 +40,13 @@ export interface GatewayOptions {
   readonly version: string;
   /** Command that starts vmcp in the current folder of the user, for the pages; `vmcp` when absent. */
   readonly program?: string | undefined;
-  /** Runs the backends that are processes; without one such a backend is unavailable. */
+  /** Runs the backends that are processes; without a launcher such a backend is unavailable. */
   readonly launcher?: Launcher | undefined;
   /** Returns the state of an HTTP backend that local mode starts. */
   readonly launchState?: ((namespace: string, backend: string) => LaunchState | undefined) | undefined;
   /** Returns a problem for each member that local mode leaves out of a virtual server. */
   readonly leftOut?: ((namespace: string, server: string) => readonly Problem[]) | undefined;
-  /** Store of users' upstream tokens; absent when there is none. */
+  /** Store of users' upstream tokens, if the process has such a store. */
   readonly upstreamTokens?: UpstreamTokens | undefined;
   /** For configurations with `vmcp.cluster`. */
   readonly cluster?: ClusterOptions | undefined;
@@ -71,7 +71,7 @@ export interface RunningServer {
   readonly mcpUrl: string;
   /** Bound address and port of its listener. */
   readonly address: string;
-  /** Accepted issuer; undefined in modes without one. */
+  /** Accepted issuer; undefined in modes without an issuer. */
   readonly issuer: string | undefined;
 }
 

@@ -27,7 +27,7 @@ import type { WorkloadHost, WorkloadHostOptions } from './workload-host.ts';
 /** Cluster whose workloads the management API manages. */
 export interface ManagedCluster {
   readonly connection: Connection;
-  /** Served namespaces. New workloads live in the first one. */
+  /** Served namespaces. New workloads live in the first namespace. */
   readonly namespaces: readonly [string, ...string[]];
 }
 

@@ -8,8 +8,8 @@ export interface Run {
 }
 
 /**
- * Projects of the second lane, in their order. Both mostly wait: for the API server, and for the pods of a node. More files at
- * a time than the three of the first lane and the one of this make two cores so busy that time limits of the product pass.
+ * Projects of the second lane, in their order. Both mostly wait: for the API server, and for the pods of a node. With more than
+ * the three files of the first lane and one file of this lane at a time, two cores are so busy that time limits of the product pass.
  */
 const BESIDE = ['operator', 'cluster'];
 

@@ -108,7 +108,7 @@ type RegistrationAccess =
     };
 
 /**
- * Verifies that the token in `authorization` may read and delete this client. A missing client, and one with a metadata
+ * Verifies that the token in `authorization` may read and delete this client. A missing client, and a client with a metadata
  * document, get the same answer as a wrong token. Deleting also revokes the token families of the client.
  * @see RFC 7592 §2.1, §2.3
  */

@@ -189,7 +189,7 @@ const STANDARD: ReadonlyMap<string, string> = new Map([
   ['offline_access', 'go on while you are away, until you or the operator end it'],
 ]);
 
-/** Describes scopes as continuations of “It may …”. Descriptions of the operator take precedence; some scopes have none. */
+/** Describes scopes as continuations of “It may …”. Descriptions of the operator take precedence; some scopes have no description. */
 export const describeScopes = (
   scopes: readonly string[],
   ofOperator: ReadonlyMap<string, string> = new Map(),

@@ -39,7 +39,7 @@ export class PageRefused extends Error {
   }
 }
 
-/** Returns the value of an accepted outcome. Throws `Refused` with the reason of a refused one. */
+/** Returns the value of an accepted outcome. Throws `Refused` with the reason of a refused outcome. */
 export function acceptedValue<Value>(outcome: Checked<Value>): Value {
   if (!outcome.ok) throw new Refused(outcome.reason);
   return outcome.value;

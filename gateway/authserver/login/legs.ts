@@ -182,7 +182,7 @@ async function failLogin(
 
 /**
  * Returns the store key of a leg. It contains the callback path, so that a `state` sent to the callback of another provider
- * finds no leg and uses none up. At the shared callback the key is the `state` alone. @see RFC 9700 §4.4
+ * finds no leg and uses up no leg. At the shared callback the key is the `state` alone. @see RFC 9700 §4.4
  */
 export const legHandle = (state: string, path: string, { settings }: Pick<AuthServerContext, 'settings'>): string =>
   path === new URL(settings.callbackUrl).pathname ? state : `${state}${SEPARATOR}${path}`;

@@ -175,7 +175,7 @@ interface HeldRow {
   readonly cachedUntil: number;
   /** Usable tokens are not refreshed until then, because the last refresh failed or returned a token that expires soon. */
   readonly quietUntil: number;
-  /** No ID token is requested until then, because the last refresh returned none. */
+  /** No ID token is requested until then, because the last refresh returned no ID token. */
   readonly idTokenQuietUntil: number;
 }
 

@@ -175,7 +175,7 @@ export interface Client {
   readonly metadata: ClientMetadata;
   /** ms since the epoch. */
   readonly issuedAt: number;
-  /** SHA-256 of the client secret in base64url; absent when there is none. */
+  /** SHA-256 of the client secret in base64url; absent without a secret. */
   readonly secretHash?: string;
   /** SHA-256 in base64url of the token that reads and deletes the registration. */
   readonly registrationTokenHash?: string;

@@ -105,7 +105,7 @@ const valueOf = (block: object, member: string): unknown => (block as Readonly<R
 const specPath = (path: string): string => path.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Functions over the registered stores; the first one is the default. All casts are here: resources and configurations
+ * Functions over the registered stores; the first store is the default. All casts are here: resources and configurations
  * are checked against the schemas of the store before.
  */
 export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
@@ -113,7 +113,7 @@ export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
   const named = (type: string): AnyStore | undefined =>
     stores.find((store) => store.type === type || store.aliases?.includes(type) === true);
 
-  /** Facts about the store of this type or alias; about the default store when there is none. */
+  /** Facts about the store of this type or alias; about the default store without a type. */
   const storeFacts = (type: string = byDefault.type): StoreFacts => named(type) ?? byDefault;
 
   /** Checks `embedded_auth_server_config.storage`. Paths start at `storage`. */
@@ -154,7 +154,7 @@ export function storeRegistry(stores: readonly [AnyStore, ...AnyStore[]]) {
     return store.openKeyValues?.((valueOf(storage, memberOf(store)) ?? {}) as never, deps);
   };
 
-  /** The store of a spec: the default one also where the member that the type names is missing. */
+  /** The store of a spec: the default store also where the member that the type names is missing. */
   const storeOf = (spec: StorageSpec): AnyStore => {
     const store = named(spec.type ?? byDefault.type) ?? byDefault;
     return store.spec && valueOf(spec, store.type) === undefined ? byDefault : store;

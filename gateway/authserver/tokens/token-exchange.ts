@@ -60,7 +60,7 @@ interface NamedActor {
   readonly earlier: Actor | undefined;
 }
 
-/** Returns the actors of the new token: the party of the actor token, else the one that the subject token names, else the client. */
+/** Returns the actors of the new token: the party of the actor token, else the actor that the subject token names, else the client. */
 function actorsOf(
   context: AuthServerContext,
   subject: ExchangedToken,
@@ -98,7 +98,7 @@ function refusalOf(
   const honoursMayAct = rules === undefined || rules.allowMayAct;
   if (honoursMayAct && !mayAct(claims['may_act'], actor)) return 'may_act';
   if (!rules) return undefined;
-  // Issuers name their actors independently: the list of one does not mean those of another.
+  // Issuers name their actors independently: the list of one issuer does not mean the actors of another.
   const isKnown = !token || [settings.urls.issuer, trusted.url].includes(token.issuer);
   if (!isKnown) return 'actor_issuer';
   if (rules.actors && !rules.actors.includes(actor.sub)) return 'actor_not_listed';

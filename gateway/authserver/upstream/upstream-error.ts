@@ -51,7 +51,7 @@ export class UpstreamError extends Error {
 
 /** Facts about a failed operation, besides the error. */
 interface FailedOperation {
-  /** Status of the last reply; undefined without one. */
+  /** Status of the last reply; undefined before the first reply. */
   readonly status: number | undefined;
   /** Name of the operation, such as `the code exchange`. */
   readonly what: string;

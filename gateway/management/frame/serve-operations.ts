@@ -162,7 +162,7 @@ function sendLines(res: Response, lines: readonly string[]): void {
 
 /**
  * Sends lines as they come: as an event stream (WHATWG HTML, server-sent events) if the client accepts it, else as chunks of text.
- * Reads the next line when the client has read the previous ones. Returns when the lines end or `signal` is aborted.
+ * Reads the next line when the client has read the lines before it. Returns when the lines end or `signal` is aborted.
  */
 async function streamLines(
   req: Request,
@@ -194,7 +194,7 @@ async function streamLines(
   res.end();
 }
 
-/** Returns the event of a line. A carriage return, which would end the field, starts another one. */
+/** Returns the event of a line. A carriage return, which would end the field, starts another field. */
 const eventOf = (line: string): string =>
   `${line
     .split(/\r\n?|\n/u)

@@ -73,7 +73,7 @@ export function serverPage(records: readonly ServerRecord[], query: ServerQuery)
   return { servers, metadata: { count: servers.length, ...(hasNext && { nextCursor: last.server.name }) } };
 }
 
-/** Finds one version of a server. `latest` is the newest one. A deleted server is found only on request. */
+/** Finds one version of a server. `latest` is the newest version. A deleted server is found only on request. */
 export const findVersion = (
   records: readonly ServerRecord[],
   name: string,

@@ -85,7 +85,7 @@ interface Source {
   readonly location: string;
 }
 
-/** Lists the locations in new settings. More than one is a mistake. */
+/** Lists the locations in new settings. More than one location is a mistake. */
 const locationsIn = ({ url, api_url, local_path }: RegistryUpdate): string[] =>
   [url, api_url, local_path].filter((location) => location !== undefined && location !== '') as string[];
 

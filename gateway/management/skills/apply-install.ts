@@ -159,13 +159,13 @@ export interface InstallFacts {
     | { readonly digest: string; readonly content_digest: string; readonly clients: readonly string[] }
     | undefined;
   readonly digest: string;
-  /** Digest of the files. Those of one source change with the rules that leave files out. */
+  /** Digest of the files. The files of a source change with the rules that leave files out. */
   readonly contentDigest: string;
   /** Types of the clients that get the skill. */
   readonly clients: readonly string[];
   /** Returns the folder of the skill for a client. Clients may share a folder. */
   readonly folderOf: (client: string) => string;
-  /** Folders of the clients, also of earlier ones, that exist. */
+  /** Folders of present and earlier clients that exist. */
   readonly existing: ReadonlySet<string>;
   readonly force: boolean;
 }

@@ -80,7 +80,7 @@ export interface LockEntry {
   /** Digest of the files of the skill. */
   readonly contentDigest: string;
   readonly unsigned?: true;
-  /** Skills that need this one. */
+  /** Skills that need this skill. */
   readonly requiredBy?: readonly string[];
   /** True for a skill that was requested itself, not only as a dependency. */
   readonly explicit?: true;

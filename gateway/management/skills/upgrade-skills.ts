@@ -148,7 +148,7 @@ async function upgradeOne(
   return { ...outcome, ...(leftOut.length > 0 && { left_out: leftOut }) };
 }
 
-/** Returns the tag that was asked for beside a name without a tag. The tag of a package that a registry chose is not one. */
+/** Returns the tag that was asked for beside a name without a tag. A tag that a registry chose for its package does not count. */
 function versionOf({ source, reference, tag }: SkillRecord): string | undefined {
   const isTagless = installSource(source)?.kind === 'oci' && parseOciReference(source)?.tag === undefined;
   return isTagless && isSameRepository(source, reference) && tag !== 'latest' ? tag : undefined;

@@ -39,7 +39,7 @@ export class ExchangedAudiences {
     this.#deps = deps;
   }
 
-  /** Compares the `aud` of a JWT; opaque tokens show none. */
+  /** Compares the `aud` of a JWT; an opaque token does not show it. */
   compare(token: string): void {
     const { log, now, backend } = this.#deps;
     if (this.#asked.length === 0 || now() - this.#warnedAt < WARNING_PAUSE_MS) return;

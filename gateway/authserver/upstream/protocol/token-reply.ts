@@ -96,7 +96,7 @@ const MAX_DEPTH = 16;
 const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,4})$/u;
 
-/** Returns the fault of a dot path; undefined for a valid one such as `authed_user.access_token` or `users.0.id`. */
+/** Returns the fault of a dot path; undefined for a valid path such as `authed_user.access_token` or `users.0.id`. */
 export function dotPathFault(path: string): string | undefined {
   if (path.length > MAX_LENGTH) return `is longer than ${String(MAX_LENGTH)} characters`;
   const parts = path.split('.');

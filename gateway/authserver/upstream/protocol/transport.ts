@@ -18,7 +18,7 @@ interface TransportOptions {
 /** `fetch` of openid-client for one operation: uses the outbound guard and records the reply. */
 export class ProviderTransport {
   readonly #options: TransportOptions;
-  /** Status of the last reply; undefined without one. */
+  /** Status of the last reply; undefined before the first reply. */
   status: number | undefined;
   /** Parsed 200 reply of the token endpoint, as received. */
   tokenReply: unknown;

@@ -68,7 +68,7 @@ interface Member {
   readonly value: Node;
 }
 
-/** Returns the member that JSON parsers read: the last one of its name. */
+/** Returns the member that JSON parsers read: the last with its name. */
 function memberOf(object: Node | undefined, key: string): Member | undefined {
   const property = object?.children?.findLast(({ children }) => children?.[0]?.value === key);
   const value = property?.children?.[1];
@@ -82,7 +82,7 @@ function isPlainGap(text: string, start: number, end: number): 'lines' | 'space'
   return gap === ' ' ? 'space' : undefined;
 }
 
-/** Adds a member behind the last one. `unit` is one level of indentation. */
+/** Adds a member behind the last member. `unit` is one level of indentation. */
 function insertMember(text: string, object: Node, key: string, value: object, unit: string): string {
   const last = object.children?.at(-1);
   const open = object.offset + 1;
@@ -157,7 +157,7 @@ function commaAfter(text: string, offset: number): number | undefined {
   }
 }
 
-/** Returns the end of the comments that follow on the same line. `isLine`: the last one ends with its line. */
+/** Returns the end of the comments that follow on the same line. `isLine`: the last comment ends with its line. */
 function commentsAfter(text: string, offset: number): { readonly end: number; readonly isLine: boolean } {
   let end = offset;
   for (;;) {

@@ -18,7 +18,7 @@ export function folderForClient(type: string, { scope, root }: SkillPlace, name:
 
 const ALL = 'all';
 
-/** Returns the types of the clients that get a skill: the requested ones, or else every one that is installed here. @throws SkillError */
+/** Returns the types of the clients that get a skill: the requested types, else those of all clients that are installed here. @throws SkillError */
 export async function targetClients(requested: readonly string[] = [], folders: UserFolders): Promise<string[]> {
   if (requested.length === 0 || requested.every((type) => type === ALL)) return detectedClients(folders);
   for (const type of requested) {

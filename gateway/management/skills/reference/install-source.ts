@@ -47,7 +47,7 @@ interface Resolved {
 /** Returns true for references to the same repository, whatever the version. */
 export const isSameRepository = (one: string, other: string): boolean => repositoryIn(one) === repositoryIn(other);
 
-/** Returns true if the found files are other ones than before, and of another repository. */
+/** Returns true if the found files differ from those before, and come from another repository. */
 export const hasMoved = (before: Resolved, found: Resolved): boolean =>
   before.digest !== found.digest && !isSameRepository(before.reference, found.reference);
 
