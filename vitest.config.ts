@@ -34,6 +34,7 @@ export default defineConfig({
     testTimeout: LIMIT_MS,
     hookTimeout: LIMIT_MS,
     restoreMocks: true,
+    chaiConfig: { truncateThreshold: 0 }, // the list of failures in a pipeline's log has the whole message
     unstubEnvs: true,
     expect: { poll: { timeout: 10_000 } },
     projects: [

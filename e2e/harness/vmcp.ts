@@ -142,11 +142,12 @@ export async function startVmcp(scope: Scope, options: StartOptions): Promise<Vm
   const folder = await temporaryFolder(scope);
   if (options.files) await writeFiles(folder, options.files);
   const state = options.state ?? (await temporaryFolder(scope));
-  const port = options.port ?? (await freePort());
-  const managementPort = options.managementPort ?? (await freePort());
-  const listen = ['--port', String(port), '--management-port', String(managementPort), '--state', state];
-  const run = await runVmcp(scope, ['up', ...(options.paths ?? [folder]), ...listen, ...(options.args ?? [])], options);
-  return ready({ run, port, managementPort, state, folder }, options.readyTimeoutMs);
+  return onFreePorts(options, async ([port, managementPort]) => {
+    const listen = ['--port', String(port), '--management-port', String(managementPort), '--state', state];
+    const args = ['up', ...(options.paths ?? [folder]), ...listen, ...(options.args ?? [])];
+    const run = await runVmcp(scope, args, options);
+    return ready({ run, port, managementPort, state, folder }, options.readyTimeoutMs);
+  });
 }
 
 /** Starts `vmcp gateway --config` on `port`, or a free one, and waits until it is ready. */
@@ -158,10 +159,28 @@ export async function startGateway(
   const folder = await temporaryFolder(scope);
   const file = join(folder, 'gateway.json');
   await writeFile(file, config);
-  const [port, managementPort] = [options.port ?? (await freePort()), await freePort()];
-  const listen = ['--host', '127.0.0.1', '--port', String(port), '--management-port', String(managementPort)];
-  const run = await runVmcp(scope, ['gateway', '--config', file, ...listen], options);
-  return ready({ run, port, managementPort, state: folder, folder });
+  return onFreePorts(options, async ([port, managementPort]) => {
+    const listen = ['--host', '127.0.0.1', '--port', String(port), '--management-port', String(managementPort)];
+    const run = await runVmcp(scope, ['gateway', '--config', file, ...listen], options);
+    return ready({ run, port, managementPort, state: folder, folder });
+  });
+}
+
+/** Starts a program on free ports, where the caller names no other, and again if another program was faster to bind them. */
+async function onFreePorts<T>(
+  wanted: { readonly port?: number; readonly managementPort?: number },
+  start: (ports: readonly [port: number, managementPort: number]) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const ports = [wanted.port ?? (await freePort()), wanted.managementPort ?? (await freePort())] as const;
+    const chosen = ports.filter((port) => port !== wanted.port && port !== wanted.managementPort);
+    try {
+      return await start(ports);
+    } catch (error) {
+      const wasTaken = chosen.some((port) => String(error).includes(`port ${String(port)} is in use`));
+      if (!wasTaken) throw error;
+    }
+  }
 }
 
 async function ready(
