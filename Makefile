@@ -25,7 +25,7 @@ DESTINATION := $(DESTDIR)$(PREFIX)
 export CLUSTER_CACHE ?= $(CURDIR)/.cache/test-cluster
 
 .PHONY: help run test e2e check lint scripts verify generate build images screenshots bench bench-operator soak interop deps install uninstall \
-  destination python redis chromium promtool generators procps haproxy control-plane cluster-binaries clean
+  destination programs python go control-plane cluster-binaries clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | awk -F '	' '{ printf "  %-17s %s\n", $$1, $$2 }'
@@ -41,11 +41,11 @@ $(1); tests=$$?; wait $$lint; lint=$$?; [ $$lint -eq 0 ] || cat .cache/lint.log 
 endef
 
 # Lint takes the time that the rest leaves idle. ALSO='--project cluster' runs `make e2e` beside the others.
-test: procps deps ## install what the tests need, then verify, lint and every test
+test: programs deps ## install what the tests need (INSTALL=no: npm packages only), then verify, lint and every test
 	@$(MAKE) --silent verify
-	$(call with_lint,$(MAKE) --silent -j 4 python redis haproxy chromium promtool generators control-plane build && \
+	$(call with_lint,$(MAKE) --silent -j 3 python go build && \
 	  npm run --silent test -- --project pure --project unit --project e2e \
-	  $$(e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator) $(ALSO),19)
+	  $$(command -v openssl >/dev/null && e2e/cluster/build.sh --check control-plane 2>/dev/null && echo --project operator) $(ALSO),19)
 
 e2e: build ## test on a real Kubernetes node: as root on cgroup v1, else with E2E_CLUSTER=kind
 	@npx --no-install node e2e/cluster/main.ts
@@ -59,7 +59,7 @@ lint: deps ## types, rules (oxlint.config.ts), imports, dead code, formatting
 
 scripts: ## check shell scripts (needs shellcheck) and the workflow (needs Go)
 	@command -v shellcheck >/dev/null 2>&1 || echo 'not applicable: scripts are checked with shellcheck (Debian: apt install shellcheck)'
-	@! command -v shellcheck >/dev/null 2>&1 || shellcheck -x -P e2e/cluster e2e/cluster/*.sh .ci/run
+	@! command -v shellcheck >/dev/null 2>&1 || shellcheck -x -P e2e/cluster e2e/cluster/*.sh e2e/harness/run/*.sh .ci/run
 	@command -v go >/dev/null 2>&1 || echo 'not applicable: workflows are checked with actionlint, which needs Go'
 	@! command -v go >/dev/null 2>&1 || go run $(ACTIONLINT)
 
@@ -125,25 +125,11 @@ destination:
 
 python: $(PYTHON_READY) ## install the Python MCP client for the tests, in .cache/python
 
-redis: ## report when redis-server for the tests of the key-value store is missing
-	@command -v redis-server >/dev/null 2>&1 || echo 'not applicable: the tests of the key-value store need redis-server (Debian: apt install redis-server)'
+programs: ## install Redis, Chromium and other programs that the tests run, with apt-get where it may
+	@e2e/harness/run/programs.sh
 
-haproxy: ## report when haproxy for the tests of replicas is missing
-	@command -v haproxy >/dev/null 2>&1 || echo 'not applicable: the tests of several replicas need haproxy (Debian: apt install haproxy)'
-
-procps: ## fail when ps, which the tests that start vmcp need, is missing
-	@command -v ps >/dev/null 2>&1 || { echo 'the tests need ps: install it (Debian: apt install procps)' >&2; exit 1; }
-
-chromium: ## report when chromium for the tests of the login pages is missing
-	@[ -x /usr/bin/chromium ] || echo 'not applicable: the tests of the login pages need chromium (Debian: apt install chromium)'
-
-promtool: ## report when promtool for the tests of the alert rules is missing
-	@command -v promtool >/dev/null 2>&1 || echo 'not applicable: the tests of the alert rules need promtool (Debian: apt install prometheus)'
-
-generators: ## report when the compilers for the tests of generated API clients are missing
-	@command -v go >/dev/null 2>&1 || echo 'not applicable: the test of the generated API client in Go needs Go (https://go.dev/dl)'
-	@{ command -v javac && command -v mvn; } >/dev/null 2>&1 || \
-	echo 'not applicable: the test of the generated API client in Java needs a JDK 17 and Maven (Debian: apt install default-jdk-headless maven)'
+go: control-plane ## report when there is no Go for the API client in Go; the control plane's build installs Go where Python can
+	@command -v go >/dev/null 2>&1 || [ -x "$(CLUSTER_CACHE)/go/bin/go" ] || echo 'not applicable: the API client in Go: needs Go (https://go.dev/dl)'
 
 clean: ## remove the files that make wrote, except node_modules and the binaries of the test cluster
 	rm -rf dist
@@ -180,5 +166,5 @@ $(PYTHON_READY): e2e/harness/requirements.txt
 	  .cache/python/bin/uv pip install --quiet --python .cache/python/bin/python -r $< && touch $@; \
 	else \
 	  rm -rf .cache/python; \
-	  echo 'not applicable: the Python client tests need python3 with venv (Debian: apt install python3-venv)'; \
+	  echo 'not applicable: Python clients and servers: needs python3 with venv (Debian: python3-venv)'; \
 	fi

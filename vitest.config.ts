@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { pureTests } from './e2e/harness/pure-tests.ts';
 
 const outside = ['**/node_modules/**', 'dist/**', '.cache/**'];
-/** Without Redis they are skipped, and `make redis` prints `not applicable`. */
+/** Without Redis they are skipped, and `make programs` prints `not applicable`. */
 const needRedis = [
   'gateway/authserver/storage/{index,kvstore/{store,cluster,sentinel}}.test.ts',
   'gateway/authserver/endpoints/{assertion,browser/replicas,replicas}.test.ts',

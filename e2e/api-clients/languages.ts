@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { delimiter, dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { clusterFile } from '../harness/control-plane/binaries.ts';
 import { hasPython, python } from '../harness/python.ts';
 import { pomOf } from '../interop/clients/toolchains.ts';
 
@@ -17,7 +18,7 @@ export interface Language {
   readonly name: string;
   /** File in `programs/`. Its arguments are the URL of the API and that of an MCP server; it prints what the API answered as JSON. */
   readonly program: string;
-  /** False on a machine without its compiler; `make generators` then prints `not applicable`. */
+  /** False on a machine without its compiler; `make test` then prints `not applicable`. */
   readonly isInstalled: boolean;
   /** Generates the client from the document in `folder` and compiles it with the program. */
   build(folder: string, run: RunThere): Promise<void>;
@@ -26,6 +27,9 @@ export interface Language {
 }
 
 const runs = (file: string, flag: string): boolean => spawnSync(file, [flag]).status === 0;
+
+/** Go of the machine, or the Go that e2e/cluster/build.sh installs on a machine without one. */
+const GO = runs('go', 'version') ? 'go' : clusterFile('go/bin/go');
 
 const OPENAPI_GENERATOR = '7.25.0';
 /** Packages that the generated client in Java imports, at the versions of its generated pom.xml. */
@@ -68,14 +72,15 @@ export const LANGUAGES: readonly Language[] = [
   {
     name: 'Go',
     program: 'main.go',
-    isInstalled: runs('go', 'version'),
+    isInstalled: GO !== undefined,
     async build(_folder, run) {
+      const go = (...args: readonly string[]) => run(GO ?? 'go', ...args);
       await run('mkdir', 'api');
-      await run('go', 'mod', 'init', 'client');
+      await go('mod', 'init', 'client');
       const generator = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2';
-      await run('go', 'run', generator, '-generate', 'types,client', '-package', 'api', '-o', 'api/api.go', DOCUMENT);
-      await run('go', 'get', 'github.com/oapi-codegen/runtime@v1.9.0');
-      await run('go', 'build', '-o', 'client', '.');
+      await go('run', generator, '-generate', 'types,client', '-package', 'api', '-o', 'api/api.go', DOCUMENT);
+      await go('get', 'github.com/oapi-codegen/runtime@v1.9.0');
+      await go('build', '-o', 'client', '.');
     },
     command: async () => ['./client'],
   },
@@ -101,7 +106,7 @@ export const LANGUAGES: readonly Language[] = [
 ];
 
 /** Compiles as e2e/cluster/build.sh does: Go keeps the packages that it has compiled with the same settings. */
-const GO = { CGO_ENABLED: '0', GOFLAGS: '-mod=mod -trimpath -buildvcs=false', GOWORK: 'off' };
+const GO_ENV = { CGO_ENABLED: '0', GOFLAGS: '-mod=mod -trimpath -buildvcs=false', GOWORK: 'off' };
 
 /** Returns a function that runs programs in `folder`. It throws an error with the end of their output. */
 export const runIn =
@@ -109,7 +114,7 @@ export const runIn =
   async (file, ...args) => {
     const limits = { timeout: BUILD_MS, maxBuffer: 64 * 1024 * 1024 };
     try {
-      await promisify(execFile)(file, args, { cwd: folder, env: { ...process.env, ...GO }, ...limits });
+      await promisify(execFile)(file, args, { cwd: folder, env: { ...process.env, ...GO_ENV }, ...limits });
     } catch (error) {
       const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
       const output = `${stdout}\n${stderr}`.trim().slice(-3_000);

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 export interface ProcessInfo {
@@ -9,7 +10,24 @@ export interface ProcessInfo {
 }
 
 /** Lists the processes of this machine, without zombies. */
-export async function processes(): Promise<ProcessInfo[]> {
+export const processes = (): Promise<ProcessInfo[]> => (process.platform === 'linux' ? fromProc() : fromPs());
+
+/** Reads /proc: small distributions have no `ps`. */
+async function fromProc(): Promise<ProcessInfo[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
+  const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => []))); // it may have ended
+  return found.flat();
+}
+
+async function readProcess(pid: string): Promise<ProcessInfo[]> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [state = '', parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name before may hold anything
+  if (state === 'Z' || state === 'X') return [];
+  const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').join(' ').trim();
+  return [{ pid: Number(pid), parent: Number(parent), group: Number(group), command }];
+}
+
+async function fromPs(): Promise<ProcessInfo[]> {
   const columns = ['pid=', 'ppid=', 'pgid=', 'stat=', 'args='].flatMap((column) => ['-o', column]);
   const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', ...columns], { maxBuffer: 32 * 1024 * 1024 });
   return stdout.split('\n').flatMap((line) => {

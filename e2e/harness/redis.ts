@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 import { eventually } from './poll.ts';
 import type { Scope } from './scope.ts';
 
-/** False on a machine without the Debian package redis-server; `make redis` then prints `not applicable`. */
+/** False on a machine without the Debian package redis-server; `make programs` then prints `not applicable`. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** A `redis-server` process (Debian package redis-server) that writes nothing to disk. */

@@ -6,7 +6,7 @@ import type { Scope } from '../scope.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
-/** False on a machine without the Debian package chromium; `make chromium` then prints `not applicable`. */
+/** False on a machine without the Debian package chromium; `make programs` then prints `not applicable`. */
 export const hasChromium = existsSync(EXECUTABLE);
 
 /** Starts a browser that can reach this machine only; it ends with the scope. */
