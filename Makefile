@@ -68,7 +68,7 @@ verify: generate ## fail if a generated file differs from the committed or stage
 	dirty=`{ git diff --name-only -- $(GENERATED); git ls-files --others --exclude-standard -- $(GENERATED); } | sort -u`; \
 	[ -z "$$dirty" ] || { echo 'These generated files have changed; look at them and add them to your commit:' >&2; echo "$$dirty" | sed 's/^/  /' >&2; exit 1; }
 
-generate: deps ## write crds/*.yaml, crds/schemas, their copies, kustomizeconfig.yaml and _kinds.tpl in charts/, docs/api.md and docs/reference
+generate: deps ## write the definitions of the kinds, kustomizeconfig.yaml and _kinds.tpl in charts/, crds/schemas, docs/api.md and docs/reference
 	@npm run --silent generate
 
 build: $(BUILT) ## bundle the command line into dist/ (what bin/vmcp runs)

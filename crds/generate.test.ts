@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { OPERATIONS } from '../gateway/management/operations.ts';
 import { TAGS } from '../gateway/management/operation.ts';
 
 const files = await generatedFiles();
-const crds = files.filter(({ path }) => /^crds\/[^/]+\.yaml$/u.test(path));
+const crds = files.filter(({ path }) => path.startsWith('charts/vmcp-crds/files/'));
 
 interface Crd {
   metadata: { name: string };
@@ -27,6 +27,12 @@ describe('the generated files', () => {
     },
   );
 
+  it.each(KINDS)('crds/$plural.yaml is the definition of the chart', async ({ plural }) => {
+    const link = join(import.meta.dirname, `${plural}.yaml`);
+    expect(await readlink(link)).toBe(`../charts/vmcp-crds/files/${plural}.yaml`);
+    expect(await readFile(link, 'utf8')).toBe(files.find(({ path }) => path.endsWith(`/files/${plural}.yaml`))?.content);
+  });
+
   it('are the same at each run', async () => {
     expect(await generatedFiles()).toEqual(files);
   });
@@ -34,7 +40,6 @@ describe('the generated files', () => {
   it('contain a definition, a schema for editors and a reference for each kind, both other references, and the resources of the chart', () => {
     expect(files.map(({ path }) => path).toSorted()).toEqual(
       [
-        ...KINDS.map(({ plural }) => `crds/${plural}.yaml`),
         ...KINDS.map(({ plural }) => `charts/vmcp-crds/files/${plural}.yaml`),
         ...KINDS.map(({ singular }) => `docs/reference/${singular}.md`),
         ...KINDS.map(({ singular }) => `crds/schemas/${singular}.json`),

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { format } from 'oxfmt';
 import { AuditEvent } from '../gateway/audit/event.ts';
@@ -30,12 +30,8 @@ async function formatted({ path, content }: GeneratedFile): Promise<GeneratedFil
 /** Returns every generated file. */
 export async function generatedFiles(): Promise<GeneratedFile[]> {
   const files = [
-    ...KINDS.flatMap((kind) =>
-      ['crds', 'charts/vmcp-crds/files'].map((folder) => ({
-        path: `${folder}/${kind.plural}.yaml`,
-        content: crdYaml(kind),
-      })),
-    ),
+    // Helm reads only files in the chart; crds/<plural>.yaml is a symbolic link to each
+    ...KINDS.map((kind) => ({ path: `charts/vmcp-crds/files/${kind.plural}.yaml`, content: crdYaml(kind) })),
     ...KINDS.map((kind) => ({ path: `docs/reference/${kind.singular}.md`, content: kindReference(kind) })),
     ...editorSchemas().map(({ name, content }) => ({ path: `crds/schemas/${name}`, content })),
     { path: 'charts/vmcp-crds/kustomize/kustomizeconfig.yaml', content: kustomizeConfiguration(KINDS) },
@@ -53,5 +49,10 @@ if (import.meta.main) {
     const file = join(root, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
+  }
+  for (const { plural } of KINDS) {
+    const link = join(root, `crds/${plural}.yaml`);
+    await rm(link, { force: true });
+    await symlink(`../charts/vmcp-crds/files/${plural}.yaml`, link);
   }
 }
