@@ -30,7 +30,9 @@ describe('the generated files', () => {
   it.each(KINDS)('crds/$plural.yaml is the definition of the chart', async ({ plural }) => {
     const link = join(import.meta.dirname, `${plural}.yaml`);
     expect(await readlink(link)).toBe(`../charts/vmcp-crds/files/${plural}.yaml`);
-    expect(await readFile(link, 'utf8')).toBe(files.find(({ path }) => path.endsWith(`/files/${plural}.yaml`))?.content);
+    expect(await readFile(link, 'utf8')).toBe(
+      files.find(({ path }) => path.endsWith(`/files/${plural}.yaml`))?.content,
+    );
   });
 
   it('are the same at each run', async () => {
