@@ -1,7 +1,8 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { replaceFile } from '../kit/files.ts';
+import { SerialQueue } from '../kit/tasks.ts';
 
 /** A file of the state cannot be read or does not have its shape. The message names the file. */
 export class StateFileError extends Error {
@@ -19,8 +20,7 @@ export class StateFile<Schema extends TSchema> {
   readonly #path: string;
   readonly #schema: Schema;
   readonly #empty: Static<Schema>;
-  /** Settles when all queued changes are done. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   /** `empty` is the document while there is no file. */
   constructor(path: string, schema: Schema, empty: Static<Schema>) {
@@ -31,7 +31,7 @@ export class StateFile<Schema extends TSchema> {
 
   /** Reads the document with all changes that were requested before. @throws StateFileError */
   read(): Promise<Static<Schema>> {
-    return this.#inTurn(() => this.#load());
+    return this.#queue.run(() => this.#load());
   }
 
   /**
@@ -39,18 +39,12 @@ export class StateFile<Schema extends TSchema> {
    * @throws StateFileError, and what `change` throws
    */
   update(change: (document: Static<Schema>) => Static<Schema> | Promise<Static<Schema>>): Promise<Static<Schema>> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const before = await this.#load();
       const after = await change(before);
-      if (after !== before) await writeDurably(this.#path, `${JSON.stringify(after, undefined, 2)}\n`);
+      if (after !== before) await replaceFile(this.#path, `${JSON.stringify(after, undefined, 2)}\n`);
       return after;
     });
-  }
-
-  #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
-    const result = this.#tail.then(run);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 
   async #load(): Promise<Static<Schema>> {
@@ -79,40 +73,5 @@ function parsed(text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch {
     return undefined;
-  }
-}
-
-/** Replaces the content of a private file. A crash leaves the old or the new content, and after the return the new one. */
-export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
-  const draft = `${path}.draft`; // a crash leaves at most this file, which the next write replaces
-  try {
-    await writeSynced(draft, content);
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true }).catch(() => undefined); // on a full disk even a draft is in the way
-    throw error;
-  }
-  await syncFolder(dirname(path));
-}
-
-async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.chmod(0o600);
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** Makes renames in a folder durable. Windows cannot open a folder and does not need it. */
-export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

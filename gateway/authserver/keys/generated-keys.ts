@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Logger } from '../../contract/logger.ts';
 import { RANDOM_BYTES } from '../core/opaque-token.ts';
 import { readHmacSecret } from './secrets.ts';
 import { newSigningPem, readSigningKey } from './signing-key.ts';
+import { replaceFileSync } from '../../kit/files.ts';
 
 interface Kind {
   readonly name: string;
@@ -37,19 +38,7 @@ export function generatedKey(kind: keyof typeof KINDS, folder: string, log: Pick
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
       log.warn('a generated key is unusable and replaced: its tokens are invalid from now on', { file });
   }
-  writePrivate(file, create());
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  replaceFileSync(file, create());
   return file;
-}
-
-function writePrivate(file: string, content: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.draft`;
-  try {
-    rmSync(draft, { force: true });
-    writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
-    renameSync(draft, file);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
 }

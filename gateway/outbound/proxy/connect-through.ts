@@ -6,6 +6,7 @@ import { authorityOf, openThrough } from './open-through.ts';
 import { ProxyError } from './proxy-error.ts';
 import type { Proxy } from './proxies.ts';
 import { resolvable } from './resolvable.ts';
+import { limited } from '../../kit/time.ts';
 
 export interface ThroughProxy {
   readonly target: buildConnector.Options;
@@ -32,26 +33,19 @@ export async function connectThrough(proxy: Proxy, options: ThroughProxy): Promi
   const check = (remoteAddress: string | undefined): void => {
     if (isForbiddenListener({ remoteAddress, remotePort }, isConfigured)) throw ownFault(target);
   };
-  const attempt = new AbortController();
-  const timer = setTimeout(
-    () => {
-      attempt.abort();
-    },
-    Math.min(timeoutMs, LONGEST_MS),
-  );
-  let socket: Socket | undefined;
-  try {
-    const addresses = await resolvable(target.hostname, lookup, (error) => error instanceof OutboundError);
-    addresses?.forEach(check);
-    socket = await openThrough(proxy, target, attempt.signal);
-    if (addresses === undefined && !isConfigured) check(socket.remoteAddress);
-    return target.protocol === 'https:' ? await secured(socket, proxy, options, attempt.signal) : socket;
-  } catch (error) {
-    socket?.destroy();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+  return limited(Math.min(timeoutMs, LONGEST_MS), async (signal) => {
+    let socket: Socket | undefined;
+    try {
+      const addresses = await resolvable(target.hostname, lookup, (error) => error instanceof OutboundError);
+      addresses?.forEach(check);
+      socket = await openThrough(proxy, target, signal);
+      if (addresses === undefined && !isConfigured) check(socket.remoteAddress);
+      return target.protocol === 'https:' ? await secured(socket, proxy, options, signal) : socket;
+    } catch (error) {
+      socket?.destroy();
+      throw error;
+    }
+  });
 }
 
 /** Error for a connection that would lead to a listener of this process. */

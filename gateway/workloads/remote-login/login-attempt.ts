@@ -9,7 +9,7 @@ import type { LoginClient } from './client/clients.ts';
 import { tokenClient } from './client/token-client.ts';
 import type { Discovered } from './discovery/discovery.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
-import { MAX_TIMER_MS } from './schedule.ts';
+import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 import { given, type RemoteAuthConfig } from './settings.ts';
 
 /** A login that waits for the user. */
@@ -68,7 +68,7 @@ export async function startAttempt(options: AttemptOptions): Promise<LoginAttemp
 
 /** Returns the parameters of the redirect; undefined when the attempt was closed. */
 async function answerOf({ listener }: LoginClient, state: string, timeout: string, isClosed: () => boolean) {
-  const answer = await listener.receive(state, Math.min(durationMs(timeout), MAX_TIMER_MS));
+  const answer = await listener.receive(state, Math.min(durationMs(timeout), LONGEST_TIMER_MS));
   if (!answer && !isClosed()) throw new RemoteLoginError(`nobody logged in within ${timeout}: start the login again`);
   return answer;
 }

@@ -14,11 +14,12 @@ import { FIRST_PHASE, nextPhase, stateOf, type LoginEvent, type Phase, type Remo
 import { probe, type RemoteChallenge } from './probe.ts';
 import { asRemoteLoginError, reasonOf, RemoteLoginError } from './remote-login-error.ts';
 import type { RemoteLogin, RemoteLoginOptions } from './remote-login.ts';
-import { bySystemTimer } from './schedule.ts';
+import { afterTimeout } from '../../kit/time.ts';
 import { given } from './settings.ts';
 import { configuredSecret } from './static-token.ts';
 import { ClientRecord } from '../../authserver/upstream/registration/register.ts';
 import { LoginRecord, secretNames, StoredRecord, type LoginFacts } from './stored-record.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
 
 const METADATA_MS = 3_600_000;
 const CLIENT_ERRORS: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
@@ -38,14 +39,14 @@ export class OAuthLogin implements RemoteLogin {
   #cached: Cached;
   #phase: Phase = FIRST_PHASE;
   #attempt: LoginAttempt | undefined;
-  #starting: Promise<unknown> = Promise.resolve();
+  readonly #starts = new SerialQueue();
   #known: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
   /** Refresh token that this object has read or written last. */
   #ownToken: string | undefined;
   #isClosed = false;
 
   constructor(options: RemoteLoginOptions) {
-    const { name, config, secrets, readSecret, now, log, schedule = bySystemTimer } = options;
+    const { name, config, secrets, readSecret, now, log, schedule = afterTimeout } = options;
     const names = secretNames(name);
     this.#options = options;
     this.#guards = new Guards(options, options);
@@ -84,10 +85,8 @@ export class OAuthLogin implements RemoteLogin {
   }
 
   async logIn(): Promise<string> {
-    const started = this.#starting.then(() => this.#startByHand());
-    this.#starting = started.catch(() => undefined);
     try {
-      return await started;
+      return await this.#starts.run(() => this.#startByHand());
     } catch (error) {
       throw asRemoteLoginError(error);
     }

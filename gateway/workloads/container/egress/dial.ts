@@ -4,6 +4,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { ContainerIsolation } from '../../../contract/container/options.ts';
 import { addressFault, canonical, isHostName, nameFault, type Destination } from './access.ts';
+import { limited } from '../../../kit/time.ts';
 
 export interface DialOptions {
   readonly isolation: ContainerIsolation;
@@ -30,19 +31,11 @@ const KEEP_ALIVE_MS = 60_000;
  * @throws RefusedDestination, or the error of the look-up or the connection
  */
 export async function dial(to: Destination, options: DialOptions, left: AbortSignal): Promise<Socket> {
-  const attempt = new AbortController();
-  const end = (): void => {
-    attempt.abort();
+  const attempt = async (signal: AbortSignal): Promise<Socket> => {
+    const found = await Promise.race([allowedAddresses(to, options), aborted(signal)]);
+    return open(to, found, signal);
   };
-  const timer = setTimeout(end, options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
-  left.addEventListener('abort', end);
-  try {
-    const found = await Promise.race([allowedAddresses(to, options), aborted(attempt.signal)]);
-    return await open(to, found, attempt.signal);
-  } finally {
-    clearTimeout(timer);
-    left.removeEventListener('abort', end);
-  }
+  return limited(options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, attempt, left);
 }
 
 async function allowedAddresses(to: Destination, options: DialOptions): Promise<readonly LookupAddress[]> {

@@ -12,6 +12,7 @@ import type { LineListener } from '../lines.ts';
 import type { Command, IsolatedNetwork } from '../runner.ts';
 import { networkFolder } from './network-folders.ts';
 import { removeLeftovers, startProcess, type ProcessTable, type StartedChild } from './process.ts';
+import { within } from '../../../kit/time.ts';
 
 /** Isolated network that exists. */
 export interface OpenNetwork {
@@ -85,16 +86,11 @@ function startRelay({ name, command, network, table, listener }: NetworkOptions,
 }
 
 async function waitFor(ready: Promise<void>, relay: StartedChild, signal: AbortSignal): Promise<void> {
-  const timer = new AbortController();
-  const ended = AbortSignal.any([timer.signal, signal]);
-  const state = await Promise.race([
-    ready.then(() => 'ready' as const),
-    relay.exited.then(() => 'ended' as const),
-    sleep(START_TIMEOUT_MS, 'late' as const, { signal: ended }).catch(() => 'stopped' as const),
-  ]);
-  timer.abort();
+  const decided = Promise.race([ready.then(() => 'ready' as const), relay.exited.then(() => 'ended' as const)]);
+  const state = await within(START_TIMEOUT_MS, decided, 'late' as const, { signal });
   if (state === 'ready') return;
-  const reason = { ended: relay.lastStderr() ?? 'it ended', late: 'it does not answer', stopped: 'it was stopped' };
+  const late = signal.aborted ? 'it was stopped' : 'it does not answer';
+  const reason = { ended: relay.lastStderr() ?? 'it ended', late };
   throw new Error(`the relay of the isolated network did not start: ${reason[state]}`);
 }
 

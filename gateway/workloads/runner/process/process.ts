@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { removeEnvFile, writeEnvFile } from './env-file.ts';
 import { readEnvironmentFiles, type Environment } from '../environment.ts';
 import { isEngineOutage } from '../engine-outage.ts';
@@ -16,6 +15,7 @@ import type { Child, Command, Exit, SpawnOptions } from '../runner.ts';
 import { startTime } from './start-time.ts';
 import { stderrCause, type StderrCause } from './stderr-cause.ts';
 import { isSecretName } from '../../../telemetry/secret-members.ts';
+import { within } from '../../../kit/time.ts';
 
 export interface ProcessTable {
   readonly stateDir: string;
@@ -227,7 +227,7 @@ async function watchExit(spawned: Spawned, pid: number, last: { text: string | u
   if (pid === -1) return exit;
   signalGroup(pid, 'SIGKILL');
   // A grandchild that left the group can keep stderr open for ever.
-  if (!spawned.stderr.closed) await Promise.race([once(spawned.stderr, 'close'), sleep(500)]);
+  if (!spawned.stderr.closed) await within(500, once(spawned.stderr, 'close'), undefined);
   return exit;
 }
 

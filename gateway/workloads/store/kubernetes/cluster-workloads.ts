@@ -23,7 +23,6 @@ import { PodLogs } from './pod-logs.ts';
 import { restartPatch, startPatch, stopPatch } from './scaling.ts';
 import { workloadOf } from './state-of-object.ts';
 import { Surroundings } from './surroundings.ts';
-import { TurnsByName } from './turns-by-name.ts';
 import {
   FIELD_MANAGER,
   manifestOf,
@@ -31,6 +30,7 @@ import {
   type ServerObject,
   type WorkloadObject,
 } from './workload-object.ts';
+import { SerialQueues } from '../../../kit/tasks.ts';
 
 export interface ClusterWorkloadsOptions extends ObjectCacheOptions, Pick<RegistryDefaultsDeps, 'findServer'> {
   /** Namespaces that are served. New workloads live in the first one. */
@@ -48,7 +48,7 @@ export class ClusterWorkloads implements Workloads {
   readonly #cache: ObjectCache;
   readonly #logs: PodLogs;
   readonly #surroundings: Surroundings;
-  readonly #turns = new TurnsByName();
+  readonly #turns = new SerialQueues();
   readonly #converted = new WeakMap<WorkloadObject, Workload>();
   readonly #closing = new AbortController();
 

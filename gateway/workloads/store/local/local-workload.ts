@@ -13,6 +13,7 @@ import { OutputLog } from './output-log.ts';
 import type { Records, WorkloadRecord } from './records.ts';
 import { RunningWorkload, type RunningDeps } from './running-workload.ts';
 import { isSameConfig, withoutCached } from './workload-login.ts';
+import { SerialQueue } from '../../../kit/tasks.ts';
 
 interface LocalWorkloadDeps extends Omit<RunningDeps, 'onCached'> {
   readonly records: Records;
@@ -53,8 +54,8 @@ export class LocalWorkload {
   #closed = false;
   /** True once its record belongs to another workload, or to none. */
   #isGone = false;
-  #turn: Promise<unknown> = Promise.resolve();
-  #writes: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
+  readonly #writes = new SerialQueue();
 
   constructor(name: string, record: WorkloadRecord, deps: LocalWorkloadDeps) {
     this.#name = name;
@@ -111,9 +112,7 @@ export class LocalWorkload {
 
   /** Runs changes of the settings one after the other. */
   exclusively<Result>(run: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(run);
-    this.#turn = result.catch(() => undefined);
-    return result;
+    return this.#changes.run(run);
   }
 
   /** Stores new settings. The old ones stay in the record until the new ones have run. Throws `workload_not_found`. */
@@ -149,7 +148,7 @@ export class LocalWorkload {
   async replace(): Promise<WorkloadRecord> {
     await this.close();
     this.#isGone = true;
-    await this.#writes;
+    await this.#writes.ended();
     for (const output of Object.values(this.#outputs)) output.remove();
     return this.#record;
   }
@@ -289,7 +288,7 @@ export class LocalWorkload {
     await this.#deps.secrets.forget(this.#name);
     for (const key of ['a', 'b']) this.#deps.ports.forget(`workloads/${this.#name}/${key}`);
     this.#isGone = true;
-    await this.#writes;
+    await this.#writes.ended();
     await this.#deps.records.remove(this.#name);
     this.#closed = true;
     this.#deps.onGone();
@@ -297,14 +296,12 @@ export class LocalWorkload {
 
   /** Changes the record, one change after the other. It is stored before it takes effect. */
   #update(change: (record: WorkloadRecord) => WorkloadRecord): Promise<void> {
-    const written = this.#writes.then(async () => {
+    return this.#writes.run(async () => {
       const next = change(this.#record);
       if (next === this.#record || this.#isGone) return;
       await this.#deps.records.write(this.#name, next);
       this.#record = next;
     });
-    this.#writes = written.catch(() => undefined);
-    return written;
   }
 }
 

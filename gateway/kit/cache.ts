@@ -1,4 +1,52 @@
 const SWEEP_EVERY_MS = 300_000;
+/** Time for which a use is not recorded again, so that a hit costs one look-up. */
+const TOUCH_MS = 1_000;
+
+/** Sets an entry of a map, makes it the newest one, and removes the oldest entry of more than `max`. */
+export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= max) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+interface Used<Value> {
+  readonly value: Value;
+  touchedAt: number;
+}
+
+/** Cache of the `max` most recently used values. Times are in ms. */
+export class RecentlyUsed<Value> {
+  readonly #max: number;
+  /** Oldest use first. */
+  readonly #items = new Map<string, Used<Value>>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get(key: string, now: number): Value | undefined {
+    const item = this.#items.get(key);
+    if (!item) return undefined;
+    if (now - item.touchedAt >= TOUCH_MS) {
+      item.touchedAt = now;
+      this.#items.delete(key);
+      this.#items.set(key, item);
+    }
+    return item.value;
+  }
+
+  set(key: string, value: Value, now: number): void {
+    setNewest(this.#items, key, { value, touchedAt: now }, this.#max);
+  }
+
+  delete(key: string): void {
+    this.#items.delete(key);
+  }
+}
 
 /** Key, value and expiry of an entry, in ms on the clock of the map. */
 export type ExpiringEntry<Value> = readonly [key: string, value: Value, until: number];
@@ -9,22 +57,31 @@ interface Item<Value> {
   readonly until: number;
 }
 
-/** Map whose entries expire. An expired entry is removed when it is read, or by a sweep every 5 minutes. */
+/**
+ * Map whose entries expire. An expired entry is removed when it is read, or by a sweep every 5 minutes. A map of a limited size
+ * removes its oldest entry for a new one: a hit writes nothing.
+ */
 export class ExpiringMap<Value> {
   readonly #now: () => number;
+  readonly #max: number;
   readonly #onRemoved: ((value: Value) => void) | undefined;
   readonly #items = new Map<string, Item<Value>>();
   #sweptAt: number;
 
-  /** @param onRemoved called once for each entry that expired, or was deleted, taken, dropped or replaced */
-  constructor(now: () => number, onRemoved?: (value: Value) => void) {
+  /**
+   * @param onRemoved called once for each entry that expired, or was deleted, taken, dropped or replaced
+   * @param max entries at most
+   */
+  constructor(now: () => number, onRemoved?: (value: Value) => void, max = Infinity) {
     this.#now = now;
+    this.#max = max;
     this.#onRemoved = onRemoved;
     this.#sweptAt = now();
   }
 
-  get(key: string): Value | undefined {
-    return this.#live(key)?.value;
+  /** @param now present time, where the caller has just read it */
+  get(key: string, now?: number): Value | undefined {
+    return this.#live(key, now)?.value;
   }
 
   has(key: string): boolean {
@@ -38,17 +95,22 @@ export class ExpiringMap<Value> {
   }
 
   /** Sets an entry and makes it the newest one. */
-  set(key: string, value: Value, ttlMs: number): void {
-    const now = this.#now();
+  set(key: string, value: Value, ttlMs: number, now = this.#now()): void {
     if (now - this.#sweptAt >= SWEEP_EVERY_MS) this.sweep();
     this.#remove(key);
-    if (ttlMs > 0) this.#items.set(key, { value, until: now + ttlMs });
+    if (!(ttlMs > 0)) return;
+    if (this.#items.size >= this.#max) this.dropOldest(this.#max);
+    this.#items.set(key, { value, until: now + ttlMs });
   }
 
   delete(key: string): boolean {
     const live = this.has(key);
     this.#remove(key);
     return live;
+  }
+
+  clear(): void {
+    for (const key of this.#items.keys()) this.#remove(key);
   }
 
   take(key: string): Value | undefined {
@@ -124,9 +186,9 @@ export class ExpiringMap<Value> {
     if (item && this.#items.delete(key)) this.#onRemoved?.(item.value);
   }
 
-  #live(key: string): Item<Value> | undefined {
+  #live(key: string, now?: number): Item<Value> | undefined {
     const item = this.#items.get(key);
-    if (!item || item.until > this.#now()) return item;
+    if (!item || item.until > (now ?? this.#now())) return item;
     this.#remove(key);
     return undefined;
   }

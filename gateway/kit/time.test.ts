@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withinTime } from './time-limit.ts';
+import { withinTime } from './time.ts';
 
 const late = (): Error => new Error('too late');
 
