@@ -84,7 +84,7 @@ module.exports = {
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(process/gateway|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/(authserver/keys|private-keys)/|${PROXIES}|${KIT}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(process/gateway|listener|config-files|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/(authserver/keys|private-keys)/|${PROXIES}|${KIT}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {

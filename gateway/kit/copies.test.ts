@@ -44,8 +44,8 @@ const MECHANISMS: readonly Mechanism[] = [
       'gateway/vmcp/transport/stdio/process-pool.ts': 1,
       'gateway/vmcp/views/readable-view.ts': 1,
       'gateway/vmcp/views/views.ts': 1,
-      'gateway/workloads/container/egress/dial.ts': 1,
-      'gateway/workloads/runner/process/isolated-network.ts': 2,
+      'gateway/workloads/container/egress/proxy.ts': 1,
+      'gateway/workloads/runner/process/isolated.ts': 2,
       'gateway/workloads/store/local/validation.ts': 1,
       'operator/cli/operator/operator.ts': 1,
       'gateway/management/frame/serve-operations.ts': 1, // a stream removes the limit of its call
@@ -107,7 +107,7 @@ const MECHANISMS: readonly Mechanism[] = [
     instead: 'replaceFile, replaceFileSync or writeDraftSync of gateway/kit/files.ts',
     copy: /\brename(?:Sync)?\(|\bf?data?sync(?:Sync)?\(|\bfsync(?:Sync)?\(|\.sync\(\)/gu,
     exceptions: {
-      'gateway/audit/destinations.ts': 1, // a log that grows
+      'gateway/audit/outputs.ts': 1, // a log that grows
       'gateway/audit/output.ts': 1,
       'gateway/management/skills/files/change-folder.ts': 4, // whole folders
       'gateway/management/state/write-files.ts': 2, // several files as one step, which can be undone

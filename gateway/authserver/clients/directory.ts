@@ -3,7 +3,7 @@ import type { SecretRing } from '../core/opaque-token.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import { ExpiringMap } from '../../kit/cache.ts';
 import type { Store } from '../storage/store.ts';
-import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/client-address.ts';
 import { ClientDocuments, MAX_BYTES } from './documents/cimd.ts';
 import { ClientHosts, type DocumentFault } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';

@@ -4,8 +4,53 @@ import { join } from 'node:path';
 import type { Logger } from '../../contract/logger.ts';
 import { RANDOM_BYTES } from '../core/opaque-token.ts';
 import { readHmacSecret } from './secrets.ts';
-import { newSigningPem, readSigningKey } from './signing-key.ts';
+import { newSigningPem, readSigningKey } from './signing-keys.ts';
 import { replaceFileSync } from '../../kit/files.ts';
+import { missing, problem, type Problem } from '../../contract/problem.ts';
+import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
+
+type SigningKeyConfig = NonNullable<EmbeddedAuthServerConfig['signing_key_config']>;
+
+const MAX_KEYS = 5;
+const PATH = 'signing_key_config';
+
+/** Returns the paths of the signing keys, the signing one first. Problems start at `embedded_auth_server_config`. */
+export function signingKeyFiles(config: SigningKeyConfig | undefined): {
+  readonly files: readonly string[];
+  readonly problems: readonly Problem[];
+} {
+  if (config === undefined) return { files: [], problems: [] };
+  const { key_dir: folder = '', signing_key_file: first = '', fallback_key_files: fallbacks = [] } = config;
+  const problems = [
+    ...(folder === '' ? [missingMember('key_dir', 'set the folder of the keys')] : []),
+    ...(first === ''
+      ? [missingMember('signing_key_file', 'set the file of the signing key')]
+      : nameProblems(first, 'signing_key_file')),
+    ...fallbacks.flatMap((name, index) => nameProblems(name, `fallback_key_files[${index}]`)),
+    ...countProblems([first, ...fallbacks]),
+  ];
+  if (problems.length > 0) return { files: [], problems };
+  return { files: [first, ...fallbacks].map((name) => join(folder, name)), problems };
+}
+
+const missingMember = (member: string, message: string): Problem => missing(`${PATH}.${member}`, message);
+
+const invalidFile = (member: string, message: string): Problem =>
+  problem('InvalidKeyFile', `${PATH}.${member}`, message);
+
+function nameProblems(name: string, member: string): Problem[] {
+  const parts = name.split('/');
+  if (!parts.includes('') && !parts.includes('..') && !name.includes('\0')) return [];
+  return [invalidFile(member, 'the file must be below key_dir: write a relative path without ..')];
+}
+
+function countProblems(names: readonly string[]): Problem[] {
+  const problems: Problem[] = [];
+  if (names.length > MAX_KEYS)
+    problems.push(invalidFile('fallback_key_files', `use at most ${MAX_KEYS} keys in total`));
+  if (new Set(names).size < names.length) problems.push(invalidFile('fallback_key_files', 'list every key once'));
+  return problems;
+}
 
 interface Kind {
   readonly name: string;

@@ -11,10 +11,10 @@ import {
 import { ClientKeysUnavailable } from '../clients/client-keys.ts';
 import type { Client } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
-import type { Endpoint } from '../../contract/paths/auth-server-paths.ts';
+import type { Endpoint } from '../../contract/paths/public-paths.ts';
 import { endpointUrl } from '../core/metadata.ts';
 import { Refused } from '../http/refused.ts';
-import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/client-address.ts';
 import { storageKeyOf } from '../core/opaque-token.ts';
 import { ExpiringMap } from '../../kit/cache.ts';
 

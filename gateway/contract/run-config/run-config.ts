@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { block, blockMap, blocks, duration, flag, text, textMap, texts, whole } from '../optional.ts';
 import { PACKAGE_TEXT, packageOptions, WORKING_DIR_TEXT } from '../package-options.ts';
-import { ClosedPermissionProfile } from '../container/permission-profile.ts';
+import { ClosedPermissionProfile } from '../container.ts';
 import { AuditConfig } from './audit.ts';
 import { cloudStsConfig, oidcConfig, remoteAuthConfig, tokenExchangeConfig, upstreamSwapConfig } from './auth.ts';
 import { EmbeddedAuthServerConfig, SCHEMA_VERSION } from './auth-server.ts';

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
-import type { AddressOf } from '../../http/addresses/client-address.ts';
+import { addressKey, EVERYBODY, type AddressOf } from '../../http/client-address.ts';
 import { readKeySet, type KeySet, type KeySource } from './key-set.ts';
 import { FetchFailure, RETRY_PAUSES_MS, withRetries, type JsonDocument } from './json-get.ts';
 import type { Readiness } from '../token-validator.ts';

@@ -12,7 +12,7 @@ import { DependencyDown, TokenRefused } from '../refusal.ts';
 import type { Liveness } from '../token-validator.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
-import { basicAuthorization } from '../../contract/text/basic-authorization.ts';
+import { basicAuthorization } from '../../contract/text/provider-text.ts';
 
 export interface IntrospectionOptions {
   /** Introspection endpoint; undefined means that of the issuer's metadata. */

@@ -1,4 +1,4 @@
-import { clientAddresses } from '../../http/addresses/client-address.ts';
+import { clientAddresses } from '../../http/client-address.ts';
 import { isApiServerName } from '../../outbound/address-class.ts';
 import { policyFor } from '../../outbound/policy.ts';
 import type { ApiServer } from '../../kube/api-server.ts';

@@ -5,12 +5,11 @@ import { parameterProblems } from '../../authserver/upstream/config/additional-p
 import type { UpstreamGrant } from '../../authserver/upstream/upstream.ts';
 import { durationMs } from '../../contract/fields.ts';
 import type { Outbound } from '../../outbound/fetch.ts';
-import type { LoginClient } from './client/clients.ts';
-import { tokenClient } from './client/token-client.ts';
+import { type LoginClient, tokenClient } from './client/clients.ts';
 import type { Discovered } from './discovery/discovery.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
-import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 import { given, type RemoteAuthConfig } from './settings.ts';
+import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 
 /** A login that waits for the user. */
 export interface LoginAttempt {

@@ -5,20 +5,27 @@ import type { UpstreamGrant } from '../../authserver/upstream/upstream.ts';
 import { UpstreamError } from '../../authserver/upstream/upstream-error.ts';
 import { Secret } from '../../contract/identity.ts';
 import { AccessTokens, type CompletedLogin } from './access-tokens.ts';
-import { cachedIn, withClient, withLogin, type Cached } from './cached.ts';
-import { Clients } from './client/clients.ts';
-import { tokenClient } from './client/token-client.ts';
+import {
+  cachedIn,
+  withClient,
+  withLogin,
+  type Cached,
+  LoginRecord,
+  secretNames,
+  StoredRecord,
+  type LoginFacts,
+} from './stored-record.ts';
+import { Clients, tokenClient } from './client/clients.ts';
 import { Discovery, isSameIssuer } from './discovery/discovery.ts';
 import { startAttempt, type LoginAttempt } from './login-attempt.ts';
 import { FIRST_PHASE, nextPhase, stateOf, type LoginEvent, type Phase, type RemoteLoginState } from './login-phase.ts';
 import { probe, type RemoteChallenge } from './probe.ts';
 import { asRemoteLoginError, reasonOf, RemoteLoginError } from './remote-login-error.ts';
+import { given } from './settings.ts';
 import type { RemoteLogin, RemoteLoginOptions } from './remote-login.ts';
 import { afterTimeout } from '../../kit/time.ts';
-import { given } from './settings.ts';
 import { configuredSecret } from './static-token.ts';
 import { ClientRecord } from '../../authserver/upstream/registration/register.ts';
-import { LoginRecord, secretNames, StoredRecord, type LoginFacts } from './stored-record.ts';
 import { SerialQueue } from '../../kit/tasks.ts';
 
 const METADATA_MS = 3_600_000;

@@ -2,12 +2,11 @@ import type { Logger } from '../../contract/logger.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import type { OutboundFlags } from '../../outbound/policy.ts';
 import type { Authenticator } from '../../outgoing/authenticator.ts';
-import type { Cached } from './cached.ts';
+import type { Cached, WorkloadSecrets } from './stored-record.ts';
 import type { RemoteLoginState } from './login-phase.ts';
 import type { After } from '../../kit/time.ts';
 import type { RemoteAuthConfig } from './settings.ts';
 import type { ReadSecret } from './static-token.ts';
-import type { WorkloadSecrets } from './stored-record.ts';
 
 export type { RemoteLoginState } from './login-phase.ts';
 

@@ -7,8 +7,16 @@ import { policyFor, type OutboundFlags } from '../../../outbound/policy.ts';
 import type { RemoteChallenge } from '../probe.ts';
 import { reasonOf } from '../remote-login-error.ts';
 import { given, type RemoteAuthConfig } from '../settings.ts';
-import { checked, defaultEndpoints, issuerMetadata, withoutSlash, type GuardedBy } from './authorization-server.ts';
-import { isPlainUrl, protectedResource, type ProtectedResource } from './protected-resource.ts';
+import {
+  checked,
+  defaultEndpoints,
+  issuerMetadata,
+  withoutSlash,
+  type GuardedBy,
+  isPlainUrl,
+  protectedResource,
+  type ProtectedResource,
+} from './document.ts';
 
 /** Authorization server of a remote server, and what to request there. */
 export interface Discovered {

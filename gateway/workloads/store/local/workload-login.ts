@@ -6,7 +6,7 @@ import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../../outgoing/authenticator.ts';
 import type { LoginState } from '../../definition/status.ts';
-import type { Cached } from '../../remote-login/cached.ts';
+import type { Cached } from '../../remote-login/stored-record.ts';
 import { openRemoteLogin } from '../../remote-login/open-remote-login.ts';
 import { RemoteLoginError } from '../../remote-login/remote-login-error.ts';
 import type { RemoteLogin } from '../../remote-login/remote-login.ts';

@@ -1,3 +1,17 @@
+import type { Problem } from './problem.ts';
+import { isEncrypted } from './rule.ts';
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.|$)){4}$/u;
+const IPV6 = /^(?=[^:]*:)[\da-f:.]+$/iu;
+
+/** Returns the problem of a network in CIDR notation, such as 10.0.0.0/8 or fd00::/8, whose hosts are to be trusted. */
+export function networkFault(text: string): string | undefined {
+  const [, address = '', digits = ''] = /^([^/]+)\/(\d{1,3})$/u.exec(text) ?? [];
+  const ipv6 = IPV6.test(address) && URL.canParse(`http://[${address}]/`);
+  if (!ipv6 && !IPV4.test(address)) return `"${text}" is not a network: write ADDRESS/BITS, such as 10.0.0.0/8`;
+  const bits = Number(digits);
+  if (bits > (ipv6 ? 128 : 32)) return `"${text}" has more bits than an address: write /${ipv6 ? '128' : '32'} or less`;
+  return bits === 0 ? `"${text}" holds every address, so that everybody would be trusted: name the proxies` : undefined;
+}
 /** Returns the problem of an issuer or another URL that is compared byte by byte and to which paths are appended. */
 export function baseUrlFault(text: string): { readonly reason: string; readonly message: string } | undefined {
   const url = URL.parse(text);
@@ -66,4 +80,24 @@ export function redirectUriFaults(
     if (origin === first) return undefined;
     return `every provider must send users back to one origin, and the first one does to ${String(first)}: make them equal`;
   });
+}
+
+/** Lists problems of a configured URL that need no look-up. */
+export function urlProblems(text: string, path: string, insecure: boolean): Problem[] {
+  const problem = (reason: string, message: string): Problem[] => [{ reason, path, message }];
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/u.test(url.protocol)) {
+    return problem('InvalidUrl', 'not an http or https URL: write https://HOST/PATH');
+  }
+  if (url.username !== '' || url.password !== '') {
+    return problem(
+      'CredentialsInUrl',
+      'the URL contains a user name or password: use client_id and client_secret_file',
+    );
+  }
+  if (url.hash !== '') {
+    return problem('InvalidUrl', 'the URL has a fragment, which is never sent: remove the # and the text after it');
+  }
+  if (insecure || isEncrypted(url.href)) return [];
+  return problem('InsecureUrl', 'http is not encrypted: use https, or set insecure_allow_http: true');
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { replaceFile } from '../kit/files.ts';
-import { SerialQueue } from '../kit/tasks.ts';
+import { replaceFile } from '../../kit/files.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
 
 /** A file of the state cannot be read or does not have its shape. The message names the file. */
 export class StateFileError extends Error {
