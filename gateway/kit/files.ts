@@ -38,8 +38,7 @@ export async function replaceFile(
 }
 
 /** As `replaceFile`, at once, for callers that cannot wait. */
-export function replaceFileSync(path: string, content: string | Uint8Array): void {
-  const draft = draftOf(path);
+export function replaceFileSync(path: string, content: string | Uint8Array, draft: string = draftOf(path)): void {
   rmSync(draft, { force: true });
   writeDraftSync(draft, content, { mode: MODE, isExact: true });
   try {

@@ -8,7 +8,7 @@ import { isAbsoluteFile, secretOfPath } from '../../contract/run-config/secret-p
 import { at, needs, safeUrl } from '../../contract/rule.ts';
 import type { VariantScope } from '../../contract/variant.ts';
 import { urlProblems } from '../../contract/addresses.ts';
-import { webhookMembers } from '../../contract/run-config/webhooks.ts';
+import { webhookMembers } from '../../contract/run-config/run-config.ts';
 
 export const DEFAULT_TIMEOUT = '10s';
 const SHORTEST = '1s';

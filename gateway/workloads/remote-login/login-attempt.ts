@@ -8,7 +8,7 @@ import type { Outbound } from '../../outbound/fetch.ts';
 import { type LoginClient, tokenClient } from './client/clients.ts';
 import type { Discovered } from './discovery/discovery.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
-import { given, type RemoteAuthConfig } from './settings.ts';
+import { given, type RemoteAuthConfig } from './stored-record.ts';
 import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 
 /** A login that waits for the user. */

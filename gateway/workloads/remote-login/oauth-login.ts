@@ -14,14 +14,13 @@ import {
   secretNames,
   StoredRecord,
   type LoginFacts,
+  given,
 } from './stored-record.ts';
 import { Clients, tokenClient } from './client/clients.ts';
-import { Discovery, isSameIssuer } from './discovery/discovery.ts';
+import { Discovery, isSameIssuer, probe, type RemoteChallenge } from './discovery/discovery.ts';
 import { startAttempt, type LoginAttempt } from './login-attempt.ts';
 import { FIRST_PHASE, nextPhase, stateOf, type LoginEvent, type Phase, type RemoteLoginState } from './login-phase.ts';
-import { probe, type RemoteChallenge } from './probe.ts';
 import { asRemoteLoginError, reasonOf, RemoteLoginError } from './remote-login-error.ts';
-import { given } from './settings.ts';
 import type { RemoteLogin, RemoteLoginOptions } from './remote-login.ts';
 import { afterTimeout } from '../../kit/time.ts';
 import { configuredSecret } from './static-token.ts';

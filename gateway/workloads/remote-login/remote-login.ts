@@ -2,10 +2,9 @@ import type { Logger } from '../../contract/logger.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import type { OutboundFlags } from '../../outbound/policy.ts';
 import type { Authenticator } from '../../outgoing/authenticator.ts';
-import type { Cached, WorkloadSecrets } from './stored-record.ts';
+import type { Cached, WorkloadSecrets, RemoteAuthConfig } from './stored-record.ts';
 import type { RemoteLoginState } from './login-phase.ts';
 import type { After } from '../../kit/time.ts';
-import type { RemoteAuthConfig } from './settings.ts';
 import type { ReadSecret } from './static-token.ts';
 
 export type { RemoteLoginState } from './login-phase.ts';

@@ -4,8 +4,17 @@ import { parseObject } from '../../contract/json.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
-import type { RemoteAuthConfig } from './settings.ts';
 import type { ClientRecord } from '../../authserver/upstream/registration/register.ts';
+import type { RunConfig } from '../../contract/run-config/run-config.ts';
+
+/** `remote_auth_config` of a run configuration. */
+export type RemoteAuthConfig = NonNullable<RunConfig['remote_auth_config']>;
+
+/** Returns the text, or undefined when it is empty. */
+export const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+/** Returns the name in a reference `NAME,target=TARGET`; undefined when the text is no reference. */
+export const nameInReference = (reference: string): string | undefined => /^([^,]+),target=/u.exec(reference)?.[1];
 
 /** Internal secrets of workloads. Each method may reject, for example before a secrets provider is set up. */
 export interface WorkloadSecrets {

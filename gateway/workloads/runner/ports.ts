@@ -95,5 +95,5 @@ export function readPorts(file: string): Record<string, number> {
 
 export function writePorts(file: string, ports: Readonly<Record<string, number>>): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  replaceFileSync(file, `${JSON.stringify(ports, null, 2)}\n`);
+  replaceFileSync(file, `${JSON.stringify(ports, null, 2)}\n`, `${file}.${process.pid}`); // processes may share the file
 }

@@ -5,8 +5,7 @@ import { openRedirectListener, type RedirectListener } from '../../../http/redir
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { isSameIssuer } from '../discovery/discovery.ts';
 import { reasonOf, RemoteLoginError } from '../remote-login-error.ts';
-import { given, type RemoteAuthConfig } from '../settings.ts';
-import type { StoredRecord } from '../stored-record.ts';
+import { given, type RemoteAuthConfig, type StoredRecord } from '../stored-record.ts';
 import { ClientAuthentication } from '../../../authserver/upstream/protocol/client-authentication.ts';
 import { CodeClient } from '../../../authserver/upstream/protocol/code-client.ts';
 import type { Provider } from '../../../authserver/upstream/protocol/guards.ts';

@@ -9,9 +9,8 @@ import { hostBackend, type Handle } from '../../../../e2e/harness/backends/host.
 import { testScope } from '../../../../e2e/harness/scope.ts';
 import { Browser } from '../../../authserver/upstream/testdata/browser.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
-import type { Cached } from '../stored-record.ts';
+import type { Cached, RemoteAuthConfig } from '../stored-record.ts';
 import { openRemoteLogin } from '../open-remote-login.ts';
-import type { RemoteAuthConfig } from '../settings.ts';
 import type { RemoteLogin, RemoteLoginOptions, RemoteLoginState } from '../remote-login.ts';
 import { startAuthorizationServer, type AuthorizationServer } from './authorization-server.ts';
 
