@@ -14,6 +14,8 @@ const KUBE = '^gateway/kube/';
 const CLIENTS = '^gateway/management/clients/(?!(operations|registrations)\\.ts$)';
 /** Files of users, written atomically: used by the command line and by the management API. */
 const USER_FILES = '^gateway/management/state/(user-file|write-files)\\.ts$';
+/** Mechanisms that every room shares: time, tasks, files, caches, parts of a server. */
+const KIT = '^gateway/kit/';
 /** Shapes of Kubernetes objects. */
 const KUBE_SHAPES = '^gateway/kube/resource\\.ts$';
 /** Packages that use the network, the disk or a cluster. */
@@ -67,11 +69,11 @@ module.exports = {
       name: 'operator-imports-of-gateway',
       severity: 'error',
       comment:
-        'From gateway/ the operator imports contract/, the variant folders, workloads/, kube/ and the configuration reader.',
+        'From gateway/ the operator imports contract/, kit/, the variant folders, workloads/, kube/ and the configuration reader.',
       from: { path: '^operator/', pathNot: `^operator/cli/|${TEST}` },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|${CLIENTS}|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|${KIT}|${CLIENTS}|${KUBE}|${READER}|${ADDRESSES}|${VARIANTS}`,
       },
     },
     {
@@ -82,7 +84,7 @@ module.exports = {
       from: { path: '^operator/cli/', pathNot: TEST },
       to: {
         path: '^gateway/',
-        pathNot: `^gateway/(contract|workloads)/|^gateway/(process/gateway|listener|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/files/|^gateway/(authserver/keys|private-keys)/|${PROXIES}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
+        pathNot: `^gateway/(contract|workloads)/|^gateway/(process/gateway|listener|config-files|telemetry/log|http/(redirect-listener|known-members))\\.ts$|^gateway/(authserver/keys|private-keys)/|${PROXIES}|${KIT}|${CLIENTS}|${USER_FILES}|${KUBE}|${READER}|${VARIANTS}`,
       },
     },
     {
@@ -118,16 +120,16 @@ module.exports = {
       name: 'outgoing-variant-stands-alone',
       severity: 'error',
       comment:
-        'A strategy imports gateway/contract, gateway/private-keys and its own folder; it gets network, time and stores as `deps`.',
+        'A strategy imports gateway/contract, gateway/kit, gateway/private-keys and its own folder; it gets network, time and stores as `deps`.',
       from: { path: '^gateway/outgoing/', pathNot: TEST },
-      to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|private-keys|outgoing)/' },
+      to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|kit|private-keys|outgoing)/' },
     },
     {
       name: 'policy-stands-alone',
       severity: 'error',
-      comment: 'A policy imports gateway/contract and its own folder; it gets time and stores as `deps`.',
+      comment: 'A policy imports gateway/contract, gateway/kit and its own folder; it gets time and stores as `deps`.',
       from: { path: '^gateway/policy/', pathNot: TEST },
-      to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|policy)/' },
+      to: { path: '^(gateway|operator|crds)/', pathNot: '^gateway/(contract|kit|policy)/' },
     },
     {
       name: 'key-value-store-behind-its-variant',

@@ -1,8 +1,7 @@
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { connectionOf } from './http/connections/client-connection.ts';
+import { connectionOf, type AddressReader } from './http/connections/closable-connections.ts';
 import { ClientConnections, headTimes } from './http/connections/client-connections.ts';
-import type { AddressReader } from './http/connections/closable-connections.ts';
 import { recordListener } from './outbound/own-listeners.ts';
 
 /** Returns what is wrong with a port, and what to do. */

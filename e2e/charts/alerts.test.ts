@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { CONTROLLERS } from '../../operator/controller/kinds/controllers.ts';
 import { createMetrics } from '../../operator/controller/metrics.ts';
-import { backoffMs } from '../../operator/controller/queue.ts';
+import { retryPauseMs } from '../../operator/controller/queue.ts';
 import { helm, render } from './chart.ts';
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
@@ -52,7 +52,7 @@ async function exposedSeries(): Promise<string[]> {
 /** Returns the number of failures until `second` of one resource that the operator retries. */
 function failuresAt(second: number): number {
   let failures = 0;
-  for (let at = 0; at <= second * 1_000; at += backoffMs(failures)) failures += 1;
+  for (let at = 0; at <= second * 1_000; at += retryPauseMs(failures)) failures += 1;
   return failures;
 }
 

@@ -3,10 +3,10 @@ import type { Request, Response } from 'express';
 import type { Identity } from '../contract/identity.ts';
 import type { AuditEventType } from '../contract/run-config/audit.ts';
 import { loggedPath } from '../http/log-refusals.ts';
-import { requestIdOf } from '../http/head/request-id.ts';
+import { requestIdOf } from '../http/head/added-headers.ts';
 import type { ClientInfo, SessionFacts } from '../policy/policy.ts';
 import type { AuditLog } from './audit-log.ts';
-import { capture } from './capture.ts';
+import { capture } from './redact-json.ts';
 import {
   CLIENT_LEFT_STATUS,
   outcomeOfStatus,

@@ -1,4 +1,5 @@
 import type { Logger } from '../contract/logger.ts';
+import { within } from '../kit/time.ts';
 
 /** Place that lines are written to. One method runs at a time. */
 export interface Destination {
@@ -134,12 +135,7 @@ export class AuditOutput {
     this.#isClosing = true;
     this.#wake?.();
     const written = this.#writeRest().then(() => true);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, this.#limits.closeMs, false);
-    });
-    const isInTime = await Promise.race([written, late]);
-    clearTimeout(timer);
+    const isInTime = await within(this.#limits.closeMs, written, false);
     if (this.#events > 0)
       this.#log.warn('audit events were lost at the end', { count: this.#events, destination: this.#destination.name });
     if (isInTime) await this.#destination.close().catch(() => undefined);

@@ -2,9 +2,9 @@ import type { Writable } from 'node:stream';
 import type { Logger } from '../contract/logger.ts';
 import type { AuditConfig } from '../contract/run-config/audit.ts';
 import { AuditLog, type AuditLogDeps } from './audit-log.ts';
-import { onHangUp } from './hang-up.ts';
 import { AuditOutputs, type HeldOutput } from './outputs.ts';
 import { settingsOf } from './settings.ts';
+import { closeSync, openSync } from 'node:fs';
 
 /** Component of the events of the management API, unless its settings name another one. */
 const MANAGEMENT = { name: 'management', vmcp: { incoming: {} } };
@@ -50,4 +50,30 @@ export class ProcessAudit {
   readonly #reopen = (): void => {
     this.outputs.reopen();
   };
+}
+
+/**
+ * Calls `reopen` at each SIGHUP, with which programs that rotate logs ask for new files. When the terminal of the process was
+ * closed, the process stops as after SIGTERM instead. Returns a function that restores the default.
+ */
+function onHangUp(reopen: () => void): () => void {
+  const hadTerminal = process.stdin.isTTY;
+  const onSignal = (): void => {
+    if (hadTerminal && !hasTerminal()) process.kill(process.pid, 'SIGTERM');
+    else reopen();
+  };
+  process.on('SIGHUP', onSignal);
+  return () => {
+    process.off('SIGHUP', onSignal);
+  };
+}
+
+/** Returns false after the terminal that controls this process was closed. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { capture } from './capture.ts';
-import { redactJson } from './redact-json.ts';
+import { capture, redactJson } from './redact-json.ts';
 import { settingsOf } from './settings.ts';
 
 const CANARY = 'canary-7f3a91c0';

@@ -1,5 +1,6 @@
 import { redactContent, redactCut } from '../telemetry/redact.ts';
 import { isNamedMember, isNamingMember, isSecretHeader, isSecretName, REDACTED } from '../telemetry/secret-members.ts';
+import type { Captured } from './event.ts';
 
 /** Levels of JSON inside strings of JSON that are read. Deeper ones are replaced as a whole. */
 const MAX_NESTED = 4;
@@ -188,4 +189,20 @@ function decode(raw: string): string {
   } catch {
     return raw;
   }
+}
+
+/** Returns valid JSON text without secrets for a line. A longer text than `maxBytes` is cut and becomes a string. */
+export function capture(json: Buffer, maxBytes: number): Captured {
+  if (json.length <= maxBytes) return { json: redactJson(json.toString('utf8')), truncated: false };
+  return {
+    json: JSON.stringify(redactJson(json.toString('utf8', 0, characterStart(json, maxBytes)))),
+    truncated: true,
+  };
+}
+
+/** Returns the start of the UTF-8 character that contains the byte at `at`. */
+function characterStart(text: Buffer, at: number): number {
+  let start = at;
+  while (start > 0 && ((text[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+  return start;
 }

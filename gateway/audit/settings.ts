@@ -10,8 +10,14 @@ import {
   type AuditEventType,
 } from '../contract/run-config/audit.ts';
 import { readDocument } from '../contract/run-config/document.ts';
-import { AuditUnusable } from './unusable.ts';
 import { decodeUtf8 } from '../contract/text/utf8.ts';
+/** The audit log of a server cannot be written as its settings say. `message` names the field and says what to do. */
+export class AuditUnusable extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'AuditUnusable';
+  }
+}
 
 /** Settings of one audit log. */
 export interface AuditSettings {

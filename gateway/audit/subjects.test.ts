@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { delegationOf, whoIs } from './subjects.ts';
+import { delegationOf, whoIs } from './audit-log.ts';
 import { Secret, type Identity } from '../contract/identity.ts';
 
 const identity = (claims: Record<string, unknown>): Identity => ({

@@ -3,13 +3,13 @@ import { below, invalid, missing, problem, repeated, type Problem } from '../con
 import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
 import { allowedAudiences, providerNames, supportedScopes } from './read-settings.ts';
 import { readLifespans } from './core/lifespans.ts';
-import { signingKeyFiles } from './keys/key-files.ts';
+import { signingKeyFiles } from './keys/generated-keys.ts';
 import { readStorage } from './storage/index.ts';
 import { clientProblems } from './client-problems.ts';
 import { delegationProblems } from './trust/delegation-problems.ts';
-import { baseUrlFault, redirectUriFaults } from '../contract/auth-server-addresses.ts';
+import { baseUrlFault, redirectUriFaults } from '../contract/addresses.ts';
 import { isEncrypted } from '../contract/rule.ts';
-import { endpointPath, redirectUris, type Endpoint } from '../contract/paths/auth-server-paths.ts';
+import { endpointPath, redirectUris, type Endpoint } from '../contract/paths/public-paths.ts';
 import { acceptsAuthServer } from '../incoming/index.ts';
 import { DNS_LABEL_PATTERN } from '../contract/fields.ts';
 import { circularProblems, upstreamProblems } from './upstream/index.ts';

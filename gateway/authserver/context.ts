@@ -1,7 +1,7 @@
 import type { ClientDirectory } from './clients/directory.ts';
 import type { SecretRing } from './core/opaque-token.ts';
 import type { EmitEvent } from './events.ts';
-import type { AddressOf } from '../http/addresses/client-address.ts';
+import type { AddressOf } from '../http/client-address.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { AuthServerSettings } from './settings.ts';

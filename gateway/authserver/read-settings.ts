@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { durationMs } from '../contract/fields.ts';
-import { ownCallback, sharedCallback } from '../contract/auth-server-addresses.ts';
-import { redirectUris } from '../contract/paths/auth-server-paths.ts';
+import { ownCallback, sharedCallback } from '../contract/addresses.ts';
+import { redirectUris } from '../contract/paths/public-paths.ts';
 import type { EmbeddedAuthServerConfig } from '../contract/run-config/auth-server.ts';
 import type { PreloadedDocument } from './clients/documents/preloaded-documents.ts';
 import { readLifespans } from './core/lifespans.ts';

@@ -7,8 +7,9 @@ import { Reflector } from '../kube/reflector.ts';
 import { RESOURCES, type KubeObject } from '../kube/resource.ts';
 import { withDiscoveredBackends } from '../read-gateway-config.ts';
 import { stackOf } from '../telemetry/log.ts';
-import type { After } from '../vmcp/clock.ts';
+import type { After } from '../kit/time.ts';
 import type { Logger } from '../contract/logger.ts';
+import { SerialQueue } from '../kit/tasks.ts';
 
 /** Configuration whose backends come from the cluster. */
 export interface ClusterConfig extends GatewayConfig {
@@ -41,7 +42,7 @@ export class Backends {
   readonly #options: BackendsOptions;
   readonly #reflector: Reflector<ConfigMap>;
   /** Checks run one at a time, for the newest document only. */
-  #judging: Promise<void> = Promise.resolve();
+  readonly #judging = new SerialQueue();
   #newest: ConfigMap | undefined;
   #inUse: string | undefined;
   #problems: readonly Problem[] = [];
@@ -77,13 +78,13 @@ export class Backends {
     this.#closed = true;
     this.#cancelRetry();
     await this.#reflector.close();
-    await this.#judging;
+    await this.#judging.ended();
   }
 
   #take(document: ConfigMap | undefined): void {
     this.#newest = document;
-    this.#judging = this.#judging
-      .then(async () => {
+    this.#judging
+      .run(async () => {
         if (this.#closed || document !== this.#newest) return;
         this.#cancelRetry();
         await this.#judge(document);

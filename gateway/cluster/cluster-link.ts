@@ -3,7 +3,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { Connection } from '../kube/connection.ts';
-import { afterTimeout } from '../vmcp/clock.ts';
+import { afterTimeout } from '../kit/time.ts';
 import { statusReport } from '../vmcp/status.ts';
 import type { VirtualServer } from '../vmcp/virtual-server.ts';
 import { Backends, type ClusterConfig } from './backends.ts';

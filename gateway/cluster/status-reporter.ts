@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '../kube/client.ts';
 import { OWN_API_VERSION, ownType, type KubeObject } from '../kube/resource.ts';
-import type { After } from '../vmcp/clock.ts';
+import type { After } from '../kit/time.ts';
 import type { ReportedBackend, RuntimeProblem, StatusReport } from '../vmcp/status.ts';
 import type { Logger } from '../contract/logger.ts';
+import { backoffMs } from '../kit/time.ts';
 
 export interface StatusReporterOptions {
   readonly client: KubeClient;
@@ -32,6 +33,7 @@ type VirtualMCPServer = KubeObject & { readonly status?: Partial<StatusReport> }
 const FIELD_MANAGER = 'vmcp-gateway';
 const LOOK_EVERY_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 1_024_000;
 const FIRST_PROBES_MS = 30_000;
 /** Longest wait for the first report: servers that were applied together with this one start in this time. */
 const FIRST_REPORT_MS = 15_000;
@@ -131,7 +133,7 @@ export class StatusReporter {
       this.#compareLater();
     } catch (error) {
       this.#failures += 1;
-      this.#notBefore = now() + Math.min(FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), intervalMs);
+      this.#notBefore = now() + backoffMs(this.#failures, FIRST_RETRY_MS, Math.min(LONGEST_RETRY_MS, intervalMs));
       log[this.#failures === 1 ? 'warn' : 'debug']('status not reported: it is tried again', { error: String(error) });
     }
   }

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { Aggregation } from './aggregation/aggregation.ts';
-import { ContainerOptions } from './container/options.ts';
+import { ContainerOptions } from './container.ts';
 import { Closed, DnsLabel, Duration, HttpUrl } from './fields.ts';
-import { HOST_PATTERN } from './header-names.ts';
+import { HOST_PATTERN } from './reserved-names.ts';
 import { LOG_LEVELS } from './logger.ts';
 import { block, text } from './optional.ts';
 import { PACKAGE_TEXT, packageOptions, WORKING_DIR_TEXT } from './package-options.ts';

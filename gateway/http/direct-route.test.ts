@@ -1,8 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { afterEach, expect, it } from 'vitest';
 import { listen, type Listener } from '../listener.ts';
-import { serveDirectly } from './direct-route.ts';
-import { inOrder } from './in-order.ts';
+import { serveDirectly, inOrder } from './direct-route.ts';
 
 let listener: Listener | undefined;
 afterEach(() => listener?.close());

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { loggedPath, markLogged } from './log-refusals.ts';
-import { requestIdOf } from './head/request-id.ts';
+import { requestIdOf } from './head/added-headers.ts';
 import { stackOf } from '../telemetry/log.ts';
 import type { Logger } from '../contract/logger.ts';
 

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { expect, it } from 'vitest';
-import { inOrder } from './in-order.ts';
+import { inOrder } from './direct-route.ts';
 
 const RES = {} as unknown as Response;
 

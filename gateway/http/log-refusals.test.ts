@@ -14,9 +14,8 @@ import { createLog } from '../telemetry/log.ts';
 import { RefusalLog } from '../telemetry/refusal-log.ts';
 import type { Operation } from './endpoint/operation.ts';
 import { route } from './endpoint/router.ts';
-import { sendAddedHeaders } from './head/added-headers.ts';
+import { sendAddedHeaders, requestId } from './head/added-headers.ts';
 import { logRefusals } from './log-refusals.ts';
-import { requestId } from './head/request-id.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

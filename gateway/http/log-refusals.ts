@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, Response } from 'express';
-import { requestIdOf } from './head/request-id.ts';
+import { requestIdOf } from './head/added-headers.ts';
 import type { RefusalLog } from '../telemetry/refusal-log.ts';
 
 const PATH_CHARS = 200;

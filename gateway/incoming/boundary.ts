@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import { markLogged, setRefusalReason } from '../http/log-refusals.ts';
-import { requestIdOf } from '../http/head/request-id.ts';
+import { requestIdOf } from '../http/head/added-headers.ts';
 import { framesOf } from '../telemetry/log.ts';
 import { readBearer, sendChallenge, sendRefusal, sendUnavailable, type Bearer, type Refusal } from './bearer.ts';
 import { DependencyDown, DependencyLog, TokenRefused } from './refusal.ts';

@@ -1,9 +1,8 @@
 import { ApiError, errorOfFailure, errorOfStatus, isStatus, type ApiStatus } from './api-error.ts';
 import type { Connection } from './connection.ts';
-import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { Exchange, type ExchangeOptions, invalid, linesOf } from './exchange.ts';
 import { apiVersionOf, pathOf, resourceOf, RESOURCES, type KubeObject, type ResourceType } from './resource.ts';
-import { Turns } from './turns.ts';
-import { invalid, linesOf } from './watch-lines.ts';
+import { Turns } from '../kit/tasks.ts';
 
 export { ApiError } from './api-error.ts';
 

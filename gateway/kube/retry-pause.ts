@@ -1,3 +1,5 @@
+import { backoffMs } from '../kit/time.ts';
+
 const FIRST_MS = 200;
 const LONGEST_MS = 10_000;
 
@@ -17,8 +19,8 @@ export class RetryPause {
 
   /** @param atLeast pause that the server requested */
   next(atLeast = 0): number {
-    const longest = Math.min(FIRST_MS * 2 ** this.#failures, LONGEST_MS);
     this.#failures += 1;
+    const longest = backoffMs(this.#failures, FIRST_MS, LONGEST_MS);
     return Math.max(atLeast, (longest * (1 + this.#random())) / 2);
   }
 

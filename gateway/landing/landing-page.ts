@@ -1,11 +1,9 @@
-import { shellWord } from '../contract/text/shell-word.ts';
-import { displayText } from '../http/page/display-text.ts';
-import { markup, type Html } from '../http/page/markup.ts';
+import { shellWord } from '../contract/text/printable.ts';
+import { displayText, markup, type Html } from '../http/page/markup.ts';
 import { renderPage, type Page } from '../http/page/page.ts';
-import type { McpClient, ClientEndpoint } from '../management/clients/client.ts';
+import { type McpClient, type ClientEndpoint, addCommand, installLink } from '../management/clients/client.ts';
 import { CLIENTS } from '../management/clients/clients.ts';
 import { shownFileOf } from '../management/clients/config-file.ts';
-import { addCommand, installLink } from '../management/clients/entry.ts';
 import { snippet } from '../management/clients/register.ts';
 
 /** MCP URL of the page when the gateway does not know its own. `HOST` stands for the address that the browser shows. */

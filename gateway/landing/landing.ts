@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
-import { redirectTo } from '../http/endpoint/replies.ts';
-import { sendPage } from '../http/page/send-page.ts';
+import { redirectTo } from '../http/endpoint/operation.ts';
+import { sendPage } from '../http/page/page.ts';
 import { hasUsers, issuerOf } from '../incoming/index.ts';
 import type { Viewer } from '../policy/policy.ts';
 import { identityOf, principalOf } from '../vmcp/edge/caller.ts';

@@ -5,8 +5,7 @@ import { guardedConnector } from './connector.ts';
 import { OutboundError, refusedBy } from './outbound-error.ts';
 import { checkOutboundUrl, type OutboundPolicy } from './policy.ts';
 import { inAbsoluteForm } from './proxy/absolute-form.ts';
-import { Reception, type RawReply } from './reception.ts';
-import { unpack } from './unpack.ts';
+import { Reception, type RawReply, unpack } from './reception.ts';
 import type { Logger } from '../contract/logger.ts';
 import { decodeUtf8 } from '../contract/text/utf8.ts';
 

@@ -1,4 +1,4 @@
-import { headerNameProblems, isHeaderValue } from '../contract/header-names.ts';
+import { headerNameProblems, isHeaderValue } from '../contract/reserved-names.ts';
 import { missing, type Problem } from '../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../contract/rule.ts';
 import { CredentialError, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Closed } from '../contract/fields.ts';
-import { headerNameProblems } from '../contract/header-names.ts';
+import { headerNameProblems } from '../contract/reserved-names.ts';
 import { SecretKeyRef } from '../contract/references.ts';
 import { HEADER_NAME_PATTERN, OWN_CREDENTIAL, safeHeader } from '../contract/rule.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders, type StrategyDeps } from './authenticator.ts';

@@ -2,12 +2,12 @@ import { Closed } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import { Authorizer, isAllowed, type Principal, type Standing } from './authorization/authorizer.ts';
 import type { ReadTexts } from './authorization/arguments/by-arguments.ts';
-import { isCanonicalUri, isUnambiguousUri } from './authorization/canonical-uri.ts';
+import { isCanonicalUri, isUnambiguousUri } from './authorization/entities.ts';
 import { policyDocumentProblems, requirePolicies } from './authorization/check.ts';
 import { AuthorizationConfig, cedarFields, groupFields } from './authorization/config.ts';
 import type { Outcome } from './authorization/evaluator.ts';
 import { Outcomes } from './authorization/outcomes.ts';
-import { withShortTools } from './authorization/short-tools.ts';
+import { withShortTools } from './tool-name.ts';
 import { ALLOW, definePolicy, type Deny, type ListedItem, type Policy, type PolicyCall } from './policy.ts';
 
 const NO_ARGUMENTS: ReadonlyMap<string, string> = new Map();

@@ -4,7 +4,6 @@ import { createManagementApp } from '../app.ts';
 import type { ProcessAudit } from '../audit/process-audit.ts';
 import type { AuditConfig } from '../contract/run-config/audit.ts';
 import { finishRequests } from '../drain.ts';
-import { explainedServer } from '../explained-server.ts';
 import { isLoopback } from '../http/origin-guard.ts';
 import type { Boundary } from '../incoming/boundary.ts';
 import { BoundaryImpossible } from '../incoming/boundary-of.ts';
@@ -23,6 +22,10 @@ import { ClusterWorkloads } from '../workloads/store/kubernetes/cluster-workload
 import type { Workloads } from '../workloads/workloads.ts';
 import { auditFault, type PublicServer } from './public-server.ts';
 import type { WorkloadHost, WorkloadHostOptions } from './workload-host.ts';
+import type { ExplainedServer, ToolListing } from '../management/policies/explained-servers.ts';
+import type { KnownTool } from '../policy/explain/explanation.ts';
+import type { Route, View } from '../vmcp/aggregation/view.ts';
+import type { VirtualServer } from '../vmcp/virtual-server.ts';
 
 /** Cluster whose workloads the management API manages. */
 export interface ManagedCluster {
@@ -169,4 +172,26 @@ export class ManagementHost {
         new ClusterWorkloads({ client, namespaces, findServer, ...clocks, log }),
     };
   }
+}
+
+/** Returns a virtual server as the explanation of policies reads it. */
+const explainedServer = ({ name, config, views, fleet }: VirtualServer): ExplainedServer => ({
+  name,
+  namespace: config.vmcp.namespace,
+  config,
+  listTools: async (): Promise<ToolListing> => {
+    await views.shared.whenSettled();
+    const { current } = views.shared;
+    return { tools: toolsOf(current), unknown: [...new Set([...current.unavailable, ...fleet.personal])].toSorted() };
+  },
+});
+
+/** The full form of a shortened name is a second key of its route: each route counts once. */
+function toolsOf({ tools, hiddenTools }: View): KnownTool[] {
+  const known = (routes: Iterable<Route>, isVisible: boolean): KnownTool[] =>
+    [...new Map([...routes].map((route) => [route.advertised, route])).values()].map(
+      ({ advertised, backend, json }) => ({ name: advertised, backend, json, isVisible }),
+    );
+  const all = [...known(tools.values(), true), ...known(hiddenTools.values(), false)];
+  return all.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

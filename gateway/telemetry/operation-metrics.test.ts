@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { EndedCall } from './call-observer.ts';
-import { bucketsOf, MCP_BOUNDS, noDurations, record } from './durations.ts';
+import { bucketsOf, MCP_BOUNDS, noDurations, record } from './operation-series.ts';
 import { OperationMetrics } from './operation-metrics.ts';
 
 const SESSION = { id: 's', principal: 'p', revision: '2025-11-25', client: { name: 'c', version: '1' } };

@@ -1,8 +1,16 @@
 import type { Registry } from 'prom-client';
 import type { CallObserver, Peer } from './call-observer.ts';
-import { add, BACKEND_BOUNDS, bucketsOf, MCP_BOUNDS, noDurations, record, type Durations } from './durations.ts';
+import {
+  add,
+  BACKEND_BOUNDS,
+  bucketsOf,
+  MCP_BOUNDS,
+  noDurations,
+  record,
+  type Durations,
+  OperationTree,
+} from './operation-series.ts';
 import { attributesOf, hasTarget, isReply, peerAttributes, type Attributes } from './mcp-attributes.ts';
-import { OperationTree } from './operation-series.ts';
 
 /** One histogram as data. */
 export interface HistogramData {

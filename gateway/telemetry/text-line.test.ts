@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { textLine, type LogEntry } from './text-line.ts';
+import { textLine, type LogEntry } from './log.ts';
 
 const NOON = new Date(2026, 10, 23, 12, 5, 9);
 const plain = (entry: LogEntry): string => textLine(entry, NOON, false);

@@ -1,6 +1,6 @@
 import { durationMs } from '../contract/fields.ts';
 import type { Operational } from '../contract/gateway-config.ts';
-import { LONGEST_TIMER_MS } from './clock.ts';
+import { LONGEST_TIMER_MS } from '../kit/time.ts';
 
 /** Returns the longest wait for the complete reply of one backend, in ms. */
 export function replyTimeoutMs(

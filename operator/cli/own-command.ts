@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { isObject, textsIn } from '../../gateway/contract/json.ts';
-import { shellWord } from '../../gateway/contract/text/shell-word.ts';
+import { shellWord } from '../../gateway/contract/text/printable.ts';
 import { findOnPath } from '../../gateway/workloads/runner/schemes/path.ts';
 import { PROJECT_ROOT } from './version.ts';
 

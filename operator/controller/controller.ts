@@ -5,7 +5,7 @@ import type { RenderOptions } from '../render/index.ts';
 import { Applier, type Writer } from '../apply/apply.ts';
 import { WrittenObjects } from '../apply/written-objects.ts';
 import { affected, type Change, type Lookups } from './affected.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../../gateway/kit/time.ts';
 import { EventRecorder } from './events.ts';
 import type { KindController } from './kinds/kind-controller.ts';
 import { createMetrics, type OperatorMetrics } from './metrics.ts';

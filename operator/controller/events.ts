@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../../gateway/kube/client.ts';
 import { apiVersionOf, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../../gateway/kit/time.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
+import { setNewest } from '../../gateway/kit/cache.ts';
 
 /** Event shown by `kubectl describe`. */
 export interface EventNote {
@@ -62,7 +63,7 @@ export class EventRecorder {
     if (sent && now - sent.at < REPEAT_AFTER_MS) return;
     if (this.#waiting.length >= MAX_WAITING) return;
     const count = sent && now - sent.at < FORGET_AFTER_MS ? sent.count + 1 : 1;
-    this.#remember(digest, { count, at: now });
+    setNewest(this.#sent, digest, { count, at: now }, MAX_REMEMBERED);
     // The name of the object is cut, so that the digest fits into the name of the event.
     const name = `${about.metadata.name.slice(0, 200).replace(/(?<![.-])[.-]+$/u, '')}.${digest}`;
     this.#waiting.push(() => this.#send(about, { type, reason, message: text }, name, count));
@@ -73,13 +74,6 @@ export class EventRecorder {
   async drained(): Promise<void> {
     if (this.#sending === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
-  }
-
-  #remember(digest: string, sent: SentEvent): void {
-    this.#sent.delete(digest);
-    this.#sent.set(digest, sent);
-    const oldest = this.#sent.keys().next();
-    if (this.#sent.size > MAX_REMEMBERED && oldest.done !== true) this.#sent.delete(oldest.value);
   }
 
   #work(): void {

@@ -6,7 +6,7 @@ import {
   type OwnerReference,
   type ResourceType,
 } from '../../gateway/kube/resource.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../../gateway/kit/time.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
 
 /** Requests to the API server. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from './testdata/manual-clock.ts';
-import { backoffMs, WorkQueue, type Outcome } from './queue.ts';
+import { retryPauseMs, WorkQueue, type Outcome } from './queue.ts';
 
 const key = (name: string) => ({ kind: 'MCPServer', namespace: 'ns', name });
 /** Waits until every ready key has started. */
@@ -225,7 +225,7 @@ describe('WorkQueue', () => {
   });
 
   it('limits the backoff to 5 minutes', () => {
-    expect([1, 2, 10, 17, 18, 1000].map((failures) => backoffMs(failures))).toEqual([
+    expect([1, 2, 10, 17, 18, 1000].map((failures) => retryPauseMs(failures))).toEqual([
       5, 10, 2560, 300_000, 300_000, 300_000,
     ]);
   });

@@ -1,5 +1,5 @@
 import { refKey, type ObjectRef } from '../resolve/problems.ts';
-import type { Clock } from './clock.ts';
+import { backoffMs, type Clock } from '../../gateway/kit/time.ts';
 
 /** Result of a run: whether and when the key runs again. */
 export interface Outcome {
@@ -60,8 +60,8 @@ const UNPACED_RUNS = 20;
 const PACE_MS = 1_000;
 
 /** Returns the backoff: `firstMs` after the first failure, doubled after each further one, at most 5 min. */
-export const backoffMs = (failures: number, firstMs = FIRST_BACKOFF_MS): number =>
-  Math.min(MAX_BACKOFF_MS, firstMs * 2 ** Math.min(failures - 1, 30));
+export const retryPauseMs = (failures: number, firstMs = FIRST_BACKOFF_MS): number =>
+  backoffMs(failures, firstMs, MAX_BACKOFF_MS);
 
 /**
  * Queue of keys. Each key is queued once and never runs twice at the same time. A key that is added while it runs, runs
@@ -177,7 +177,7 @@ export class WorkQueue {
     entry.refusals = refused ? entry.refusals + 1 : 0;
     if (failed || refused) {
       this.#options.hooks?.retried();
-      const wait = failed ? backoffMs(entry.failures) : backoffMs(entry.refusals, FIRST_REFUSED_MS);
+      const wait = failed ? retryPauseMs(entry.failures) : retryPauseMs(entry.refusals, FIRST_REFUSED_MS);
       this.#schedule(entry, entry.isAddedAgain ? Math.min(wait, CHANGED_BACKOFF_MS) : wait);
       return;
     }

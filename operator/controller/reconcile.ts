@@ -7,7 +7,7 @@ import { FIELD_MANAGER, type Applied, type Applier, type Seen, type Writer } fro
 import { isWorkload } from '../apply/owned.ts';
 import { isOfTerminating } from '../apply/refusals.ts';
 import type { WrittenObjects } from '../apply/written-objects.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../../gateway/kit/time.ts';
 import type { EventNote } from './events.ts';
 import { applyFailedStatus } from '../status/applied.ts';
 import { sameStatus, type ObjectStatus } from '../status/index.ts';

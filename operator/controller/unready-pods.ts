@@ -1,4 +1,5 @@
 import { RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
+import { nextPauseMs } from '../../gateway/kit/time.ts';
 
 export interface PodLister {
   list(
@@ -79,7 +80,7 @@ export class UnreadyPods {
     const entry = this.#entry(uid, generation);
     if (entry.nextReadAt <= this.#now() && this.#takeSlot(entry)) {
       entry.pods = await this.#list(workload);
-      entry.waitMs = Math.min(MAX_WAIT_MS, entry.waitMs * 2);
+      entry.waitMs = nextPauseMs(entry.waitMs, MAX_WAIT_MS);
       entry.nextReadAt = this.#now() + entry.waitMs;
     }
     return { retryInMs: Math.max(1, entry.nextReadAt - this.#now()), ...(entry.pods && { pods: entry.pods }) };

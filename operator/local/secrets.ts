@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, mkdir, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ownDraftOf, replaceFile } from '../../gateway/kit/files.ts';
 
 /** One key of one Secret. */
 export interface SecretValue {
@@ -62,7 +62,7 @@ function privateDirs(stateDir: string, { namespace, secret }: SecretKey): string
 
 /** Writes a file with mode 0600. A reader sees the old or the new content, never a part; an equal file is not touched. */
 export async function writePrivateFile(path: string, value: string | Uint8Array): Promise<void> {
-  if (!(await holds(path, value))) await replaceFile(path, value);
+  if (!(await holds(path, value))) await replaceFile(path, value, ownDraftOf(path));
 }
 
 async function holds(path: string, value: string | Uint8Array): Promise<boolean> {
@@ -71,16 +71,5 @@ async function holds(path: string, value: string | Uint8Array): Promise<boolean>
     return (mode & 0o777) === 0o600 && (await readFile(path)).equals(Buffer.from(value));
   } catch {
     return false;
-  }
-}
-
-async function replaceFile(path: string, value: string | Uint8Array): Promise<void> {
-  const draft = join(dirname(path), `.${randomUUID()}.draft`);
-  await writeFile(draft, value, { mode: 0o600, flag: 'wx' });
-  try {
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { MOUNTED_CONFIG_MAPS, MOUNTED_SECRETS } from '../../gateway/contract/mounted-files.ts';
+import { MOUNTED_CONFIG_MAPS, MOUNTED_SECRETS } from '../../gateway/contract/gateway-config-files.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import type { ObjectProblem } from '../resolve/problems.ts';
 import type { Platform } from '../resolve/scope.ts';

@@ -1,5 +1,9 @@
-import type { Aggregation } from '../../gateway/contract/aggregation/aggregation.ts';
-import { combineToolRules, hasFilter, type ToolRules } from '../../gateway/contract/aggregation/tool-rules.ts';
+import {
+  type Aggregation,
+  combineToolRules,
+  hasFilter,
+  type ToolRules,
+} from '../../gateway/contract/aggregation/aggregation.ts';
 import { childPath } from './fields/field-path.ts';
 import type { Report, Scope } from './scope.ts';
 import type { VirtualMCPServer } from './snapshot.ts';

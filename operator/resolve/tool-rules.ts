@@ -1,5 +1,4 @@
-import type { ToolOverride } from '../../gateway/contract/aggregation/aggregation.ts';
-import { combineToolRules, type ToolRules } from '../../gateway/contract/aggregation/tool-rules.ts';
+import { type ToolOverride, combineToolRules, type ToolRules } from '../../gateway/contract/aggregation/aggregation.ts';
 import { childPath } from './fields/field-path.ts';
 import type { ObjectScope, Report } from './scope.ts';
 import type { MCPToolConfig } from './snapshot.ts';

@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import type { ToolRules } from '../../gateway/contract/aggregation/tool-rules.ts';
+import type { ToolRules } from '../../gateway/contract/aggregation/aggregation.ts';
 import { SCHEMA_VERSION } from '../../gateway/contract/run-config/run-config.ts';
 import { resolveAggregation } from './aggregation.ts';
 import { resolveAudit } from './audit.ts';
@@ -8,7 +8,7 @@ import { checkMembers, type CheckedMember } from './backends/members.ts';
 import { HOST_VARIABLE_NOT_SET } from './backends/server-backend.ts';
 import { reportClusterFields } from './fields/cluster-only.ts';
 import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.ts';
-import { isProtocolHeader } from '../../gateway/contract/header-names.ts';
+import { isProtocolHeader } from '../../gateway/contract/reserved-names.ts';
 import { resolveAuthorization } from './incoming/authorization.ts';
 import { resolveIncoming } from './incoming/incoming.ts';
 import { resolvePrefix } from './incoming/public-url.ts';

@@ -14,7 +14,7 @@ import { at, rule, safeUrl, union, type Rule } from '../../../gateway/contract/r
 import { delegateClients, trustedIssuerRules, trustedIssuers } from './auth-server-trust.ts';
 import { UPSTREAMS } from '../../../gateway/authserver/upstream/index.ts';
 import { storage, storageRules } from './auth-server-storage.ts';
-import { between, minimum } from '../../../gateway/contract/duration-rules.ts';
+import { between, minimum } from '../../../gateway/contract/duration.ts';
 import { providerName } from './provider-name.ts';
 
 const [oauth2, oidc] = UPSTREAMS;

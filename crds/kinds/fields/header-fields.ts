@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Closed } from '../../../gateway/contract/fields.ts';
 import { ATOMIC, block, mapBy, text, texts } from '../../../gateway/contract/optional.ts';
-import { HOST_PATTERN } from '../../../gateway/contract/header-names.ts';
+import { HOST_PATTERN } from '../../../gateway/contract/reserved-names.ts';
 import { SecretKeyRef } from '../../../gateway/contract/references.ts';
 import {
   at,

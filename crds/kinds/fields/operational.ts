@@ -3,7 +3,7 @@ import { Duration } from '../../../gateway/contract/fields.ts';
 import { block, duration, flag, SET, texts, whole } from '../../../gateway/contract/optional.ts';
 import { LOG_LEVELS } from '../../../gateway/contract/logger.ts';
 import { at, type Rule } from '../../../gateway/contract/rule.ts';
-import { minimum } from '../../../gateway/contract/duration-rules.ts';
+import { minimum } from '../../../gateway/contract/duration.ts';
 
 const BRIEF = { maxLength: 64 };
 const COUNT = { minimum: 1, maximum: 2147483647, format: 'int32' };

@@ -12,7 +12,7 @@ import {
   whole,
 } from '../../../gateway/contract/optional.ts';
 import { NameRef, nameRef } from '../../../gateway/contract/references.ts';
-import { minimum } from '../../../gateway/contract/duration-rules.ts';
+import { minimum } from '../../../gateway/contract/duration.ts';
 import { INSTRUCTIONS_LENGTH, TOOL_NAME_LENGTH } from '../../../gateway/contract/aggregation/aggregation.ts';
 import { rateLimitRules, rateLimitSpec } from '../../../gateway/policy/rate-limit/spec.ts';
 import { at, HEADER_NAME_PATTERN, rule, safeHeaders, type Rule } from '../../../gateway/contract/rule.ts';

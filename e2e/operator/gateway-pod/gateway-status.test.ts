@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { StatusReporter } from '../../../gateway/cluster/status-reporter.ts';
 import { KubeClient } from '../../../gateway/kube/client.ts';
-import { afterTimeout } from '../../../gateway/vmcp/clock.ts';
+import { afterTimeout } from '../../../gateway/kit/time.ts';
 import type { StatusReport } from '../../../gateway/vmcp/status.ts';
 import { adminApi, startControlPlane, type ControlPlane } from '../../harness/control-plane/control-plane.ts';
 import { eventually } from '../../harness/poll.ts';

@@ -1,5 +1,5 @@
 import type { KeySet, KeySource } from '../../incoming/keys/key-set.ts';
-import { ExpiringMap } from '../storage/expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 import type { Client, ClientKeySet } from '../storage/records.ts';
 import type { ClientHosts } from './documents/client-hosts.ts';
 import { checkClientIdUrl, type HostPolicy } from './documents/client-id-url.ts';
@@ -12,6 +12,7 @@ import {
 } from './documents/fetched-documents.ts';
 import { parseJsonObject } from './metadata/metadata-members.ts';
 import { readPublicKeys } from './documents/public-keys.ts';
+import { Flights } from '../../kit/tasks.ts';
 
 /** The keys of a client cannot be read now, so that no signature can be verified. `message` is for the log. */
 export class ClientKeysUnavailable extends Error {
@@ -51,13 +52,13 @@ export class ClientKeys {
   readonly #options: ClientKeysOptions;
   readonly #fetched: FetchedDocuments<KeySet>;
   readonly #renewed: ExpiringMap<true>;
-  readonly #renewals = new Map<string, Promise<KeySet>>();
+  readonly #renewals = new Flights<string, KeySet>();
   /** Parsed key sets of documents that contain their keys. */
   readonly #inline = new WeakMap<ClientKeySet, Promise<KeySet>>();
 
   constructor(options: ClientKeysOptions) {
     this.#options = options;
-    this.#renewed = new ExpiringMap(options.now);
+    this.#renewed = new ExpiringMap(options.now, undefined, CACHE_SIZE);
     const { from, fallbackTtlMs, now } = options;
     this.#fetched = new FetchedDocuments({ from, fallbackTtlMs, now, ...LIMITS, read: readKeySet });
   }
@@ -93,21 +94,14 @@ export class ClientKeys {
     const failed = this.#fetched.failure(url);
     if (failed) fail(failed); // it is unknown whether the key exists
     if (this.#renewed.has(url)) return seen;
-    return this.#renewals.get(url) ?? this.#startRenewal(url, spend);
+    return this.#renewals.run(url, () => this.#startRenewal(url, spend));
   }
 
-  #startRenewal(url: string, spend: SpendFetch): Promise<KeySet> {
-    const renewal = this.#fetched
-      .renew(url, spend)
-      .then((fetched) => {
-        if (!fetched.ok) fail(fetched);
-        this.#renewed.dropOldest(CACHE_SIZE);
-        this.#renewed.set(url, true, COOLDOWN_MS);
-        return fetched.value;
-      })
-      .finally(() => this.#renewals.delete(url));
-    this.#renewals.set(url, renewal);
-    return renewal;
+  async #startRenewal(url: string, spend: SpendFetch): Promise<KeySet> {
+    const fetched = await this.#fetched.renew(url, spend);
+    if (!fetched.ok) fail(fetched);
+    this.#renewed.set(url, true, COOLDOWN_MS);
+    return fetched.value;
   }
 
   /** Throws when the configuration has denied the host since the document was read. */

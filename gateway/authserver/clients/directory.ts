@@ -1,9 +1,9 @@
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import type { SecretRing } from '../core/opaque-token.ts';
 import type { AuthServerSettings } from '../settings.ts';
-import { ExpiringMap } from '../storage/expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 import type { Store } from '../storage/store.ts';
-import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/client-address.ts';
 import { ClientDocuments, MAX_BYTES } from './documents/cimd.ts';
 import { ClientHosts, type DocumentFault } from './documents/client-hosts.ts';
 import { checkClientIdUrl, isClientIdUrl } from './documents/client-id-url.ts';
@@ -122,7 +122,7 @@ type Registered = Pick<ClientDirectory, 'register' | 'renew' | 'delete'> & {
 /** Registered clients: in the store or, as long as they are unused, in their client id. */
 function registeredClients({ settings, store: { clients }, now, secrets }: ClientDirectoryDeps): Registered {
   const sealed = createSealedClients({ urls: settings.urls, secrets, now, lifeMs: LIFE_MS.unused });
-  const renewed = new ExpiringMap<true>(now);
+  const renewed = new ExpiringMap<true>(now, undefined, MAX_TOLD);
   return {
     async registered(clientId) {
       const stored = await clients.get(clientId);
@@ -142,7 +142,6 @@ function registeredClients({ settings, store: { clients }, now, secrets }: Clien
       if (renewed.has(clientId)) return;
       if (isSealedClient(clientId)) await clients.register(client, LIFE_MS.unused, 0); // changes no stored or deleted one
       await clients.renew(clientId, LIFE_MS.idle);
-      renewed.dropOldest(MAX_TOLD);
       renewed.set(clientId, true, REWRITE_AFTER_MS);
     },
     async delete({ client_id: clientId, issuedAt }) {
@@ -182,14 +181,13 @@ function openDocuments({ settings, store, now, log, outbound }: ClientDirectoryD
   const rules = { hosts, metadata, allowCrossOriginRedirects };
   const documents = new ClientDocuments({ rules, from, cacheSize, fallbackTtlMs, now });
   const keys = new ClientKeys({ hosts, from, fallbackTtlMs, now });
-  const copied = new ExpiringMap<Client>(now);
+  const copied = new ExpiringMap<Client>(now, undefined, MAX_TOLD);
   const described = (clientId: string): Client | undefined => preloadedClient(clientId, preloaded, rules, now());
 
   const copy = async (client: Client): Promise<void> => {
     const { client_id: clientId } = client;
     if (copied.get(clientId) === client) return;
     await store.clients.put(client, LIFE_MS.document); // keeps the later expiry of a client in use
-    copied.dropOldest(MAX_TOLD);
     copied.set(clientId, client, REWRITE_AFTER_MS);
   };
 

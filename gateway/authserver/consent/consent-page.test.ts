@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { contrast } from '../../../e2e/harness/browser/contrast.ts';
 import { consentPage, describeScopes, type ConsentQuestion } from './consent-page.ts';
 import { ERROR_PAGES, errorPage, type ErrorPageName, type UnusableDocument } from './error-page.ts';
-import { PALETTE } from '../../http/page/style.ts';
-import type { Page } from '../../http/page/page.ts';
+import { PALETTE, type Page } from '../../http/page/page.ts';
 import { QUESTIONS } from './testdata/questions.ts';
 
 const FACTS = { server: 'auth.tools.example', requestId: 'req-1', pageUrl: 'https://tools.example/' };

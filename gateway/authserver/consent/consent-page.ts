@@ -1,6 +1,5 @@
-import { displayText } from '../../http/page/display-text.ts';
+import { displayText, markup, type Html } from '../../http/page/markup.ts';
 import { redirectTarget, type RedirectTarget } from '../clients/metadata/redirect-uri.ts';
-import { markup, type Html } from '../../http/page/markup.ts';
 import { renderPage, type Page } from '../../http/page/page.ts';
 
 /** Content of the consent page. Texts of clients are cleaned and escaped here. */

@@ -1,7 +1,6 @@
-import { markup, type Html } from '../../http/page/markup.ts';
+import { markup, type Html, displayText } from '../../http/page/markup.ts';
 import { renderPage, type Page } from '../../http/page/page.ts';
 import type { DocumentFault } from '../clients/documents/client-hosts.ts';
-import { displayText } from '../../http/page/display-text.ts';
 
 interface Explanation {
   readonly status: number;

@@ -1,6 +1,6 @@
 import { OAuthMetadataSchema, OpenIdProviderDiscoveryMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { describe, expect, it } from 'vitest';
-import { endpointPath, metadataPaths } from '../../contract/paths/auth-server-paths.ts';
+import { endpointPath, metadataPaths } from '../../contract/paths/public-paths.ts';
 import { endpointUrl, serverMetadata } from './metadata.ts';
 import { LOGIN_GRANT_TYPES } from './token-request.ts';
 

@@ -1,4 +1,4 @@
-import { ENDPOINT_PATHS, type Endpoint } from '../../contract/paths/auth-server-paths.ts';
+import { ENDPOINT_PATHS, type Endpoint } from '../../contract/paths/public-paths.ts';
 import type { GrantType } from './token-request.ts';
 
 /** Base URLs of the server. They come from the configuration, never from a request. */

@@ -1,4 +1,4 @@
-import { valuesByName } from '../../http/endpoint/encoded-parameters.ts';
+import { valuesByName } from '../../http/endpoint/body-text.ts';
 
 /** Parameters of a query or a form. */
 export interface RequestParameters {

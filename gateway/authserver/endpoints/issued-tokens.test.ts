@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { get } from 'node:http';
 import { decodeJwt, SignJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SigningKeys } from '../keys/signing-keys.ts';
-import { newSigningKey } from '../keys/signing-key.ts';
+import { SigningKeys, newSigningKey } from '../keys/signing-keys.ts';
 import {
   basic,
   clientServer,

@@ -1,10 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { SigningKeys } from '../keys/signing-keys.ts';
-import { newSigningKey } from '../keys/signing-key.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SigningKeys, newSigningKey } from '../keys/signing-keys.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { clientServer, ISSUER, settingsFor, silent } from './testdata/client-server.ts';
 
 const OAUTH = ['//.well-known/oauth-authorization-server/team', '/.well-known/oauth-authorization-server'];

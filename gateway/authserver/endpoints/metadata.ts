@@ -1,9 +1,8 @@
 import { ALGORITHMS } from '../../incoming/tokens/jwt.ts';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import { sendPublicJson } from '../../http/endpoint/replies.ts';
+import { type Operation, sendPublicJson } from '../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../context.ts';
 import { supportedGrantTypes } from '../tokens/index.ts';
-import { endpointPath, metadataPaths } from '../../contract/paths/auth-server-paths.ts';
+import { endpointPath, metadataPaths } from '../../contract/paths/public-paths.ts';
 import { serverMetadata, type ServerFeatures } from '../core/metadata.ts';
 
 /** Publishes the metadata document. @see RFC 8414 §3, OpenID Connect Discovery §4 */

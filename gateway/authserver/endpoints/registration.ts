@@ -1,6 +1,5 @@
 import type { Request } from 'express';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
+import { type Operation, NO_STORE, sendJson } from '../../http/endpoint/operation.ts';
 import {
   authorizeRegistration,
   clientInformation,
@@ -11,10 +10,10 @@ import {
   registrationUrl,
 } from '../clients/registration.ts';
 import type { AuthServerContext } from '../context.ts';
-import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
+import { endpointPath } from '../../contract/paths/public-paths.ts';
 import { Refused } from '../http/refused.ts';
 import { JSON_TYPE, readBodyText } from '../../http/endpoint/body-text.ts';
-import { EVERYBODY } from '../../http/addresses/address-key.ts';
+import { EVERYBODY } from '../../http/client-address.ts';
 import type { RegistrationErrorCode } from '../clients/metadata/metadata-members.ts';
 import type { Client, ClientMetadata } from '../storage/records.ts';
 import type { RefusalReason } from '../core/refusal.ts';

@@ -1,7 +1,6 @@
-import { defineOperation, type Operation } from '../../http/endpoint/operation.ts';
-import { sendJson } from '../../http/endpoint/replies.ts';
+import { defineOperation, type Operation, sendJson } from '../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../context.ts';
-import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
+import { endpointPath } from '../../contract/paths/public-paths.ts';
 import { Refused } from '../http/refused.ts';
 import type { FamilyRef } from '../storage/records.ts';
 import { clientOfRequest, clientParameters, failureBudget, TokenForm } from '../tokens/client-of-request.ts';

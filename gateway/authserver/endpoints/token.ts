@@ -1,9 +1,8 @@
 import type { Request } from 'express';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import { sendJson } from '../../http/endpoint/replies.ts';
+import { type Operation, sendJson } from '../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../context.ts';
 import type { Client } from '../storage/records.ts';
-import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
+import { endpointPath } from '../../contract/paths/public-paths.ts';
 import { wireError } from '../core/refusal.ts';
 import type { RequestParameters } from '../core/request-parameters.ts';
 import { readGrantType, type GrantType } from '../core/token-request.ts';

@@ -1,10 +1,9 @@
 import type { Request } from 'express';
-import type { Operation } from '../../http/endpoint/operation.ts';
-import { sendJson } from '../../http/endpoint/replies.ts';
+import { type Operation, sendJson } from '../../http/endpoint/operation.ts';
 import { readBearer } from '../../incoming/bearer.ts';
 import type { AuthServerContext } from '../context.ts';
 import { userinfoClaims } from '../core/token-endpoint/issued-claims.ts';
-import { endpointPath } from '../../contract/paths/auth-server-paths.ts';
+import { endpointPath } from '../../contract/paths/public-paths.ts';
 import { wireError } from '../core/refusal.ts';
 import { Refused } from '../http/refused.ts';
 import { liveAccessToken, type LiveAccessToken } from '../tokens/presented-token.ts';

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { loggedPath, markLogged } from '../../http/log-refusals.ts';
-import { requestIdOf } from '../../http/head/request-id.ts';
-import { NO_STORE, sendJson } from '../../http/endpoint/replies.ts';
+import { requestIdOf } from '../../http/head/added-headers.ts';
+import { NO_STORE, sendJson } from '../../http/endpoint/operation.ts';
 import { RequestError, type InputProblem, type RequestFault } from '../../http/endpoint/request-error.ts';
 import type { ErrorAnswers } from '../../http/endpoint/router.ts';
 import { FORM } from '../../http/endpoint/body-text.ts';
@@ -11,7 +11,7 @@ import { errorPage, type ErrorPageName } from '../consent/error-page.ts';
 import { wireError, type OAuthError, type RefusalReason } from '../core/refusal.ts';
 import type { EmitEvent } from '../events.ts';
 import { StoreUnavailable } from '../storage/store.ts';
-import { sendPage } from '../../http/page/send-page.ts';
+import { sendPage } from '../../http/page/page.ts';
 import { PageRefused, Refused, type RefusedFacts } from './refused.ts';
 import type { Logger } from '../../contract/logger.ts';
 

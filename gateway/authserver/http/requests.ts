@@ -1,9 +1,8 @@
 import type { Request } from 'express';
-import { FORM, readBodyText } from '../../http/endpoint/body-text.ts';
-import { counted } from '../../http/endpoint/encoded-parameters.ts';
+import { FORM, readBodyText, counted } from '../../http/endpoint/body-text.ts';
 import { queryText } from '../../http/endpoint/read-input.ts';
 import { parseParameters, type RequestParameters } from '../core/request-parameters.ts';
-import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/client-address.ts';
 import type { RateLimit, Rates } from '../storage/store.ts';
 import { Refused } from './refused.ts';
 

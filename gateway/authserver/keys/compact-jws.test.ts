@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { compactVerify, importJWK } from 'jose';
 import { expect, it } from 'vitest';
-import { compactJws, readSigningKey } from './signing-key.ts';
+import { compactJws, readSigningKey } from './signing-keys.ts';
 import { ecKey, pem, rsaKey } from './testdata/files.ts';
 
 it.each([

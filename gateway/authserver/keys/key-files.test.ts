@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signingKeyFiles } from './key-files.ts';
+import { signingKeyFiles } from './generated-keys.ts';
 
 describe('files of the signing keys', () => {
   it('are below their folder, the signing key first', () => {

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { KeyRefused } from '../../private-keys/private-key.ts';
-import { newSigningKey, readSigningKey } from './signing-key.ts';
+import { newSigningKey, readSigningKey } from './signing-keys.ts';
 import { ecKey, pem, rsaKey } from './testdata/files.ts';
 
 const RSA = rsaKey();

@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express';
-import { redirectTo } from '../../http/endpoint/replies.ts';
+import { redirectTo } from '../../http/endpoint/operation.ts';
 import type { Client, LoginAttempt } from '../storage/records.ts';
 import { consentPage, describeScopes, type ConsentQuestion } from '../consent/consent-page.ts';
 import { isTrusted, mayRemember } from '../consent/remembering.ts';
 import type { AuthServerContext } from '../context.ts';
-import { sendPage } from '../../http/page/send-page.ts';
+import { sendPage } from '../../http/page/page.ts';
 import { Refused } from '../http/refused.ts';
 import { isConsentRemembered, REMEMBERED_DAYS } from './consent-cookie.ts';
 import { carryInCookie, clearFlowCookie, csrfToken, type FlowCookie } from './flow-cookie.ts';

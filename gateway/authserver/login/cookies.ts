@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { hasTooMany, tooMany } from '../../http/endpoint/encoded-parameters.ts';
+import { hasTooMany, tooMany } from '../../http/endpoint/body-text.ts';
 import type { AuthServerSettings } from '../settings.ts';
 
 /** Settings that name and scope the cookies of the consent origin. */

@@ -4,6 +4,7 @@ import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts'
 import type { LivenessCache } from './liveness.ts';
 import { RowLock } from './row-lock.ts';
 import { isRenewed, missingRow, rowKey } from './upstream-row.ts';
+import { Flights } from '../../kit/tasks.ts';
 
 interface ChallengeMarkDeps {
   readonly store: Pick<Store, 'upstreamTokens' | 'locks'>;
@@ -20,7 +21,7 @@ interface ChallengeMarkDeps {
  */
 export class ChallengeMarks {
   readonly #deps: ChallengeMarkDeps;
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Flights<string>();
 
   constructor(deps: ChallengeMarkDeps) {
     this.#deps = deps;
@@ -30,9 +31,7 @@ export class ChallengeMarks {
   async add(owner: UpstreamTokenOwner, provider: string, row: UpstreamRow | undefined): Promise<void> {
     if (row?.dead === true || row?.challenged === true) return;
     const key = rowKey(owner.tsid, provider);
-    const running = this.#running.get(key) ?? this.#mark(owner, provider, row).finally(() => this.#running.delete(key));
-    this.#running.set(key, running);
-    await running;
+    await this.#running.run(key, () => this.#mark(owner, provider, row));
   }
 
   async #mark(owner: UpstreamTokenOwner, provider: string, row: UpstreamRow | undefined): Promise<void> {

@@ -1,5 +1,6 @@
 import type { LoginLiveness } from '../../incoming/token-validator.ts';
-import { ExpiringMap } from '../storage/expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
+import { Flights } from '../../kit/tasks.ts';
 import type { LivenessRecord } from '../storage/records.ts';
 import type { Store } from '../storage/store.ts';
 
@@ -27,30 +28,21 @@ export function createLoginLiveness(
   now: () => number,
   onEnded: (tsid: string) => void = () => undefined,
 ): LivenessCache {
-  const known = new ExpiringMap<{ readonly liveness: LivenessRecord | undefined }>(now);
-  const flights = new Map<string, Promise<LivenessRecord | undefined>>();
+  const known = new ExpiringMap<{ readonly liveness: LivenessRecord | undefined }>(now, undefined, MAX_LOGINS);
+  const flights = new Flights<string, LivenessRecord | undefined>();
 
   const remember = (tsid: string, liveness: LivenessRecord | undefined, forMs: number): void => {
-    known.delete(tsid);
-    known.dropOldest(MAX_LOGINS);
     known.set(tsid, { liveness }, forMs);
   };
 
   const lookUp = (tsid: string): Promise<LivenessRecord | undefined> => {
-    const flying = flights.get(tsid);
-    if (flying) return flying;
     const askedAt = now();
-    const flight: Promise<LivenessRecord | undefined> = store.live
-      .get(tsid)
-      .then((liveness) => {
-        if (flights.get(tsid) !== flight) return known.get(tsid)?.liveness; // the login has ended meanwhile
-        remember(tsid, liveness, askedAt + CACHED_MS - now());
-        return liveness;
-      })
-      .finally(() => {
-        if (flights.get(tsid) === flight) flights.delete(tsid);
-      });
-    flights.set(tsid, flight);
+    const flight: Promise<LivenessRecord | undefined> = flights.run(tsid, async () => {
+      const liveness = await store.live.get(tsid);
+      if (flights.get(tsid) !== flight) return known.get(tsid)?.liveness; // the login has ended meanwhile
+      remember(tsid, liveness, askedAt + CACHED_MS - now());
+      return liveness;
+    });
     return flight;
   };
 
@@ -61,7 +53,7 @@ export function createLoginLiveness(
       return lookUp(login.tsid).then((liveness) => matches(liveness, login));
     },
     forget(tsid) {
-      flights.delete(tsid);
+      flights.forget(tsid);
       remember(tsid, undefined, CACHED_MS);
       onEnded(tsid);
     },

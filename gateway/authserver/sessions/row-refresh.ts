@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RecentlyUsed } from '../../outgoing/recently-used.ts';
+import { Flights } from '../../kit/tasks.ts';
+import { nextPauseMs, within } from '../../kit/time.ts';
+import { RecentlyUsed } from '../../kit/cache.ts';
 import type { EmitEvent } from '../events.ts';
 import type { UpstreamRow } from '../storage/records.ts';
 import { StoreUnavailable, upstreamLock, type Store } from '../storage/store.ts';
@@ -46,7 +48,7 @@ interface RowRefreshDeps {
 /** Redeems refresh tokens, one at a time for each row across all processes. */
 export class RowRefresh {
   readonly #deps: RowRefreshDeps;
-  readonly #flights = new Map<string, Promise<Renewal>>();
+  readonly #flights = new Flights<string, Renewal>();
   /** Rows that could be neither written nor deleted, by the used refresh token. */
   readonly #unsaved = new RecentlyUsed<UpstreamRow>(MAX_UNSAVED);
 
@@ -56,13 +58,7 @@ export class RowRefresh {
 
   /** Gets other tokens than those of `row` within `limitMs`. Never rejects. */
   async renew(row: UpstreamRow, upstream: Upstream, limitMs = REFRESH_LIMIT_MS): Promise<Renewal> {
-    const late = new AbortController();
-    const limit = sleep(limitMs, unavailable('the refresh takes too long'), { signal: late.signal });
-    try {
-      return await Promise.race([this.#shared(row, upstream), limit]);
-    } finally {
-      late.abort();
-    }
+    return within(limitMs, this.#shared(row, upstream), unavailable('the refresh takes too long'));
   }
 
   async #shared(row: UpstreamRow, upstream: Upstream): Promise<Renewal> {
@@ -70,11 +66,7 @@ export class RowRefresh {
     const found = await this.#flights.get(key);
     // the refresh that has just ended may have stored the very tokens that must be replaced
     if (found && !(found.kind === 'row' && !isRenewed(found.row, row))) return found;
-    const flying = this.#flights.get(key);
-    if (flying) return flying;
-    const flight = this.#fly(row, upstream).finally(() => this.#flights.delete(key));
-    this.#flights.set(key, flight);
-    return flight;
+    return this.#flights.run(key, () => this.#fly(row, upstream));
   }
 
   async #fly(row: UpstreamRow, upstream: Upstream): Promise<Renewal> {
@@ -84,7 +76,7 @@ export class RowRefresh {
         const renewal = await this.#attempt(row, upstream);
         if (renewal) return renewal;
         await sleep(pauseMs);
-        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        pauseMs = nextPauseMs(pauseMs, LONGEST_PAUSE_MS);
       }
       return unavailable('another process has not come to an end with it');
     } catch (error) {

@@ -12,7 +12,7 @@ import type { ChallengeMarks } from './challenge-marks.ts';
 import type { Renewal, RowRefresh } from './row-refresh.ts';
 import { belongsTo, isRefreshable, judge, rowKey } from './upstream-row.ts';
 import { Secret } from '../../contract/identity.ts';
-import { RecentlyUsed } from '../../outgoing/recently-used.ts';
+import { RecentlyUsed } from '../../kit/cache.ts';
 
 /** Time without another refresh after a failed one, while the current token is usable. */
 const QUIET_MS = 5_000;

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { minimum } from '../../contract/duration-rules.ts';
+import { minimum } from '../../contract/duration.ts';
 import { Closed } from '../../contract/fields.ts';
 import { ATOMIC, block, duration, flag, text, texts, whole } from '../../contract/optional.ts';
 import { RefName, SecretKeyRef, secretKeyRef } from '../../contract/references.ts';

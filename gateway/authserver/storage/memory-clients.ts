@@ -1,5 +1,5 @@
 import type { Client } from './records.ts';
-import { ExpiringMap, type ExpiringEntry } from './expiring-map.ts';
+import { ExpiringMap, type ExpiringEntry } from '../../kit/cache.ts';
 import type { SavedClients, SavedTable } from './records-file.ts';
 import type { Clients } from './store.ts';
 

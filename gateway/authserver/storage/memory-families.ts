@@ -1,4 +1,4 @@
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 import type { Family, FamilyRef, LivenessRecord } from './records.ts';
 import type { KeptFamily, SavedFamilies } from './records-file.ts';
 import { StoreUnavailable, type Families, type FamilySpans, type LivenessReader } from './store.ts';

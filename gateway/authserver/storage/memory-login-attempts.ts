@@ -1,4 +1,4 @@
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 import type { LoginAttempt } from './records.ts';
 import type { LoginAttempts } from './store.ts';
 

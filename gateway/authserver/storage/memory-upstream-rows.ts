@@ -1,4 +1,4 @@
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 import type { UpstreamRow } from './records.ts';
 import type { SavedRecords } from './records-file.ts';
 import { upstreamLock, type UpstreamRows } from './store.ts';

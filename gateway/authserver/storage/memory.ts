@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Closed } from '../../contract/fields.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 import { LOGIN_ATTEMPT_LIMITS, memoryLoginAttempts, type LoginAttemptLimits } from './memory-login-attempts.ts';
 import { memoryClients } from './memory-clients.ts';
 import { memoryFamilies } from './memory-families.ts';

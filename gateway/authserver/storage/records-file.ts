@@ -1,12 +1,12 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseObject } from '../../contract/json.ts';
-import { writeDurably } from '../../state/state-file.ts';
 import { createSealer, type Sealer } from './sealing.ts';
 import type { RecordsLocation, StoreDeps } from './variant.ts';
 import type { Client, CodeGrant, Family, FamilyRef, LivenessRecord, UpstreamRow, User } from './records.ts';
-import type { ExpiringEntry } from './expiring-map.ts';
+import type { ExpiringEntry } from '../../kit/cache.ts';
 import type { Store } from './store.ts';
+import { replaceFile } from '../../kit/files.ts';
 
 /** Records for another process: all that a client or a user would miss. Login attempts begin again. Plain JSON. */
 export interface SavedRecords extends SavedCodes, SavedFamilies {
@@ -112,7 +112,7 @@ export class RecordsFile {
       };
       const sealed = this.#sealer.seal(keyName(this.#options), JSON.stringify(content));
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      await writeDurably(file, sealed);
+      await replaceFile(file, sealed);
       this.#fault = undefined;
     } catch (error) {
       const { code = 'unexpected' } = error as NodeJS.ErrnoException;

@@ -11,12 +11,12 @@ import {
 import { ClientKeysUnavailable } from '../clients/client-keys.ts';
 import type { Client } from '../storage/records.ts';
 import type { AuthServerContext } from '../context.ts';
-import type { Endpoint } from '../../contract/paths/auth-server-paths.ts';
+import type { Endpoint } from '../../contract/paths/public-paths.ts';
 import { endpointUrl } from '../core/metadata.ts';
 import { Refused } from '../http/refused.ts';
-import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
+import { addressKey, EVERYBODY } from '../../http/client-address.ts';
 import { storageKeyOf } from '../core/opaque-token.ts';
-import { ExpiringMap } from '../storage/expiring-map.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 
 export const BASIC_CHALLENGE = 'Basic realm="oauth"';
 
@@ -109,7 +109,7 @@ interface FailureBudget {
  * secrets only: otherwise anybody could lock a client out.
  */
 export function failureBudget({ settings, store, addressOf, now }: AuthServerContext): FailureBudget {
-  const spent = new ExpiringMap<true>(now);
+  const spent = new ExpiringMap<true>(now, undefined, MAX_SPENT);
   // hashed, because anybody may invent client ids as long as a URL
   const keyOf = (clientId: string, address: string | undefined): string =>
     storageKeyOf(`${address === undefined ? EVERYBODY : addressKey(address)} ${clientId}`);
@@ -125,7 +125,6 @@ export function failureBudget({ settings, store, addressOf, now }: AuthServerCon
       const decision = await store.rates.take('failure', key, settings.limits.failuresPerClient);
       if (decision.allowed) throw failure;
       const { retryAfterSeconds } = decision;
-      spent.dropOldest(MAX_SPENT);
       spent.set(key, true, retryAfterSeconds * 1_000);
       throw new Refused('rate_limited', { retryAfterSeconds, facts: { cause: failure.reason } });
     },

@@ -1,8 +1,7 @@
 import { below, invalid, missing, problem, repeated, type Problem } from '../../contract/problem.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
-import { circular, isServedBy, type LoginAddresses } from '../../contract/auth-server-addresses.ts';
+import { circular, isServedBy, type LoginAddresses, urlProblems } from '../../contract/addresses.ts';
 import { durationMs } from '../../contract/fields.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
 import { actorPattern } from './read-delegation.ts';
 
 const MAX_CLIENTS = 10;

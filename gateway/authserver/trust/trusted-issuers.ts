@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
 import { withFields, type Logger } from '../../contract/logger.ts';
-import type { AddressOf } from '../../http/addresses/client-address.ts';
+import type { AddressOf } from '../../http/client-address.ts';
 import { discoveredKeys, IssuerDiscovery } from '../../incoming/keys/discovery.ts';
 import { jsonGet } from '../../incoming/keys/json-get.ts';
 import { RemoteKeys } from '../../incoming/keys/remote-keys.ts';

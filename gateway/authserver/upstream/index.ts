@@ -2,7 +2,7 @@ import { invalid, missing, problem, type Problem } from '../../contract/problem.
 import { oauth2 } from './oauth2.ts';
 import { oidc } from './oidc.ts';
 import type { Upstream, UpstreamDeps, UpstreamScope } from './upstream.ts';
-import { circular, isServedBy, type LoginAddresses } from '../../contract/auth-server-addresses.ts';
+import { circular, isServedBy, type LoginAddresses } from '../../contract/addresses.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
 
 /** All types of upstream providers. A new one is one line here. */

@@ -1,4 +1,4 @@
-import { urlProblems } from '../../contract/url-problems.ts';
+import { urlProblems } from '../../contract/addresses.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../outbound/policy.ts';
 import { reservedInQuery } from './config/additional-params.ts';
 

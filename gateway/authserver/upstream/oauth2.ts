@@ -44,7 +44,7 @@ import { UpstreamError } from './upstream-error.ts';
 import { resolveUserInfo, userInfoProblems, userInfoSpec } from './config/userinfo-config.ts';
 import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
 import { dotPathFault } from './protocol/token-reply.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
+import { urlProblems } from '../../contract/addresses.ts';
 
 const url = (description: string) => HttpUrl(description, { maxLength: 2048 });
 const path = (description: string) => text(description, { minLength: 1, maxLength: 256 });

@@ -32,7 +32,7 @@ import {
 } from './upstream.ts';
 import { resolveUserInfo, userInfoProblems, userInfoSpec } from './config/userinfo-config.ts';
 import { below, invalid, missing, problem, type Problem } from '../../contract/problem.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
+import { urlProblems } from '../../contract/addresses.ts';
 
 const CLAIM_PATTERN = '^([a-zA-Z_][a-zA-Z0-9_]*)?$';
 

@@ -1,6 +1,6 @@
 import type { RegistrationStore, Upstream, UpstreamDeps } from './upstream.ts';
 import { UpstreamError } from './upstream-error.ts';
-import { ownCallback } from '../../contract/auth-server-addresses.ts';
+import { ownCallback } from '../../contract/addresses.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import { createUpstream, type UpstreamEntry } from './index.ts';
 import type { Store } from '../storage/store.ts';

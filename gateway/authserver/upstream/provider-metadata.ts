@@ -6,6 +6,7 @@ import { authorizationFaultIn, endpointFaultIn, shapeFaultIn } from './metadata-
 import { ProviderTransport } from './protocol/transport.ts';
 import type { UpstreamStatus } from './upstream.ts';
 import type { Logger } from '../../contract/logger.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
 
 interface ProviderMetadataOptions extends OutboundFlags {
   readonly issuer: string;
@@ -42,7 +43,7 @@ export class ProviderMetadata {
   #known: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
   /** `since` is the time of the first failure in a row. */
   #failure: { readonly error: UpstreamError; readonly at: number; readonly since: number } | undefined;
-  #running: Promise<void> | undefined;
+  readonly #running = new SingleFlight();
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -105,10 +106,7 @@ export class ProviderMetadata {
 
   /** Discovers the provider, at most once at a time. Never rejects: stores the result in the fields. */
   #refresh(): Promise<void> {
-    this.#running ??= this.#load().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    return this.#running.run(() => this.#load());
   }
 
   async #load(): Promise<void> {

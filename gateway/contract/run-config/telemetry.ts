@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { headerNameProblems, isHeaderValue } from '../header-names.ts';
+import { headerNameProblems, isHeaderValue } from '../reserved-names.ts';
 import { block, flag, text, textMap, texts } from '../optional.ts';
 import type { Problem } from '../problem.ts';
 import { isEncrypted, OWN_CREDENTIAL } from '../rule.ts';

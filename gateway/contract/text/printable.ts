@@ -34,3 +34,6 @@ export const escapeInvisible = (text: string): string =>
 /** Renders a document in JSON for people and programs: invisible characters, which JSON may hold as they are, are escapes. */
 export const jsonText = (value: unknown, indent?: number): string =>
   escapeInvisible(JSON.stringify(value, null, indent));
+/** Quotes a word for a POSIX shell if it needs quotes. */
+export const shellWord = (text: string): string =>
+  /^[\w./:@=,+-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

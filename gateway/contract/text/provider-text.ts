@@ -1,3 +1,8 @@
+const formEncoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
+
+/** Returns the Basic header of a client: both parts form-encoded, joined by a colon, in base64. @see RFC 6749 §2.3.1 */
+export const basicAuthorization = (clientId: string, secret: string): string =>
+  `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(secret)}`).toString('base64')}`;
 /** Returns an error code (RFC 6749 §4.1.2.1) without characters that must not be logged. */
 export const errorCode = (text: unknown): string | undefined =>
   typeof text === 'string' && /^[\x21\x23-\x5B\x5D-\x7E]{1,64}$/u.test(text) ? text : undefined;

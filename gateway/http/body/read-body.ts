@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ByteCollector } from '../../bytes/byte-collector.ts';
-import { addressKey } from '../addresses/address-key.ts';
-import { markCounted } from '../connections/client-connection.ts';
+import { addressKey } from '../client-address.ts';
+import { markCounted } from '../connections/closable-connections.ts';
 import { DISCARDED_BODIES, LARGE_BODIES, type ReadingTurn } from './reading-turns.ts';
 import { costOf } from './unread-pieces.ts';
 

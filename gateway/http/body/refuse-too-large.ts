@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { addressKey } from '../addresses/address-key.ts';
+import { addressKey } from '../client-address.ts';
 import { DISCARDED_BODIES } from './reading-turns.ts';
 import { costOf } from './unread-pieces.ts';
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'vitest';
 import { listen, type ListenerLimits } from '../../listener.ts';
-import { forwardedAddresses } from '../forwarded-address.ts';
+import { forwardedAddresses } from '../client-address.ts';
 
 const request = (path: string, ...headers: string[]): string =>
   [`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n');

@@ -1,8 +1,14 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { ClosableConnections, networkOf, type AddressReader } from './closable-connections.ts';
-import { CONNECTION, connectionOf, type ClientConnection } from './client-connection.ts';
+import {
+  ClosableConnections,
+  networkOf,
+  type AddressReader,
+  CONNECTION,
+  connectionOf,
+  type ClientConnection,
+} from './closable-connections.ts';
 import { isFarAhead, overweight } from './uncounted-bytes.ts';
 
 export interface ConnectionLimits {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ClientConnection } from './client-connection.ts';
+import type { ClientConnection } from './closable-connections.ts';
 
 const KIB = 1024;
 /** Most bytes of requests that no budget counts, from all clients of a listener together. */

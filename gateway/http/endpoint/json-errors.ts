@@ -1,8 +1,7 @@
 import type { Request, Response } from 'express';
 import { answerInternalError } from '../errors.ts';
 import { refuseTooLarge } from '../body/refuse-too-large.ts';
-import type { Operation } from './operation.ts';
-import { NO_STORE, sendJson } from './replies.ts';
+import { type Operation, NO_STORE, sendJson } from './operation.ts';
 import { OperationError, RequestError, type RequestFault } from './request-error.ts';
 import type { ErrorAnswers } from './router.ts';
 import type { Logger } from '../../contract/logger.ts';

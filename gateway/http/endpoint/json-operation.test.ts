@@ -4,8 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../listener.ts';
 import { notFound } from '../errors.ts';
 import { jsonErrors } from './json-errors.ts';
-import { defineOperation, type Operation } from './operation.ts';
-import { sendJson } from './replies.ts';
+import { defineOperation, type Operation, sendJson } from './operation.ts';
 import { OperationError } from './request-error.ts';
 import { route } from './router.ts';
 

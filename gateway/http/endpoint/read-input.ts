@@ -2,9 +2,7 @@ import type { Request } from 'express';
 import { IsArray, type TObject, type TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Pointer, Value } from 'typebox/value';
-import { FORM, JSON_TYPE, readBodyText } from './body-text.ts';
-import { counted, tooMany, valuesByName } from './encoded-parameters.ts';
-import { jsonExcess } from './json-excess.ts';
+import { FORM, JSON_TYPE, readBodyText, counted, tooMany, valuesByName, jsonExcess } from './body-text.ts';
 import type { InputSchemas } from './operation.ts';
 import { RequestError, type InputProblem } from './request-error.ts';
 

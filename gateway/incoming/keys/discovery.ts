@@ -1,5 +1,6 @@
 import { FetchFailure, type JsonDocument, type JsonGet } from './json-get.ts';
 import { isObject, textsIn } from '../../contract/json.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
 
 /** Members of an issuer's metadata that are used here. @see RFC 8414 §2 */
 export interface IssuerMetadata {
@@ -28,7 +29,7 @@ export class IssuerDiscovery {
   readonly #get: JsonGet;
   readonly #now: () => number;
   #found: { readonly metadata: IssuerMetadata; readonly until: number } | undefined;
-  #flight: Promise<IssuerMetadata> | undefined;
+  readonly #flight = new SingleFlight<IssuerMetadata>();
 
   constructor(issuer: string, get: JsonGet, now: () => number) {
     this.#issuer = issuer;
@@ -39,10 +40,7 @@ export class IssuerDiscovery {
   /** Rejects with `FetchFailure`. */
   async metadata(): Promise<IssuerMetadata> {
     if (this.#found && this.#found.until > this.#now()) return this.#found.metadata;
-    this.#flight ??= this.#find().finally(() => {
-      this.#flight = undefined;
-    });
-    return this.#flight;
+    return this.#flight.run(() => this.#find());
   }
 
   /** Discards the cached metadata because its URLs do not work. */

@@ -131,16 +131,3 @@ export async function withRetries<T>(attempt: () => Promise<T>, pausesMs: readon
   }
   return attempt();
 }
-
-/** Waits for `flight` up to a limit, without stopping it. Resolves to false after the limit. */
-export async function waitAtMost(flight: Promise<void>, limitMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, limitMs, false);
-  });
-  try {
-    return await Promise.race([flight.then(() => true), limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

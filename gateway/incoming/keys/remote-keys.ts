@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import { addressKey, EVERYBODY } from '../../http/addresses/address-key.ts';
-import type { AddressOf } from '../../http/addresses/client-address.ts';
+import { addressKey, EVERYBODY, type AddressOf } from '../../http/client-address.ts';
 import { readKeySet, type KeySet, type KeySource } from './key-set.ts';
-import { FetchFailure, RETRY_PAUSES_MS, waitAtMost, withRetries, type JsonDocument } from './json-get.ts';
+import { FetchFailure, RETRY_PAUSES_MS, withRetries, type JsonDocument } from './json-get.ts';
 import type { Readiness } from '../token-validator.ts';
 import { DependencyDown, type Dependency } from '../refusal.ts';
 import type { Logger } from '../../contract/logger.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
+import { endOf, within } from '../../kit/time.ts';
 
 interface RemoteKeysOptions {
   /** Fetches the key set, including discovery when needed. Rejects with `FetchFailure` or any other error. */
@@ -58,7 +59,7 @@ export class RemoteKeys implements KeySource {
   #freshUntil = 0;
   readonly #lookUps = new LookUpBudget();
   #failure: Failure | undefined;
-  #flight: Promise<void> | undefined;
+  readonly #flight = new SingleFlight();
   #flightBegan = 0;
   #waiting = 0;
   #warmUp: NodeJS.Timeout | undefined;
@@ -80,11 +81,12 @@ export class RemoteKeys implements KeySource {
     const flight = this.#fly();
     const waitMs = this.#flightBegan + LATE_WAIT_MS - now;
     if (now < this.#freshUntil + LATE_MS || this.#failure || waitMs <= 0) return set;
-    return waitAtMost(flight, waitMs).then(() => this.#set ?? set);
+    return endOf(waitMs, flight).then(() => this.#set ?? set);
   }
 
   async renew(seen: KeySet, req?: IncomingMessage): Promise<KeySet> {
-    if (this.#set === seen && this.#flight) await this.#wait(this.#flight, SHORT_WAIT_MS); // that fetch may have started before the key existed
+    const flight = this.#flight.running;
+    if (this.#set === seen && flight) await this.#wait(flight, SHORT_WAIT_MS); // that fetch may have started before the key existed
     const now = this.#options.now();
     if (this.#set === seen && this.#lookUps.take(this.#clientOf(req), now)) {
       await this.#wait(this.#fly(), SHORT_WAIT_MS);
@@ -154,7 +156,8 @@ export class RemoteKeys implements KeySource {
     if (leftMs <= 0 || this.#waiting >= MAX_WAITING) throw slow();
     this.#waiting += 1;
     try {
-      if (!(await waitAtMost(flight, leftMs))) throw slow();
+      const isInTime = flight.then(() => true);
+      if (!(await within(leftMs, isInTime, false))) throw slow();
     } finally {
       this.#waiting -= 1;
     }
@@ -166,12 +169,8 @@ export class RemoteKeys implements KeySource {
 
   /** Never rejects: stores the result in the fields. */
   #fly(): Promise<void> {
-    if (this.#flight) return this.#flight;
-    this.#flightBegan = this.#options.now();
-    this.#flight = this.#load().finally(() => {
-      this.#flight = undefined;
-    });
-    return this.#flight;
+    if (!this.#flight.running) this.#flightBegan = this.#options.now();
+    return this.#flight.run(() => this.#load());
   }
 
   async #load(): Promise<void> {

@@ -1,13 +1,13 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { Closed, HttpUrl } from '../../contract/fields.ts';
-import { isBelow, MOUNTED_FOLDERS, notMounted, PATH_NOT_MOUNTED } from '../../contract/mounted-files.ts';
+import { isBelow, MOUNTED_FOLDERS, notMounted, PATH_NOT_MOUNTED } from '../../contract/gateway-config-files.ts';
 import { ATOMIC, block, duration, flag, text, texts } from '../../contract/optional.ts';
 import { privateKeyJwtSpec, resolvePrivateKeyJwt } from '../../contract/run-config/private-key-jwt.ts';
 import { caBundleRef, secretKeyRef } from '../../contract/references.ts';
 import { atMostOne, needs, rule, safeUrl } from '../../contract/rule.ts';
 import { createIssuerValidator } from '../tokens/issuer-validator.ts';
 import { defineSource, type ResolvedSource, type SourceScope } from '../mode.ts';
-import { between } from '../../contract/duration-rules.ts';
+import { between } from '../../contract/duration.ts';
 import type { Incoming } from '../../contract/gateway-config.ts';
 
 /** Settings for introspection replies. */

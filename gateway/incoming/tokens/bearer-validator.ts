@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../contract/identity.ts';
-import type { ClaimRules } from './claims.ts';
+import { MAX_CACHED, type ClaimRules } from './claims.ts';
 import { classify, isJwe } from './classify.ts';
-import { ExpiringCache } from './expiring-cache.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 import type { Introspection } from './introspection.ts';
 import { verifyJwt, type HeaderRules, type VerifiedJwt } from './jwt.ts';
 import type { KeySet, KeySource } from '../keys/key-set.ts';
@@ -41,13 +41,14 @@ const keyOf = (token: string): string => token.slice(-43);
 /** Validates JWTs with keys and other tokens by introspection. The form of the token and the settings decide; there is no fallback. */
 export class BearerValidator implements IssuerValidator {
   readonly #parts: BearerValidatorParts;
-  readonly #verified = new ExpiringCache<Identity>();
+  readonly #verified: ExpiringMap<Identity>;
   #keySet: KeySet | undefined;
   /** Verified JWTs by identity, kept while the identity is referenced. */
   readonly #proofs = new WeakMap<Identity, Proof>();
 
   constructor(parts: BearerValidatorParts) {
     this.#parts = parts;
+    this.#verified = new ExpiringMap(parts.now, undefined, MAX_CACHED);
   }
 
   validate(token: string, req?: IncomingMessage): Identity | Promise<Identity> {
@@ -117,7 +118,7 @@ export class BearerValidator implements IssuerValidator {
     this.#forgetOldKeys();
     if (keySet === this.#keySet) {
       const now = this.#parts.now();
-      this.#verified.set(keyOf(token), identity, Math.min(identity.expiresAt, now + MAX_AGE_MS), now);
+      this.#verified.set(keyOf(token), identity, Math.min(identity.expiresAt - now, MAX_AGE_MS), now);
     }
     return identity;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readIdentity, type ClaimRules } from './claims.ts';
+import { MAX_CACHED, readIdentity, type ClaimRules } from './claims.ts';
 import { classify } from './classify.ts';
-import { ExpiringCache } from './expiring-cache.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
 
 const rules: ClaimRules = {
   issuer: 'https://a.example',
@@ -70,16 +70,16 @@ describe('classify', () => {
 
 describe('the cache of verified tokens', () => {
   it('holds 10,000 entries at most and removes the oldest', () => {
-    const cache = new ExpiringCache<number>();
-    for (let i = 0; i < 10_050; i += 1) cache.set(String(i), i, 100, 0);
+    const cache = new ExpiringMap<number>(() => 0, undefined, MAX_CACHED);
+    for (let i = 0; i < 10_050; i += 1) cache.set(String(i), i, 100);
     expect(cache.size).toBe(10_000);
     expect([cache.get('49', 0), cache.get('50', 0), cache.get('10049', 0)]).toEqual([undefined, 50, 10_049]);
   });
 
   it('removes expired entries and stores no entry that has already expired', () => {
-    const cache = new ExpiringCache<string>();
+    const cache = new ExpiringMap<string>(() => 0, undefined, MAX_CACHED);
     cache.set('a', 'a', 100, 0);
-    cache.set('b', 'b', 100, 100);
+    cache.set('b', 'b', 0, 100);
     expect([cache.get('a', 99), cache.get('a', 100), cache.size]).toEqual(['a', undefined, 0]);
   });
 });

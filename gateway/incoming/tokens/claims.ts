@@ -19,6 +19,9 @@ export interface ClaimRules {
   readonly accept?: ((claims: JsonObject) => void) | undefined;
 }
 
+/** Most results about tokens in one cache. They live about equally long, so that the oldest is the next to expire. */
+export const MAX_CACHED = 10_000;
+
 const MAX_SUBJECT_BYTES = 255;
 
 /**

@@ -3,15 +3,16 @@ import type { ClientAssertion } from '../../private-keys/client-assertion.ts';
 import type { Identity } from '../../contract/identity.ts';
 import type { Outbound, OutboundReply } from '../../outbound/fetch.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
-import { readIdentity, type ClaimRules } from './claims.ts';
+import { MAX_CACHED, readIdentity, type ClaimRules } from './claims.ts';
 import type { IssuerDiscovery, IssuerMetadata } from '../keys/discovery.ts';
 import { FetchFailure, RETRY_PAUSES_MS, withRetries } from '../keys/json-get.ts';
-import { ExpiringCache } from './expiring-cache.ts';
+import { ExpiringMap } from '../../kit/cache.ts';
+import { Flights } from '../../kit/tasks.ts';
 import { DependencyDown, TokenRefused } from '../refusal.ts';
 import type { Liveness } from '../token-validator.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
-import { basicAuthorization } from '../../contract/text/basic-authorization.ts';
+import { basicAuthorization } from '../../contract/text/provider-text.ts';
 
 export interface IntrospectionOptions {
   /** Introspection endpoint; undefined means that of the issuer's metadata. */
@@ -61,9 +62,9 @@ const MAX_FLIGHTS_WHILE_HANGING = 8;
  */
 export class Introspection {
   readonly #options: IntrospectionOptions;
-  readonly #accepted = new ExpiringCache<Identity>();
-  readonly #refused = new ExpiringCache<TokenRefused>(); // separate, so that invalid tokens evict no valid one
-  readonly #flights = new Map<string, Promise<Identity>>();
+  readonly #accepted: ExpiringMap<Identity>;
+  readonly #refused: ExpiringMap<TokenRefused>; // separate, so that invalid tokens evict no valid one
+  readonly #flights = new Flights<string, Identity>();
   /** Time of the reply behind an identity, ms since the epoch. */
   readonly #answeredAt = new WeakMap<Identity, number>();
   #faultLoggedAt = -Infinity;
@@ -71,6 +72,8 @@ export class Introspection {
 
   constructor(options: IntrospectionOptions) {
     this.#options = options;
+    this.#accepted = new ExpiringMap(options.now, undefined, MAX_CACHED);
+    this.#refused = new ExpiringMap(options.now, undefined, MAX_CACHED);
   }
 
   /** Throws or rejects with `TokenRefused` or `DependencyDown`. */
@@ -97,13 +100,10 @@ export class Introspection {
   }
 
   #fly(token: string, digest: string): Promise<Identity> {
-    const running = this.#flights.get(digest);
-    if (running) return running;
-    if (this.#flights.size >= (this.#isHanging ? MAX_FLIGHTS_WHILE_HANGING : MAX_FLIGHTS))
+    const isFull = this.#flights.size >= (this.#isHanging ? MAX_FLIGHTS_WHILE_HANGING : MAX_FLIGHTS);
+    if (isFull && !this.#flights.get(digest))
       return Promise.reject(down('too many tokens wait for the introspection endpoint'));
-    const flight = this.#ask(token, digest).finally(() => this.#flights.delete(digest));
-    this.#flights.set(digest, flight);
-    return flight;
+    return this.#flights.run(digest, () => this.#ask(token, digest));
   }
 
   async #ask(token: string, digest: string): Promise<Identity> {
@@ -113,12 +113,12 @@ export class Introspection {
     try {
       const identity = readIdentity(acceptedClaims(reply, rules.issuer), token, rules, now);
       this.#answeredAt.set(identity, now);
-      this.#accepted.set(digest, identity, Math.min(identity.expiresAt, now + cacheMs), now);
+      this.#accepted.set(digest, identity, Math.min(identity.expiresAt - now, cacheMs), now);
       return identity;
     } catch (error) {
       if (error instanceof TokenRefused) {
         this.#accepted.delete(digest);
-        this.#refused.set(digest, error, now + REFUSED_MS, now);
+        this.#refused.set(digest, error, REFUSED_MS, now);
       }
       throw error;
     }

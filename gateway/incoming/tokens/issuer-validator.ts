@@ -1,4 +1,4 @@
-import { clientAddresses } from '../../http/addresses/client-address.ts';
+import { clientAddresses } from '../../http/client-address.ts';
 import { ClientAssertion } from '../../private-keys/client-assertion.ts';
 import { durationMs } from '../../contract/fields.ts';
 import { BearerValidator, type TokenRules } from './bearer-validator.ts';

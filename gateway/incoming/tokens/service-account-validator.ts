@@ -1,4 +1,4 @@
-import { clientAddresses } from '../../http/addresses/client-address.ts';
+import { clientAddresses } from '../../http/client-address.ts';
 import { isApiServerName } from '../../outbound/address-class.ts';
 import { policyFor } from '../../outbound/policy.ts';
 import type { ApiServer } from '../../kube/api-server.ts';
@@ -11,6 +11,7 @@ import type { IncomingConfig, IssuerValidator, ValidatorDeps } from '../token-va
 import { DependencyDown, TokenRefused } from '../refusal.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import { decodeObject } from './classify.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
 
 interface KnownIssuer {
   readonly known: string | undefined;
@@ -190,7 +191,7 @@ class ClusterIssuer {
   readonly #get: JsonGet;
   readonly #readSecret: (file: string) => string;
   #found: string | undefined;
-  #flight: Promise<string> | undefined;
+  readonly #flight = new SingleFlight<string>();
 
   constructor(apiServer: ApiServer, get: JsonGet, readSecret: (file: string) => string) {
     this.#apiServer = apiServer;
@@ -206,10 +207,7 @@ class ClusterIssuer {
   /** Rejects with `DependencyDown`. */
   async find(): Promise<string> {
     if (this.known !== undefined) return this.known;
-    this.#flight ??= this.#ofApiServer().finally(() => {
-      this.#flight = undefined;
-    });
-    this.#found = await this.#flight;
+    this.#found = await this.#flight.run(() => this.#ofApiServer());
     return this.#found;
   }
 

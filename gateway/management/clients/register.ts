@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { McpClient, ClientEndpoint } from './client.ts';
-import { clientEntry, urlOf } from './entry.ts';
+import { type McpClient, type ClientEndpoint, clientEntry, urlOf } from './client.ts';
 import type { Format } from './formats/format.ts';
 import { jsonc } from './formats/jsonc.ts';
 import { toml } from './formats/toml.ts';

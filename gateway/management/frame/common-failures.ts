@@ -1,5 +1,5 @@
 import { ApiError } from '../../kube/api-error.ts';
-import { StateFileError } from '../../state/state-file.ts';
+import { StateFileError } from '../state/state-file.ts';
 import type { ManagementError } from '../operation.ts';
 import { SecretsFailure } from '../secrets/secrets-failure.ts';
 import { UserFileError } from '../state/write-files.ts';

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Logger } from '../../contract/logger.ts';
 import { loggedPath, markLogged } from '../../http/log-refusals.ts';
-import { requestIdOf } from '../../http/head/request-id.ts';
+import { requestIdOf } from '../../http/head/added-headers.ts';
 import { OperationError, RequestError, type RequestFault } from '../../http/endpoint/request-error.ts';
 import { refuseUnread } from '../../http/body/refuse-too-large.ts';
 import { stackOf } from '../../telemetry/log.ts';

@@ -6,6 +6,7 @@ import { OWN_API_VERSION, ownType, type KubeObject } from '../../kube/resource.t
 import { unavailableOf } from '../../workloads/store/kubernetes/api-failure.ts';
 import type { ClusterAccess } from '../cluster-access.ts';
 import { DEFAULT_GROUP, EMPTY_GROUP, type GroupDocuments, type GroupRecord, type GroupsDocument } from './groups.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
 
 const GROUP = ownType('MCPGroup');
 const FIELD_MANAGER = 'vmcp-management';
@@ -25,8 +26,7 @@ type Annotations = Readonly<Record<string, string | null>>;
  */
 export class ClusterGroups implements GroupDocuments {
   readonly #cluster: ClusterAccess;
-  /** Settles when all requested changes are done. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   constructor(cluster: ClusterAccess) {
     this.#cluster = cluster;
@@ -37,9 +37,7 @@ export class ClusterGroups implements GroupDocuments {
   }
 
   update(change: (document: GroupsDocument) => GroupsDocument | Promise<GroupsDocument>): Promise<GroupsDocument> {
-    const result = this.#tail.then(() => this.#update(change));
-    this.#tail = result.catch(() => undefined);
-    return result;
+    return this.#changes.run(() => this.#update(change));
   }
 
   async #update(change: (document: GroupsDocument) => GroupsDocument | Promise<GroupsDocument>) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { StateFile } from '../../state/state-file.ts';
+import { StateFile } from '../state/state-file.ts';
 
 export const DEFAULT_GROUP = 'default';
 

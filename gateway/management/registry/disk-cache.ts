@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import { writeDurably } from '../../state/state-file.ts';
 import { compiled } from './schema/compiled.ts';
 import { EntryProblem } from './schema/registry.ts';
 import { ServerRecord } from './schema/server-json.ts';
 import { RegistrySkill } from './schema/skill.ts';
+import { replaceFile } from '../../kit/files.ts';
 
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
@@ -51,7 +51,7 @@ export class DiskCache {
     const text = JSON.stringify(reading);
     if (Buffer.byteLength(text) > MAX_FILE_BYTES) return;
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await writeDurably(this.#path(reading.location), text);
+    await replaceFile(this.#path(reading.location), text);
     await this.#prune(now);
   }
 

@@ -8,6 +8,7 @@ import { RegistryFault } from './fault.ts';
 import type { GrantedLogin, LoginStore } from './login-store.ts';
 import type { RegistryAuth } from './schema/registry.ts';
 import { registryPolicy, urlFault } from './sources/request.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
 
 /** Ports of the redirect URI. A provider that compares ports must know the redirect URI of each port that may be used. */
 const PORTS = Array.from({ length: 10 }, (_, index) => 8666 + index);
@@ -42,7 +43,7 @@ export class RegistryLogin {
   #login: GrantedLogin | undefined;
   #loaded: Promise<void> | undefined;
   #attempt: RedirectListener | undefined;
-  #refreshing: Promise<void> | undefined;
+  readonly #refreshing = new SingleFlight();
   #writing: Promise<void> | undefined;
   /** Number of calls of `end`. Tokens that were requested before the last one are not kept. */
   #ends = 0;
@@ -120,10 +121,7 @@ export class RegistryLogin {
   async authorization(): Promise<string> {
     const login = await this.#current();
     if (login && this.#isExpired(login)) {
-      this.#refreshing ??= this.#refresh(login).finally(() => {
-        this.#refreshing = undefined;
-      });
-      await this.#refreshing;
+      await this.#refreshing.run(() => this.#refresh(login));
     }
     if (this.#login) return `Bearer ${this.#login.grant.accessToken.reveal()}`;
     throw loginRequired();

@@ -2,6 +2,7 @@ import type { Logger } from '../../contract/logger.ts';
 import type { DiskCache } from './disk-cache.ts';
 import { RegistryFault } from './fault.ts';
 import type { RegistryReading } from './sources/source.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
 
 const FRESH_MS = 3_600_000;
 const STALE_MS = 7 * 86_400_000;
@@ -48,7 +49,7 @@ export class ReadingCache {
   readonly #options: ReadingCacheOptions;
   readonly #location: string;
   #kept: Kept | undefined;
-  #running: Promise<RegistryReading> | undefined;
+  readonly #running = new SingleFlight<RegistryReading>();
   /** Number of calls of `clear`. */
   #clears = 0;
 
@@ -73,7 +74,7 @@ export class ReadingCache {
 
   /** Reads the registry again, even if the cached reading is fresh. A failure leaves the cached reading. */
   async refresh(read: Read): Promise<void> {
-    await this.#running?.catch(() => undefined);
+    await this.#running.running?.catch(() => undefined);
     await this.#share(async () => this.#renew(read, (await this.#load())?.reading));
   }
 
@@ -85,10 +86,7 @@ export class ReadingCache {
   }
 
   #share(attempt: () => Promise<RegistryReading>): Promise<RegistryReading> {
-    this.#running ??= attempt().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    return this.#running.run(attempt);
   }
 
   async #load(): Promise<Kept | undefined> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { createOutbound } from '../../outbound/fetch.ts';
-import { StateFile } from '../../state/state-file.ts';
+import { StateFile } from '../state/state-file.ts';
 import { ConfiguredRegistry, type RegistryDeps } from './configured-registry.ts';
 import { DiskCache } from './disk-cache.ts';
 import type { RegistryCatalog } from './document/catalog.ts';

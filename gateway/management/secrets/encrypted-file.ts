@@ -2,7 +2,6 @@ import { createHash, createSecretKey, randomBytes, scrypt, type KeyObject } from
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeDurably } from '../../state/state-file.ts';
 import { tryLock } from '../../workloads/runner/process/process-lock.ts';
 import {
   MAX_FILE_BYTES,
@@ -16,6 +15,9 @@ import {
   type SecretMap,
 } from './file-format.ts';
 import { SecretsFailure } from './secrets-failure.ts';
+import { setNewest } from '../../kit/cache.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
+import { replaceFile } from '../../kit/files.ts';
 
 /** Decrypted content of the file. */
 export interface OpenedSecrets {
@@ -72,7 +74,7 @@ export class EncryptedFile {
     const bytes = sealEnvelope(secrets, derivation, key, randomBytes(NONCE_BYTES));
     if (bytes === undefined)
       throw new SecretsFailure('broken', `${this.path} cannot hold more than 32 MiB: delete some secrets`);
-    await writeDurably(this.path, bytes);
+    await replaceFile(this.path, bytes);
   }
 
   #newDerivation(): Scrypt {
@@ -108,8 +110,8 @@ const MAX_WAIT_MS = 10_000;
 /** Lets one change at a time run, in this process and in others that use the same lock file. */
 class FileLock {
   readonly #path: string;
-  /** Settles when all queued changes of this process are done. */
-  #tail: Promise<unknown> = Promise.resolve();
+  /** Changes of this process. */
+  readonly #queue = new SerialQueue();
 
   constructor(path: string) {
     this.#path = path;
@@ -117,7 +119,7 @@ class FileLock {
 
   /** Runs a change while it holds the lock. @throws SecretsFailure if another process does not release the lock in time */
   hold<Result>(run: () => Promise<Result>): Promise<Result> {
-    const result = this.#tail.then(async () => {
+    return this.#queue.run(async () => {
       const release = await this.#take();
       try {
         return await run();
@@ -125,8 +127,6 @@ class FileLock {
         release();
       }
     });
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 
   async #take(): Promise<() => void> {
@@ -160,10 +160,8 @@ export class KeyDeriver {
     const known = this.#keys.get(id);
     if (known) return known;
     const key = derive(password, derivation);
-    this.#keys.set(id, key);
+    setNewest(this.#keys, id, key, KEPT_KEYS);
     key.catch(() => this.#keys.delete(id));
-    const [oldest] = this.#keys.keys();
-    if (oldest !== undefined && this.#keys.size > KEPT_KEYS) this.#keys.delete(oldest);
     return key;
   }
 }

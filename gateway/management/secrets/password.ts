@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Environment } from '../../workloads/runner/environment.ts';
 import { SecretsFailure } from './secrets-failure.ts';
-import { withinTime } from './time-limit.ts';
+import { withinTime } from '../../kit/time.ts';
 
 /**
  * Returns the password that the environment gives in place of a keyring. Reads its file at each call.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { StateFile } from '../../state/state-file.ts';
+import { StateFile } from '../state/state-file.ts';
 import type { Environment } from '../../workloads/runner/environment.ts';
 import type { ClusterAccess } from '../cluster-access.ts';
 import type { ConnectOnePassword } from './one-password-sdk.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
-import { StateFile } from '../../state/state-file.ts';
+import { StateFile } from '../state/state-file.ts';
 import { SkillRecord } from './shapes.ts';
 import { isIn, type SkillPlace } from './place.ts';
 

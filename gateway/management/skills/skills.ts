@@ -20,6 +20,7 @@ import { SkillError } from './errors.ts';
 import { SkillStore } from './skill-store.ts';
 import { downloadSkill, missingInRegistry, type RegistrySkills, type SourceRequest } from './source/skill-sources.ts';
 import { upgradeSkills, type SkillUpgrade, type UpgradeOutcome } from './upgrade-skills.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
 
 interface SkillsOptions {
   readonly stateDir: string;
@@ -53,7 +54,7 @@ export class Skills {
   readonly #policy: OutboundPolicy;
   readonly #deps: InstallDeps;
   /** Settles when all queued changes are done. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   constructor(options: SkillsOptions) {
     const isPrivateAllowed = options.allowPrivateIp === true;
@@ -105,7 +106,7 @@ export class Skills {
       );
       checkSignatures(request, place);
       const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup([group], skills, removed);
-      const record = await this.#inTurn(() => {
+      const record = await this.#changes.run(() => {
         signal.throwIfAborted();
         return applyInstall({ place, skills, clients, force, canMove: force, isExplicit: true, finish }, this.#deps);
       });
@@ -123,7 +124,7 @@ export class Skills {
     if (missing !== undefined) throw notInstalled(missing);
     const chosen = installed.filter(({ metadata }) => names.includes(metadata.name));
     const apply = (record: SkillRecord, skills: readonly CollectedSkill[]): Promise<unknown> =>
-      this.#inTurn(() => {
+      this.#changes.run(() => {
         signal.throwIfAborted();
         return this.#replace(place, record, skills);
       });
@@ -158,7 +159,7 @@ export class Skills {
     checkName(name);
     const place = (await this.#vanishedPlace(choice)) ?? (await this.#place(choice));
     const finish = (removed: readonly SkillRecord[]): Promise<void> => this.#regroup([], [], removed);
-    await this.#inTurn(() => applyUninstall({ place, name, finish }, this.#deps));
+    await this.#changes.run(() => applyUninstall({ place, name, finish }, this.#deps));
   }
 
   /** Adds skills to groups. Removes from all groups the skills that are not installed anywhere any more. */
@@ -207,12 +208,6 @@ export class Skills {
       await Promise.all([outbound.close(), localOutbound.close()]);
       await rm(workFolder, { recursive: true, force: true });
     }
-  }
-
-  #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
-    const result = this.#tail.then(run);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -1,20 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fchmodSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ownDraftOf, writeDraftSync } from '../../kit/files.ts';
 
 /** Change of one file of the user. */
 export interface FileChange {
@@ -89,19 +75,9 @@ function contentOf(path: string): Before | undefined {
 
 /** Writes and syncs a file beside `path`. The umask reduces the mode of a new file only. */
 function writeDraft(path: string, content: string | Uint8Array, mode: number | undefined, newMode: number): string {
-  const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}.draft`);
-  const descriptor = openSync(draft, 'wx', mode ?? newMode);
-  try {
-    if (mode !== undefined) fchmodSync(descriptor, mode);
-    writeFileSync(descriptor, content);
-    fsyncSync(descriptor);
-    return draft;
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
+  const draft = ownDraftOf(path);
+  writeDraftSync(draft, content, { mode: mode ?? newMode, isExact: mode !== undefined });
+  return draft;
 }
 
 function finish({ path, draft }: Prepared): void {

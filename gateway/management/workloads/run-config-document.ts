@@ -2,9 +2,9 @@ import { Type, type Static } from 'typebox';
 import { exportRunConfig } from '../../contract/run-config/document.ts';
 import { DURATION_PATTERN } from '../../contract/fields.ts';
 import { isObject } from '../../contract/json.ts';
-import { PermissionProfile } from '../../contract/container/permission-profile.ts';
+import { PermissionProfile } from '../../contract/container.ts';
 import { RunConfig } from '../../contract/run-config/run-config.ts';
-import { withoutSecretValues } from '../../workloads/definition/middleware-secrets.ts';
+import { withoutSecretValues } from '../../workloads/definition/webhook-secrets.ts';
 
 /** The members of a JSON Schema that nest. */
 interface SchemaNode {

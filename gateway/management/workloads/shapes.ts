@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { CONFIRMATION_ERRORS } from '../../workloads/definition/confirmation/confirmation.ts';
+import { CONFIRMATION_ERRORS } from '../../workloads/definition/confirmation/entry-access.ts';
 import { FromRegistry } from '../../workloads/definition/entry/registry-entry.ts';
 import { WORKLOAD_NAME } from '../../workloads/definition/settings.ts';
 import { WORKLOAD_ERRORS } from '../../workloads/workloads.ts';

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { flag, text, textMap } from '../../contract/optional.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { CONFIRMATION_ERRORS, confirmationRequired } from '../../workloads/definition/confirmation/confirmation.ts';
+import { CONFIRMATION_ERRORS, confirmationRequired } from '../../workloads/definition/confirmation/entry-access.ts';
 import type { RegistryEntry } from '../../workloads/definition/entry/registry-entry.ts';
 import { WorkloadSettings } from '../../workloads/definition/settings.ts';
 import {

@@ -1,11 +1,11 @@
-import type { LookupFunction, Socket } from 'node:net';
+import { type LookupFunction, type Socket, isIP } from 'node:net';
 import type { buildConnector } from 'undici';
 import { OutboundError } from '../outbound-error.ts';
 import { isForbiddenListener } from '../own-listeners.ts';
 import { authorityOf, openThrough } from './open-through.ts';
 import { ProxyError } from './proxy-error.ts';
 import type { Proxy } from './proxies.ts';
-import { resolvable } from './resolvable.ts';
+import { limited } from '../../kit/time.ts';
 
 export interface ThroughProxy {
   readonly target: buildConnector.Options;
@@ -32,26 +32,19 @@ export async function connectThrough(proxy: Proxy, options: ThroughProxy): Promi
   const check = (remoteAddress: string | undefined): void => {
     if (isForbiddenListener({ remoteAddress, remotePort }, isConfigured)) throw ownFault(target);
   };
-  const attempt = new AbortController();
-  const timer = setTimeout(
-    () => {
-      attempt.abort();
-    },
-    Math.min(timeoutMs, LONGEST_MS),
-  );
-  let socket: Socket | undefined;
-  try {
-    const addresses = await resolvable(target.hostname, lookup, (error) => error instanceof OutboundError);
-    addresses?.forEach(check);
-    socket = await openThrough(proxy, target, attempt.signal);
-    if (addresses === undefined && !isConfigured) check(socket.remoteAddress);
-    return target.protocol === 'https:' ? await secured(socket, proxy, options, attempt.signal) : socket;
-  } catch (error) {
-    socket?.destroy();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+  return limited(Math.min(timeoutMs, LONGEST_MS), async (signal) => {
+    let socket: Socket | undefined;
+    try {
+      const addresses = await resolvable(target.hostname, lookup, (error) => error instanceof OutboundError);
+      addresses?.forEach(check);
+      socket = await openThrough(proxy, target, signal);
+      if (addresses === undefined && !isConfigured) check(socket.remoteAddress);
+      return target.protocol === 'https:' ? await secured(socket, proxy, options, signal) : socket;
+    } catch (error) {
+      socket?.destroy();
+      throw error;
+    }
+  });
 }
 
 /** Error for a connection that would lead to a listener of this process. */
@@ -85,4 +78,42 @@ function secured(
     }
   });
   return promise;
+}
+
+/** Time for the answer of the system's resolver. In a network without DNS it takes many seconds to fail. */
+const LOOKUP_MS = 1_000;
+/** Pause before such a name is looked up again: each look-up occupies one of the few threads of Node.js. */
+const PAUSE_MS = 300_000;
+const MAX_PAUSED = 1_000;
+
+/** Names that the resolver did not answer in time, with the time (monotonic, ms) until which they are not looked up again. */
+const paused = new Map<string, number>();
+
+/**
+ * Returns the addresses of a host as far as they can be found here; undefined for a name that only the proxy can resolve.
+ * Rejects with errors of `lookup` that `isRefusal` accepts.
+ */
+async function resolvable(
+  hostname: string,
+  lookup: LookupFunction,
+  isRefusal: (error: unknown) => boolean,
+): Promise<readonly string[] | undefined> {
+  if (isIP(hostname) !== 0) return [hostname];
+  if ((paused.get(hostname) ?? 0) > performance.now()) return undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[] | undefined>();
+  const timer = setTimeout(() => {
+    if (paused.size >= MAX_PAUSED) paused.clear();
+    paused.set(hostname, performance.now() + PAUSE_MS);
+    resolve(undefined);
+  }, LOOKUP_MS);
+  lookup(hostname, { all: true }, (error, found) => {
+    if (error && isRefusal(error)) reject(error);
+    else if (error) resolve(undefined);
+    else resolve(typeof found === 'string' ? [found] : found.map(({ address }) => address));
+  });
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
 }

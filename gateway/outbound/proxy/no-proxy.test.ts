@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseNoProxy } from './no-proxy.ts';
+import { parseNoProxy } from './proxies.ts';
 
 /** Cases of the documentation of curl (`--noproxy`) and of Go (golang.org/x/net/http/httpproxy). */
 it.each([

@@ -1,6 +1,7 @@
 import type { Identity } from '../../contract/identity.ts';
 import { CredentialError, type CredentialHeaders } from '../authenticator.ts';
-import { RecentlyUsed } from '../recently-used.ts';
+import { RecentlyUsed } from '../../kit/cache.ts';
+import { Flights } from '../../kit/tasks.ts';
 
 const MAX_ENTRIES = 10_000;
 /** Time before expiry at which credentials are replaced: a signed request may run for minutes. */
@@ -33,7 +34,7 @@ const keyOf = ({ principal, tsid, role, sessionName }: CredentialOwner): string 
 export class SigningCredentialCache {
   readonly #now: () => number;
   readonly #held = new RecentlyUsed<Held>(MAX_ENTRIES);
-  readonly #flights = new Map<string, Promise<CredentialHeaders>>();
+  readonly #flights = new Flights<string, CredentialHeaders>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -51,11 +52,7 @@ export class SigningCredentialCache {
       if ('headers' in held) return held.headers;
       throw held.error;
     }
-    const known = this.#flights.get(key);
-    if (known) return known;
-    const flight = this.#fly(key, now, obtain).finally(() => this.#flights.delete(key));
-    this.#flights.set(key, flight);
-    return flight;
+    return this.#flights.run(key, () => this.#fly(key, now, obtain));
   }
 
   /** Removes rejected credentials that are not new. Returns true when the next `get` returns other ones. */

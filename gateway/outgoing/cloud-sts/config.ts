@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Closed } from '../../contract/fields.ts';
 import { blocks, flag, text, whole } from '../../contract/optional.ts';
 import { invalid, missing, problem, type Problem } from '../../contract/problem.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
+import { urlProblems } from '../../contract/addresses.ts';
 import { compileMatcher, MAX_MATCHER_LENGTH } from './matcher.ts';
 
 /** AWS region, such as `eu-central-1`. */

@@ -1,6 +1,7 @@
 import type { Identity, Secret } from '../../contract/identity.ts';
 import type { CredentialHeaders } from '../authenticator.ts';
-import { RecentlyUsed } from '../recently-used.ts';
+import { RecentlyUsed } from '../../kit/cache.ts';
+import { Flights } from '../../kit/tasks.ts';
 import type { ExchangeRefused } from './reply.ts';
 
 const MAX_ENTRIES = 10_000;
@@ -52,7 +53,7 @@ const lifeMs = (expiresInSeconds = UNSTATED_LIFE_SECONDS + MARGIN_SECONDS): numb
 export class TokenExchangeCache {
   readonly #now: () => number;
   readonly #held = new RecentlyUsed<Held>(MAX_ENTRIES);
-  readonly #flights = new Map<string, Promise<CredentialHeaders>>();
+  readonly #flights = new Flights<string, CredentialHeaders>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -64,12 +65,10 @@ export class TokenExchangeCache {
     const held = this.#heldFor(caller, now);
     if (held && !held.refused && now < held.until) return held.headers;
     const key = JSON.stringify([caller.principal, caller.tsid, caller.token.reveal()]);
-    const known = this.#flights.get(key);
-    if (known) return known;
-    const earlier = held && { refused: held.refused ? held.stored : undefined };
-    const flight = this.#fly(caller, now, exchange, earlier).finally(() => this.#flights.delete(key));
-    this.#flights.set(key, flight);
-    return flight;
+    return this.#flights.run(key, () => {
+      const earlier = held && { refused: held.refused ? held.stored : undefined };
+      return this.#fly(caller, now, exchange, earlier);
+    });
   }
 
   /** Removes the entry for the user's token if it holds the token that was sent; a newer one stays. */

@@ -3,8 +3,8 @@ import { Closed } from '../../contract/fields.ts';
 import { flag, text, textMap, texts } from '../../contract/optional.ts';
 import { privateKeyJwtConfig, SECRET_OR_KEY } from '../../contract/run-config/private-key-jwt.ts';
 import { invalid, missing, type Problem } from '../../contract/problem.ts';
-import { reservedProblems } from '../../contract/reserved-params.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
+import { reservedProblems } from '../../contract/reserved-names.ts';
+import { urlProblems } from '../../contract/addresses.ts';
 import { placementProblems } from '../credential-header.ts';
 
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post'] as const;

@@ -1,5 +1,5 @@
 import { ClientAssertion, type AssertionParameters } from '../../private-keys/client-assertion.ts';
-import { basicAuthorization } from '../../contract/text/basic-authorization.ts';
+import { basicAuthorization } from '../../contract/text/provider-text.ts';
 import type { UnlimitedPost } from '../post-with-retry.ts';
 import { requestedTokenType, subjectTokenType, urnOf, type TokenExchangeConfig } from './config.ts';
 import { CredentialError, type StrategyDeps } from '../authenticator.ts';

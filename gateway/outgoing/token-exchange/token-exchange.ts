@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import { Closed, DnsLabel, HttpUrl } from '../../contract/fields.ts';
-import { headerNameProblems } from '../../contract/header-names.ts';
+import { headerNameProblems, reservedRule } from '../../contract/reserved-names.ts';
 import type { Identity, Secret } from '../../contract/identity.ts';
 import { ATOMIC, flag, text, textMap, texts } from '../../contract/optional.ts';
 import { privateKeyJwtSpec, resolvePrivateKeyJwt } from '../../contract/run-config/private-key-jwt.ts';
-import { reservedRule } from '../../contract/reserved-params.ts';
 import { secretKeyRef } from '../../contract/references.ts';
 import {
   atMostOne,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkPolicies } from './check.ts';
-import { MAX_POLICY_BYTES, MAX_POLICY_DEPTH } from './limits.ts';
+import { MAX_POLICY_BYTES, MAX_POLICY_DEPTH } from './config.ts';
 import { allows, identityOf, policyOf, toolOf } from './testdata/decide.ts';
 
 const OPEN = 'permit(principal, action, resource);';

@@ -4,6 +4,7 @@ import type { AuthorizationConfig } from './config.ts';
 import { parseEntities, type StaticEntities } from './entities.ts';
 import { AUTHZ_INVALID, parsePolicies, type ParsedPolicy } from './policy-text.ts';
 import { readsOf } from './syntax.ts';
+import { setNewest } from '../../kit/cache.ts';
 
 /** Actions of requests. Lists are always allowed, and their items need the action that uses them. */
 const ACTIONS = ['call_tool', 'get_prompt', 'read_resource', 'list_tools', 'list_prompts', 'list_resources'];
@@ -29,9 +30,7 @@ export function checkPolicies({ policies, entities_json: entities = '[]' }: Ceda
   const known = recent.get(key);
   if (known) return known;
   const checked = check(policies, entities);
-  recent.set(key, checked);
-  const [oldest] = recent.keys();
-  if (recent.size > MOST_RECENT && oldest !== undefined) recent.delete(oldest);
+  setNewest(recent, key, checked, MOST_RECENT);
   return checked;
 }
 

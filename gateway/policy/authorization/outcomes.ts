@@ -1,5 +1,6 @@
 import type { ListedItem } from '../policy.ts';
 import type { Principal } from './authorizer.ts';
+import { setNewest } from '../../kit/cache.ts';
 
 /** Limits of one cache. */
 const MOST_PRINCIPALS = 2_000;
@@ -27,18 +28,13 @@ class Recent<Value> {
 
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);
-    if (entry && this.#insertions - entry.at > this.#most / 2) {
-      this.#entries.delete(key);
-      this.set(key, entry.value);
-    }
+    if (entry && this.#insertions - entry.at > this.#most / 2) this.set(key, entry.value);
     return entry?.value;
   }
 
   set(key: string, value: Value): void {
     this.#insertions += 1;
-    this.#entries.set(key, { value, at: this.#insertions });
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#most && oldest !== undefined) this.#entries.delete(oldest);
+    setNewest(this.#entries, key, { value, at: this.#insertions }, this.#most);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { DetailedError, PolicyJson, PolicyToJsonAnswer } from '@cedar-policy/cedar-wasm/nodejs';
 import type { Problem } from '../../contract/problem.ts';
 import { CedarCrashError, CedarInstance } from './cedar.ts';
-import { MAX_POLICIES, MAX_POLICY_BYTES, MAX_POLICY_DEPTH } from './limits.ts';
+import { MAX_POLICIES, MAX_POLICY_BYTES, MAX_POLICY_DEPTH } from './config.ts';
 import { depthOf } from './syntax.ts';
 
 export const AUTHZ_INVALID = 'AuthzInvalid';

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { Secret, type Identity } from '../../contract/identity.ts';
 import { readDocument } from '../../contract/run-config/document.ts';
-import { hasFilter, ownToolRules } from '../../contract/aggregation/tool-rules.ts';
+import { hasFilter, ownToolRules } from '../../contract/aggregation/aggregation.ts';
 import { AuthorizationPolicy, type DecidedCall } from '../authorization.ts';
 import { isAllowed } from '../authorization/authorizer.ts';
 import { AuthorizationConfig } from '../authorization/config.ts';

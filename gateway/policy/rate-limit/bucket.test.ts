@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { msUntilToken, retryAfterSeconds, tokensAt, type BucketLimit } from './bucket.ts';
-import type { Taken } from './buckets.ts';
+import { msUntilToken, retryAfterSeconds, tokensAt, type BucketLimit, type Taken } from './buckets.ts';
 import { MemoryBuckets } from './memory-buckets.ts';
-import { bucketPlans } from './plans.ts';
+import { bucketPlans } from './rate-limit.ts';
 
 /** Returns numbers from 0 to 1 that depend on the seed only (mulberry32). */
 function random(seed: number): () => number {

@@ -1,5 +1,12 @@
-import { msUntilToken, tokensAt, type BucketLimit } from './bucket.ts';
-import { TAKEN, type BucketPlan, type Buckets, type Taken } from './buckets.ts';
+import {
+  msUntilToken,
+  tokensAt,
+  type BucketLimit,
+  TAKEN,
+  type BucketPlan,
+  type Buckets,
+  type Taken,
+} from './buckets.ts';
 
 interface Entry {
   tokens: number;

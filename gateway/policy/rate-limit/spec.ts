@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { between } from '../../contract/duration-rules.ts';
+import { between } from '../../contract/duration.ts';
 import { Closed, Duration } from '../../contract/fields.ts';
 import { block, mapBy } from '../../contract/optional.ts';
 import { at, rule, type Rule } from '../../contract/rule.ts';

@@ -5,7 +5,7 @@ import { startRedis, type RedisServer } from '../../../e2e/harness/redis.ts';
 import { testScope, type Scope } from '../../../e2e/harness/scope.ts';
 import { openKeyValueStore } from '../../kvstore/open.ts';
 import type { BucketScope, Taken } from './buckets.ts';
-import { bucketPlans, type RateLimitPlansConfig } from './plans.ts';
+import { bucketPlans, type RateLimitPlansConfig } from './rate-limit.ts';
 import { StoreBuckets } from './store-buckets.ts';
 
 const PREFIX = 'vmcp:rl:{default:desk}:';

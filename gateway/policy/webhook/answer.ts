@@ -1,6 +1,5 @@
 import { isObject } from '../../contract/json.ts';
-import { parseExactly } from './exact-json.ts';
-import { applyPatch, PatchError, pointerTokens, readPatch, type PatchOperation } from './json-patch.ts';
+import { parseExactly, applyPatch, PatchError, pointerTokens, readPatch, type PatchOperation } from './json-patch.ts';
 import { WEBHOOK_VERSION } from './request.ts';
 
 /** Role of a webhook in the configuration. Only a mutating one may change arguments. */

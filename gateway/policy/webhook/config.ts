@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { between } from '../../contract/duration-rules.ts';
+import { between } from '../../contract/duration.ts';
 import { Closed, DnsLabel, Duration, durationMs, HttpUrl } from '../../contract/fields.ts';
 import { ATOMIC, block, flag, mapBy, texts } from '../../contract/optional.ts';
 import type { Problem } from '../../contract/problem.ts';
@@ -7,8 +7,8 @@ import { secretKeyRef } from '../../contract/references.ts';
 import { isAbsoluteFile, secretOfPath } from '../../contract/run-config/secret-path.ts';
 import { at, needs, safeUrl } from '../../contract/rule.ts';
 import type { VariantScope } from '../../contract/variant.ts';
-import { urlProblems } from '../../contract/url-problems.ts';
-import { webhookMembers } from '../../contract/run-config/webhooks.ts';
+import { urlProblems } from '../../contract/addresses.ts';
+import { webhookMembers } from '../../contract/run-config/run-config.ts';
 
 export const DEFAULT_TIMEOUT = '10s';
 const SHORTEST = '1s';

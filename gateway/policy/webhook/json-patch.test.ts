@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseExactly } from './exact-json.ts';
-import { applyPatch, readPatch } from './json-patch.ts';
+import { parseExactly, applyPatch, readPatch } from './json-patch.ts';
 
 const patched = (document: unknown, patch: unknown): unknown => applyPatch(structuredClone(document), readPatch(patch));
 

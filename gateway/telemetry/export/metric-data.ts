@@ -6,7 +6,7 @@ import {
   type MetricDescriptor,
 } from '@opentelemetry/sdk-metrics';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import { bucketsOf } from '../durations.ts';
+import { bucketsOf } from '../operation-series.ts';
 import type { HistogramData } from '../operation-metrics.ts';
 
 /** Start of all series, and the time of the collection. */

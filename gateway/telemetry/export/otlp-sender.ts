@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FileUnreadable } from '../../outbound/watched-file.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import type { Outbound } from '../../outbound/fetch.ts';
+import { nextPauseMs } from '../../kit/time.ts';
 
 export type Signal = 'traces' | 'metrics';
 
@@ -49,7 +50,7 @@ export class OtlpSender {
   /** Rejects with `ExportFailed`. */
   async send(body: Uint8Array): Promise<Sent> {
     const end = performance.now() + EXPORT_TIMEOUT_MS;
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = nextPauseMs(pauseMs, EXPORT_TIMEOUT_MS)) {
       const reply = await this.#request(body, end - performance.now());
       if (reply.status >= 200 && reply.status < 300) return { body: reply.body };
       const failed = new ExportFailed(`the collector answered HTTP ${String(reply.status)}`);

@@ -12,8 +12,14 @@ import {
 import { TraceState } from '@opentelemetry/core';
 import type { EndedCall, Peer } from '../call-observer.ts';
 import { attributesOf, hasSessions, hasTarget, peerAttributes, type Attributes } from '../mcp-attributes.ts';
-import { originOf, parseTraceparent } from '../trace-context.ts';
-import type { RequestTrace, TraceContext, TracedRequest, Tracing } from '../tracing.ts';
+import {
+  originOf,
+  parseTraceparent,
+  type RequestTrace,
+  type TraceContext,
+  type TracedRequest,
+  type Tracing,
+} from '../tracing.ts';
 
 export interface SpanTracingOptions {
   readonly tracer: Tracer;

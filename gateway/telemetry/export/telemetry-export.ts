@@ -6,7 +6,7 @@ import {
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics';
 import { AlwaysOnSampler, TracerProvider } from '@opentelemetry/sdk-trace';
-import { isHeaderValue } from '../../contract/header-names.ts';
+import { isHeaderValue } from '../../contract/reserved-names.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { DEFAULT_SAMPLING_RATE, type TelemetryConfig } from '../../contract/run-config/telemetry.ts';
 import { createOutbound, type Outbound } from '../../outbound/fetch.ts';
@@ -14,12 +14,11 @@ import { policyFor } from '../../outbound/policy.ts';
 import { OPERATION_METRICS } from '../operation-metrics.ts';
 import type { ExportedMetrics } from '../server-metrics.ts';
 import type { Tracing } from '../tracing.ts';
-import { ExportLosses, type ExportLossesOptions } from './export-losses.ts';
-import { BoundedSpanProcessor, metricExporter } from './exporters.ts';
+import { ExportLosses, type ExportLossesOptions, BoundedSpanProcessor, metricExporter } from './exporters.ts';
 import { operationData, prometheusData } from './metric-data.ts';
 import { ExportFailed, OtlpSender, type Signal } from './otlp-sender.ts';
-import { resourceOf, type Service } from './resource.ts';
 import { SpanTracing } from './span-tracing.ts';
+import { defaultResource, resourceFromAttributes, type Resource } from '@opentelemetry/resources';
 
 export interface TelemetryExportOptions extends Pick<ExportLossesOptions, 'now' | 'onDropped'> {
   readonly service: Service;
@@ -131,4 +130,29 @@ function headersOf({ headers = {}, headerFiles = {} }: TelemetryConfig, readSecr
     return [name.toLowerCase(), value] as const;
   });
   return Object.fromEntries([...own, ...secret]);
+}
+
+/** What runs, as far as the configuration does not say it. */
+interface Service {
+  readonly name: string;
+  /** Namespace of the virtual server; undefined where there are none. */
+  readonly namespace: string | undefined;
+  readonly version: string;
+  /** Unique for this process: replicas must not overwrite each other's series. */
+  readonly instanceId: string;
+}
+
+/** @see OpenTelemetry semantic-conventions, resource/service.md */
+function resourceOf(config: TelemetryConfig, { name, namespace, version, instanceId }: Service): Resource {
+  const { serviceName, serviceVersion, customAttributes = {} } = config;
+  const attributes = {
+    'service.name': name,
+    'service.version': version,
+    'service.instance.id': instanceId,
+    ...(namespace !== undefined && { 'service.namespace': namespace }),
+    ...customAttributes,
+    ...(serviceName !== undefined && { 'service.name': serviceName }),
+    ...(serviceVersion !== undefined && { 'service.version': serviceVersion }),
+  };
+  return defaultResource().merge(resourceFromAttributes(attributes));
 }

@@ -1,6 +1,10 @@
 import { objectMembers, withMember, wholeOf } from '../../http/json-walk.ts';
-import type { Aggregation, ToolOverride } from '../../contract/aggregation/aggregation.ts';
-import { combineToolRules, ownToolRules } from '../../contract/aggregation/tool-rules.ts';
+import {
+  type Aggregation,
+  type ToolOverride,
+  combineToolRules,
+  ownToolRules,
+} from '../../contract/aggregation/aggregation.ts';
 import type { Catalog, ListItem } from './catalog.ts';
 import { portableTool } from './portability/portable-tools.ts';
 import { quote, type WarningCollector } from './warnings.ts';

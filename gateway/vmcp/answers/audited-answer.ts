@@ -1,5 +1,5 @@
 import type { AuditedRequest, Reply } from '../../audit/audited-request.ts';
-import { capture } from '../../audit/capture.ts';
+import { capture } from '../../audit/redact-json.ts';
 import { CLIENT_LEFT_STATUS, outcomeOfStatus, type Captured } from '../../audit/event.ts';
 import { scanBackendEnvelope, type Envelope } from '../../http/json-scan.ts';
 import type { Budget } from '../budgets/limits.ts';

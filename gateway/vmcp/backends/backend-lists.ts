@@ -15,6 +15,7 @@ import {
   type Discovery,
   type UnreadLists,
 } from './discover.ts';
+import { backoffMs } from '../../kit/time.ts';
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
@@ -53,7 +54,7 @@ export class BackendLists {
 
   /** Time until a list that is missing, or has no tools, is read again; undefined if there is no such list. */
   get retryMs(): number | undefined {
-    return this.#attempts === 0 ? undefined : Math.min(FIRST_RETRY_MS * 2 ** (this.#attempts - 1), LONGEST_RETRY_MS);
+    return this.#attempts === 0 ? undefined : backoffMs(this.#attempts, FIRST_RETRY_MS, LONGEST_RETRY_MS);
   }
 
   /** True while a list could not be read: it is read again after `retryMs`. */

@@ -24,7 +24,6 @@ import {
   type ChannelOwner,
   type Transport,
 } from '../transport/channel.ts';
-import { withinTime } from '../transport/abort.ts';
 import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
@@ -34,6 +33,8 @@ import { MeasuredChannel } from '../transport/measured-channel.ts';
 import { ask } from '../transport/request-reply.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Restart, StartPhase } from '../../workloads/runner/runner.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
+import { limited } from '../../kit/time.ts';
 
 export interface BackendRuntimeOptions {
   readonly config: Backend;
@@ -81,7 +82,7 @@ export class BackendRuntime {
   readonly #options: BackendRuntimeOptions;
   /** The gateway's own channel for probes and lists. All clients use it when the backend keeps no sessions. */
   #own: Channel | undefined;
-  #ownOpening: Promise<Channel> | undefined;
+  readonly #ownOpening = new SingleFlight<Channel>();
   #lowestLogLevel: number = LOG_LEVELS.length - 1;
   readonly #closed = new AbortController();
   #running = 0;
@@ -143,12 +144,7 @@ export class BackendRuntime {
   /** Returns the gateway's own channel, and opens it when necessary. */
   own(): Promise<Channel> {
     if (this.#own?.alive) return Promise.resolve(this.#own);
-    this.#ownOpening ??= this.#open(undefined)
-      .then((channel) => (this.#own = channel))
-      .finally(() => {
-        this.#ownOpening = undefined;
-      });
-    return this.#ownOpening;
+    return this.#ownOpening.run(async () => (this.#own = await this.#open(undefined)));
   }
 
   /** Returns the step of the backend's process while it was never ready. */
@@ -359,7 +355,7 @@ export class BackendRuntime {
       },
     };
     const open = (signal: AbortSignal): Promise<Channel> => transport.open(owner, signal);
-    const channel = this.#measured(await withinTime(this.#closed.signal, this.#initTimeoutMs, open));
+    const channel = this.#measured(await limited(this.#initTimeoutMs, open, this.#closed.signal));
     opened.channel = channel;
     for (const [message, envelope] of early) this.#onOwnMessage(session, channel, message, envelope);
     if (session ? receivesMessages(session) : listens(operational, this.name)) channel.listen();

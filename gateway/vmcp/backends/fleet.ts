@@ -16,9 +16,13 @@ import { BackendRuntime } from './backend.ts';
 import { newFleetEntry, type FleetEntry } from './fleet-entry.ts';
 import type { ConfiguredBackend, FleetOptions } from './fleet-options.ts';
 import { ListRenewal, type Renewable } from './list-renewal.ts';
+import { backoffMs } from '../../kit/time.ts';
 
 const LIST_CHANGED_DEBOUNCE_MS = 250;
 const FIRST_RETRY_MS = 250;
+const LONGEST_RETRY_MS = 8_000;
+/** Longest pause while the process of a backend starts. */
+const LONGEST_START_RETRY_MS = 1_000;
 /** Refused connections in a row before lists no longer wait for a backend that is starting. */
 const STARTING_FAILURES = 4;
 const RECHECK_AFTER_MS = 1_000;
@@ -330,7 +334,7 @@ export class Fleet implements CatalogSource {
       () => {
         if (this.#entries.get(name) === entry) this.checkNow(name);
       },
-      FIRST_RETRY_MS * 2 ** Math.min(entry.failures - 1, isStarting ? 2 : 5),
+      backoffMs(entry.failures, FIRST_RETRY_MS, isStarting ? LONGEST_START_RETRY_MS : LONGEST_RETRY_MS),
     ).unref();
   }
 

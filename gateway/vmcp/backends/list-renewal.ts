@@ -1,5 +1,6 @@
-import { endOf } from '../clock.ts';
+import { endOf } from '../../kit/time.ts';
 import type { BackendLists } from './backend-lists.ts';
+import { Flights } from '../../kit/tasks.ts';
 
 /** Age from which the lists are read again for a request of a list. */
 const FRESH_MS = 10_000;
@@ -40,7 +41,7 @@ export interface ListRenewalOptions {
  */
 export class ListRenewal {
   readonly #options: ListRenewalOptions;
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Flights<string>();
   #lookAt = 0;
   /** Present while lists are read that were old when a client requested them. */
   #old: Promise<void> | undefined;
@@ -80,14 +81,13 @@ export class ListRenewal {
     for (const { name, lists } of this.#options.backends()) {
       const age = now - lists.readAt;
       const leastMs = Math.max(ageMs, Math.min(lists.tookMs * LEAST_PAUSES, OLD_MS));
-      if (age < leastMs || !lists.isSilent || this.#running.has(name)) continue;
+      if (age < leastMs || !lists.isSilent || this.#running.get(name)) continue;
       const isWorth = isPossible ? isPossible(name) : !lists.isPartial; // such lists are read again anyway
       if (!isWorth) continue;
       greatest = Math.max(greatest, age);
       lists.readAt = now;
       lists.stale = true;
-      const ended = this.#options.read(name).finally(() => this.#running.delete(name));
-      this.#running.set(name, ended);
+      void this.#running.run(name, () => this.#options.read(name));
     }
     return greatest;
   }
@@ -95,8 +95,8 @@ export class ListRenewal {
   /** Returns the end of the running readings, or of the patience of a request. */
   #end(isPossible?: (backend: string) => boolean): Promise<void> | undefined {
     if (this.#running.size === 0) return undefined;
-    const ends = [...this.#running].flatMap(([name, end]) => (isPossible?.(name) === false ? [] : [end]));
+    const ends = [...this.#running.entries()].flatMap(([name, end]) => (isPossible?.(name) === false ? [] : [end]));
     if (ends.length === 0) return undefined;
-    return endOf(Promise.all(ends), PATIENCE_MS);
+    return endOf(PATIENCE_MS, Promise.all(ends));
   }
 }

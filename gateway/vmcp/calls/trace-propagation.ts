@@ -1,4 +1,4 @@
-import { isHeaderValue } from '../../contract/header-names.ts';
+import { isHeaderValue } from '../../contract/reserved-names.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { readString, type ClientEnvelope, type Span } from '../../http/json-scan.ts';
 import { memberOf, skipWhitespace, withMember } from '../../http/json-walk.ts';

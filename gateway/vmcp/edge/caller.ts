@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
 import { ANONYMOUS, type Identity } from '../../contract/identity.ts';
-import { addressKey } from '../../http/addresses/address-key.ts';
-import { forwardedAddresses } from '../../http/forwarded-address.ts';
+import { addressKey, forwardedAddresses } from '../../http/client-address.ts';
 import type { Span } from '../../http/json-walk.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { Session } from '../session.ts';

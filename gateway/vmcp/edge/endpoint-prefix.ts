@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { trustedProxies } from '../../http/trusted-proxies.ts';
+import { trustedProxies } from '../../http/client-address.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { prefixOf, publicPathsOf } from '../../contract/paths/public-paths.ts';
 

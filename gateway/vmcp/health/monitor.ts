@@ -1,7 +1,7 @@
 import { BackendError, type FailureKind } from '../transport/channel.ts';
 import type { CircuitState } from './circuit.ts';
 import type { LaunchState, StartPhase } from '../../workloads/runner/runner.ts';
-import { afterTimeout, type After } from '../clock.ts';
+import { type After, afterTimeout, backoffMs, within } from '../../kit/time.ts';
 import { causeOf, reasonOf } from './reason.ts';
 import {
   afterProbe,
@@ -168,7 +168,7 @@ const lastPhase = (outcome: ProbeOutcome, before: StartPhase | undefined): Start
 function soonestMs(backend: Watched, outcome: ProbeOutcome): number {
   const isBack = outcome.ok && backend.health.consecutiveFailures > 0;
   backend.failedBefore = answers(outcome) ? Number.POSITIVE_INFINITY : backend.failedBefore + 1;
-  return isBack ? FIRST_PAUSE_MS : FIRST_PAUSE_MS * 2 ** (backend.failedBefore - 1);
+  return isBack ? FIRST_PAUSE_MS : backoffMs(backend.failedBefore, FIRST_PAUSE_MS, Infinity);
 }
 
 /** Returns true for a rejection that is expected without a user: the backend is running. */
@@ -214,13 +214,6 @@ async function runProbe(backend: Watched, options: MonitorOptions, closing: Abor
   const startedAt = now();
   const timeout = new AbortController();
   const signal = AbortSignal.any([timeout.signal, closing]);
-  let cancelTimeout: () => void = () => undefined;
-  const late = new Promise<ProbeOutcome>((resolve) => {
-    cancelTimeout = after(timeoutMs, () => {
-      resolve({ ok: false, kind: 'timeout' });
-      timeout.abort();
-    });
-  });
   backend.unfinished = true;
   const probed = probe(backend.name, signal)
     .then(
@@ -230,8 +223,9 @@ async function runProbe(backend: Watched, options: MonitorOptions, closing: Abor
     .finally(() => {
       backend.unfinished = false;
     });
-  const outcome = await Promise.race([probed, late]);
-  cancelTimeout();
+  const late: ProbeOutcome = { ok: false, kind: 'timeout' };
+  const outcome = await within(timeoutMs, probed, late, { after });
+  if (outcome === late) timeout.abort();
   return outcome;
 }
 

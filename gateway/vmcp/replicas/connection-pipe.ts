@@ -1,5 +1,6 @@
 import type { RemoteConnection, RemoteState } from '../session.ts';
 import type { Mailbox, Messages } from './messages.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
 
 /** Longest body of one message: a longer one is sent in pieces. */
 const PIECE_BYTES = 256 * 1024;
@@ -36,7 +37,7 @@ export class ConnectionPipe implements RemoteConnection {
   #arrived = 0;
   /** ms since the epoch at which the connection was open. */
   #openAt = -Infinity;
-  #asking: Promise<RemoteState> | undefined;
+  readonly #asking = new SingleFlight<RemoteState>();
   #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -86,10 +87,7 @@ export class ConnectionPipe implements RemoteConnection {
   }
 
   #ask(): Promise<RemoteState> {
-    this.#asking ??= this.#askOwner().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
+    return this.#asking.run(() => this.#askOwner());
   }
 
   async #askOwner(): Promise<RemoteState> {

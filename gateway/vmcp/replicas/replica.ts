@@ -14,6 +14,7 @@ import { FIELD } from './session-record.ts';
 import { SessionStore } from './session-store.ts';
 import { SharedSessions } from './shared-sessions.ts';
 import { StreamPipes } from './stream-pipes.ts';
+import { Flights } from '../../kit/tasks.ts';
 
 export interface ReplicaOptions {
   readonly store: KeyValueStore;
@@ -46,7 +47,7 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #stored: SessionStore;
   readonly #events: EventLog;
-  readonly #holding = new Map<Session, Promise<Hold>>();
+  readonly #holding = new Flights<Session, Hold>();
   #handsOver = false;
 
   constructor(options: ReplicaOptions) {
@@ -93,12 +94,7 @@ export class Replica {
    * `KeyValueStoreUnavailable`.
    */
   hold(session: Session, shared: SharedState): Promise<Hold> {
-    let holding = this.#holding.get(session);
-    if (!holding) {
-      holding = this.#hold(session, shared).finally(() => this.#holding.delete(session));
-      this.#holding.set(session, holding);
-    }
-    return holding;
+    return this.#holding.run(session, () => this.#hold(session, shared));
   }
 
   /** With `after` fails as `moved` unless that is the last turn. */
@@ -126,7 +122,7 @@ export class Replica {
   async #takeOver(session: Session, shared: SharedState): Promise<void> {
     const { holder, turn } = shared;
     const isOpen = (): boolean => !session.ended && shared.turn === turn && shared.holder === holder;
-    if (shared.connection || turn === 0 || holder === this.name || this.#holding.has(session)) return;
+    if (shared.connection || turn === 0 || holder === this.name || this.#holding.get(session)) return;
     if (holder !== undefined && (await this.mailbox.isRunning(holder))) return;
     if (!isOpen() || (await this.#hold(session, shared, turn)) !== 'held') return;
     for (const backend of session.subscriptions.backends()) void this.#options.openBackend(session, backend);

@@ -4,6 +4,8 @@ import type { Answer, CallRefusal, WatchingCall } from '../answers/answer.ts';
 import type { Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 import type { Mailbox } from './messages.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
+import { afterTimeout, within } from '../../kit/time.ts';
 
 /** Longest wait for the replica with the call, and the interval at which it is checked. */
 const ANSWER_MS = 2_000;
@@ -93,7 +95,7 @@ export class ResumedCalls {
       mailbox.post(replica, 'left', { ticket });
       throw error;
     }
-    const isAccepted = await Promise.race([waiting.accepted.promise, sleep(ANSWER_MS, false, { ref: false })]);
+    const isAccepted = await within(ANSWER_MS, waiting.accepted.promise, false, { after: afterTimeout });
     if (!isAccepted) {
       if (this.#waiting.delete(ticket)) answerCallEnded(answer);
       return;
@@ -187,7 +189,7 @@ class RemoteAnswer implements Answer {
   readonly #onEnd: () => void;
   #call: WatchingCall | undefined;
   /** Steps that the store has not passed on yet: they keep their order. */
-  #sent: Promise<void> = Promise.resolve();
+  readonly #sent = new SerialQueue();
 
   constructor(id: Buffer, step: Step, onEnd: () => void) {
     this.id = id;
@@ -257,11 +259,11 @@ class RemoteAnswer implements Answer {
   #last(step: string, args: readonly unknown[] = [], bytes?: Buffer): void {
     this.started = true;
     this.#send(step, args, bytes);
-    void this.#sent.then(this.#onEnd);
+    void this.#sent.ended().then(this.#onEnd);
   }
 
   #send(step: string, args: readonly unknown[] = [], bytes?: Buffer): void {
     // a client that the store keeps from its reply notices that its replica has stopped, or leaves
-    this.#sent = this.#sent.then(() => this.#step(step, args, bytes)).catch(() => undefined);
+    this.#sent.run(() => this.#step(step, args, bytes)).catch(() => undefined);
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyValueStore, Script } from '../../kvstore/key-value-store.ts';
+import { SingleFlight } from '../../kit/tasks.ts';
 
 const SHARE: Script = {
   name: 'vmcpKeyShare',
@@ -33,7 +34,7 @@ export class SharedSealKeys implements SealKeys {
   current: readonly Buffer[] = [];
   readonly #store: KeyValueStore;
   readonly #timer: NodeJS.Timeout;
-  #reading: Promise<void> | undefined;
+  readonly #reading = new SingleFlight();
 
   constructor(store: KeyValueStore) {
     this.#store = store;
@@ -53,10 +54,7 @@ export class SharedSealKeys implements SealKeys {
   }
 
   #read(): Promise<void> {
-    this.#reading ??= this.#share().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
+    return this.#reading.run(() => this.#share());
   }
 
   async #share(): Promise<void> {

@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Identity } from '../../contract/identity.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';
@@ -7,6 +6,7 @@ import type { Session, Sessions } from '../session.ts';
 import type { LoggedEvent } from '../stream-log.ts';
 import type { EventLog } from './event-log.ts';
 import type { Mailbox } from './messages.ts';
+import { afterTimeout, within } from '../../kit/time.ts';
 
 /** Longest wait for the replica with the stream. */
 const ANSWER_MS = 2_000;
@@ -130,8 +130,8 @@ export class StreamPipes {
       () => true,
       () => false,
     );
-    const silence = sleep(ANSWER_MS, 'unknown' as const, { ref: false });
-    const followed = isSent ? await Promise.race([incoming.settled.promise, silence]) : 'unknown';
+    const answer = incoming.settled.promise;
+    const followed = isSent ? await within(ANSWER_MS, answer, 'unknown' as const, { after: afterTimeout }) : 'unknown';
     if (followed !== 'followed') {
       this.#incoming.delete(pipe);
       return followed;

@@ -1,4 +1,3 @@
-import { afterTimeout } from '../clock.ts';
 import { BackendError, type BackendFailure } from './channel.ts';
 
 /** Returns the failure of an aborted wait: a timeout, or a cancellation. */
@@ -20,31 +19,5 @@ export async function unlessAborted<T>(waited: T | Promise<T>, signal: AbortSign
     return await Promise.race([waited, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', abort);
-  }
-}
-
-/**
- * Runs `work` with a signal that aborts with `outer`, or with a `TimeoutError` after `timeoutMs`. Unlike
- * `AbortSignal.timeout`, no timer outlives the work.
- */
-export async function withinTime<T>(
-  outer: AbortSignal,
-  timeoutMs: number,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const limit = new AbortController();
-  const abort = (): void => {
-    limit.abort(outer.reason);
-  };
-  const cancelTimeout = afterTimeout(timeoutMs, () => {
-    limit.abort(new DOMException('took too long', 'TimeoutError'));
-  });
-  if (outer.aborted) abort();
-  outer.addEventListener('abort', abort, { once: true });
-  try {
-    return await work(limit.signal);
-  } finally {
-    cancelTimeout();
-    outer.removeEventListener('abort', abort);
   }
 }

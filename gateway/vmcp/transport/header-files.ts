@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { isHeaderValue } from '../../contract/header-names.ts';
+import { isHeaderValue } from '../../contract/reserved-names.ts';
 import { CredentialError } from '../../outgoing/authenticator.ts';
 import { FileUnreadable, readSecretFile } from '../../outbound/watched-file.ts';
 

@@ -1,6 +1,6 @@
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { arrayElements, memberOf, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
-import { LONGEST_TIMER_MS } from '../clock.ts';
+import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 import { SUBSCRIPTION_ID } from '../era.ts';
 import {
   DISCOVERY,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { LONGEST_TIMER_MS } from '../clock.ts';
+import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 import { TimeLimit, type Limited } from './time-limit.ts';
 
 beforeEach(() => {

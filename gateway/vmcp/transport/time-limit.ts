@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from '../clock.ts';
+import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 
 /** Something that may take a limited time. It is a link in the list of its `TimeLimit`. */
 export interface Limited {

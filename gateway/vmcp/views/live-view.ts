@@ -5,7 +5,7 @@ import { aggregate } from '../aggregation/aggregate.ts';
 import { hasDistinctPrefixes } from '../aggregation/tool-names.ts';
 import type { AggregationResult, View } from '../aggregation/view.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
-import { LONGEST_TIMER_MS } from '../clock.ts';
+import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 import type { CatalogSource } from '../backends/catalog-source.ts';
 import type { ReadableView } from './readable-view.ts';
 import type { Logger } from '../../contract/logger.ts';

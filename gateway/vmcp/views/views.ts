@@ -8,7 +8,7 @@ import { announces } from '../backends/backend-lists.ts';
 import { discoverFor, type Discovery } from '../backends/discover.ts';
 import type { Fleet } from '../backends/fleet.ts';
 import { PATIENCE_MS, UNKNOWN_MS } from '../backends/list-renewal.ts';
-import { endOf, LONGEST_TIMER_MS } from '../clock.ts';
+import { endOf, LONGEST_TIMER_MS } from '../../kit/time.ts';
 import { isListening, type Session } from '../session.ts';
 import type { BackendFailure, FailureKind } from '../transport/channel.ts';
 import type { ReadableView } from './readable-view.ts';
@@ -113,7 +113,7 @@ export class Views {
       return isOld && reading ? [reading] : [];
     });
     if (old.length === 0) return shared;
-    return Promise.all([shared, endOf(Promise.all(old), PATIENCE_MS)]);
+    return Promise.all([shared, endOf(PATIENCE_MS, Promise.all(old))]);
   }
 
   /** Reads a per-user backend when its lists are outdated. Returns the end of the discovery, which never rejects. */
@@ -148,7 +148,7 @@ export class Views {
       isPossible(backend) && !isAnnounced(session, backend) ? (this.read(session, backend, UNKNOWN_MS) ?? []) : [],
     );
     if (own.length === 0) return shared;
-    return Promise.all([shared, endOf(Promise.all(own), PATIENCE_MS)]);
+    return Promise.all([shared, endOf(PATIENCE_MS, Promise.all(own))]);
   }
 
   /** Resolves when `find` finds an item, or when no backend has it: the lists are then read again first. */
@@ -320,7 +320,7 @@ class PrincipalView implements ReadableView {
   async whenSettled(): Promise<void> {
     const { shared, fleet, patienceMs } = this.#views;
     const readings = fleet.personal.map((backend) => this.#views.read(this.#session, backend));
-    await endOf(Promise.all([shared.whenSettled(), ...readings]), patienceMs);
+    await endOf(patienceMs, Promise.all([shared.whenSettled(), ...readings]));
   }
 
   nextChange(): Promise<void> {

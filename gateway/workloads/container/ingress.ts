@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
 import { joinUnreadPieces } from '../../http/body/unread-pieces.ts';
-import { isOwnOrigin, isSameOriginRequest } from '../../http/own-origin.ts';
+import { isOwnOrigin, isSameOriginRequest } from '../../http/origin-guard.ts';
 import { classifyHost } from '../../outbound/address-class.ts';
 import { answer, forward } from './forward.ts';
 import { join } from './relay/join.ts';

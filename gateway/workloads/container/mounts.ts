@@ -1,4 +1,4 @@
-import type { PermissionProfile } from '../../contract/container/permission-profile.ts';
+import type { PermissionProfile } from '../../contract/container.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 

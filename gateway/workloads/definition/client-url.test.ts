@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SCHEMA_VERSION, type RunConfig } from '../../contract/run-config/run-config.ts';
-import { clientUrlOf } from './client-url.ts';
+import { clientUrlOf } from './status.ts';
 
 it.each<[Partial<RunConfig>, number, string]>([
   [{ transport: 'stdio' }, 0, ''],

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { text } from '../../contract/optional.ts';
-import { PermissionProfile } from '../../contract/container/permission-profile.ts';
+import { PermissionProfile } from '../../contract/container.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
 import { readReference } from './run-config-of.ts';
 import { WorkloadSettings } from './settings.ts';

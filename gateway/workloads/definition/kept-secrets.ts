@@ -1,6 +1,6 @@
 import { isObject } from '../../contract/json.ts';
 import type { RunConfig } from '../../contract/run-config/run-config.ts';
-import { withoutSecretValues } from './middleware-secrets.ts';
+import { withoutSecretValues } from './webhook-secrets.ts';
 import { withParameterNames } from './middlewares.ts';
 import { readReference } from './run-config-of.ts';
 

@@ -1,6 +1,6 @@
 import { providerNames } from '../../authserver/read-settings.ts';
 import { asksForNothing } from '../../contract/json.ts';
-import { headerNameProblems, isHeaderValue } from '../../contract/header-names.ts';
+import { headerNameProblems, isHeaderValue } from '../../contract/reserved-names.ts';
 import { packageFaults } from '../../contract/package-options.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { OWN_CREDENTIAL } from '../../contract/rule.ts';
@@ -12,8 +12,35 @@ import { policyProblems } from '../../policy/index.ts';
 import { anonymousProblem } from '../../policy/registry.ts';
 import { readReference } from './run-config-of.ts';
 import { PROXY_MODES, TRANSPORTS, WORKLOAD_NAME } from './settings.ts';
-import { isHostOfUrl, workloadUrlProblems } from './url-problems.ts';
 import { webhooksWithSecretPaths } from './webhook-secrets.ts';
+import { urlProblems } from '../../contract/addresses.ts';
+import { classifyHost } from '../../outbound/address-class.ts';
+
+/** Advice for workloads, which lack the settings that other resources have. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  InsecureUrl: 'http is not encrypted: use https; http is for servers on this machine (http://127.0.0.1:PORT)',
+  CredentialsInUrl: 'the URL contains a user name or password: use header_forward or oauth_config',
+};
+
+/** Lists problems of a URL that a workload calls, except those that need a look-up of its host. Pure. */
+function workloadUrlProblems(text: string, path: string): Problem[] {
+  const problems = urlProblems(text, path, false);
+  if (problems.length > 0)
+    return problems.map((problem) => ({ ...problem, message: MESSAGES[problem.reason] ?? problem.message }));
+  if (classifyHost(URL.parse(text)?.hostname ?? '') !== 'forbidden') return [];
+  const message = 'is a link-local, metadata, multicast or reserved address, which vmcp never calls: use another host';
+  return [{ reason: 'ForbiddenAddress', path, message }];
+}
+
+/** Returns true for the host of a URL, with or without its port and the brackets of an address. */
+export function isHostOfUrl(text: string | undefined, host: string): boolean {
+  const url = URL.parse(text ?? '');
+  if (url === null) return false;
+  const { hostname, protocol } = url;
+  const port = url.port === '' ? { 'http:': '80', 'https:': '443' }[protocol] : url.port;
+  const names = [hostname, hostname.replaceAll(/[[\]]/gu, ''), `${hostname}:${port ?? ''}`];
+  return names.includes(host.toLowerCase());
+}
 
 /** Members that this machine cannot apply yet. A workload with such a member does not start. Remove a name when the member is built. */
 const UNBUILT = ['runtime_config'] as const satisfies readonly (keyof RunConfig)[];

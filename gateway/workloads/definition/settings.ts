@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { flag, text, textMap, texts, whole } from '../../contract/optional.ts';
 import { PACKAGE_TEXT, packageOptions } from '../../contract/package-options.ts';
-import { PermissionProfile } from '../../contract/container/permission-profile.ts';
+import { PermissionProfile } from '../../contract/container.ts';
 
 /** Name of a workload: no path tricks, and no more than a file name holds. */
 export const WORKLOAD_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';

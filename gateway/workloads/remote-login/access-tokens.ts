@@ -3,8 +3,9 @@ import { UpstreamError } from '../../authserver/upstream/upstream-error.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
 import { pauseMs, type LoginEvent, type Phase } from './login-phase.ts';
 import { reasonOf, RemoteLoginError } from './remote-login-error.ts';
-import type { Schedule } from './schedule.ts';
+import type { After } from '../../kit/time.ts';
 import type { LoginFacts } from './stored-record.ts';
+import { SerialQueue, SingleFlight } from '../../kit/tasks.ts';
 
 /** Tokens, and the client and server that they belong to. */
 export interface CompletedLogin {
@@ -21,7 +22,7 @@ export interface AccessTokensOptions {
   readonly report: (event: LoginEvent) => void;
   /** ms since the epoch. */
   readonly now: () => number;
-  readonly schedule: Schedule;
+  readonly schedule: After;
 }
 
 interface Held extends CompletedLogin {
@@ -48,9 +49,9 @@ export class AccessTokens implements Authenticator {
   #held: Held | undefined;
   /** True when the remote server has rejected the held token. */
   #isRejected = false;
-  #refreshing: Promise<void> | undefined;
+  readonly #refreshing = new SingleFlight();
   /** The last write, so that writes do not overtake each other. */
-  #storing: Promise<void> = Promise.resolve();
+  readonly #storing = new SerialQueue();
   /** Number of logins: the refresh of an earlier one must not replace the tokens of a later one. */
   #logins = 0;
   #cancel: () => void = () => undefined;
@@ -104,10 +105,7 @@ export class AccessTokens implements Authenticator {
 
   /** Refreshes the token, once for concurrent callers. Never rejects: reports the outcome. */
   refresh(): Promise<void> {
-    this.#refreshing ??= this.#refresh().finally(() => {
-      this.#refreshing = undefined;
-    });
-    return this.#refreshing;
+    return this.#refreshing.run(() => this.#refresh());
   }
 
   /** Waits for a refresh that runs: its refresh token may be used up. */
@@ -115,8 +113,8 @@ export class AccessTokens implements Authenticator {
     this.#isClosed = true;
     this.#cancel();
     this.#cancelStore();
-    await this.#refreshing;
-    await this.#storing;
+    await this.#refreshing.running;
+    await this.#storing.ended();
   }
 
   async #renewed(): Promise<CredentialHeaders> {
@@ -190,17 +188,16 @@ export class AccessTokens implements Authenticator {
   /** Stores tokens, again after a pause if that fails. */
   #store(login: CompletedLogin): Promise<void> {
     this.#cancelStore();
-    this.#storing = this.#storing.then(async () => {
+    return this.#storing.run(async () => {
       if ((await this.#options.store(login)) || this.#isClosed) return;
       this.#cancelStore = this.#options.schedule(STORE_AGAIN_MS, () => void this.#store(login));
     });
-    return this.#storing;
   }
 
   /** Returns true between two retries: a call does not add requests to a token endpoint in trouble. */
   #isWaiting(): boolean {
     const { credential } = this.#options.phase();
-    if (credential.kind !== 'failing' || this.#refreshing !== undefined) return false;
+    if (credential.kind !== 'failing' || this.#refreshing.running !== undefined) return false;
     return this.#options.now() < credential.at + pauseMs(credential);
   }
 

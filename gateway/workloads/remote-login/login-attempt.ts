@@ -5,12 +5,11 @@ import { parameterProblems } from '../../authserver/upstream/config/additional-p
 import type { UpstreamGrant } from '../../authserver/upstream/upstream.ts';
 import { durationMs } from '../../contract/fields.ts';
 import type { Outbound } from '../../outbound/fetch.ts';
-import type { LoginClient } from './client/clients.ts';
-import { tokenClient } from './client/token-client.ts';
+import { type LoginClient, tokenClient } from './client/clients.ts';
 import type { Discovered } from './discovery/discovery.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
-import { MAX_TIMER_MS } from './schedule.ts';
-import { given, type RemoteAuthConfig } from './settings.ts';
+import { given, type RemoteAuthConfig } from './stored-record.ts';
+import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 
 /** A login that waits for the user. */
 export interface LoginAttempt {
@@ -68,7 +67,7 @@ export async function startAttempt(options: AttemptOptions): Promise<LoginAttemp
 
 /** Returns the parameters of the redirect; undefined when the attempt was closed. */
 async function answerOf({ listener }: LoginClient, state: string, timeout: string, isClosed: () => boolean) {
-  const answer = await listener.receive(state, Math.min(durationMs(timeout), MAX_TIMER_MS));
+  const answer = await listener.receive(state, Math.min(durationMs(timeout), LONGEST_TIMER_MS));
   if (!answer && !isClosed()) throw new RemoteLoginError(`nobody logged in within ${timeout}: start the login again`);
   return answer;
 }

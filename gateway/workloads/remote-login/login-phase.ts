@@ -1,3 +1,4 @@
+import { backoffMs } from '../../kit/time.ts';
 /** State of the login at a remote server. `reason` is a sentence for the user. */
 export type RemoteLoginState =
   | { readonly kind: 'authenticated' | 'not_required' }
@@ -75,7 +76,7 @@ function afterFailure(credential: Credential, { at, reason }: { readonly at: num
 export function pauseMs({ since, at, failures }: Extract<Credential, { kind: 'failing' }>): number {
   const elapsed = at - since;
   if (elapsed >= QUIET_MS) return Math.min(SLOW_PAUSE_MS, GIVE_UP_MS - elapsed);
-  return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS, QUIET_MS - elapsed);
+  return backoffMs(failures, FIRST_PAUSE_MS, Math.min(LONGEST_PAUSE_MS, QUIET_MS - elapsed));
 }
 
 /** Returns the state that users see. */

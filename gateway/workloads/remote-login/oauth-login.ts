@@ -5,20 +5,27 @@ import type { UpstreamGrant } from '../../authserver/upstream/upstream.ts';
 import { UpstreamError } from '../../authserver/upstream/upstream-error.ts';
 import { Secret } from '../../contract/identity.ts';
 import { AccessTokens, type CompletedLogin } from './access-tokens.ts';
-import { cachedIn, withClient, withLogin, type Cached } from './cached.ts';
-import { Clients } from './client/clients.ts';
-import { tokenClient } from './client/token-client.ts';
-import { Discovery, isSameIssuer } from './discovery/discovery.ts';
+import {
+  cachedIn,
+  withClient,
+  withLogin,
+  type Cached,
+  LoginRecord,
+  secretNames,
+  StoredRecord,
+  type LoginFacts,
+  given,
+} from './stored-record.ts';
+import { Clients, tokenClient } from './client/clients.ts';
+import { Discovery, isSameIssuer, probe, type RemoteChallenge } from './discovery/discovery.ts';
 import { startAttempt, type LoginAttempt } from './login-attempt.ts';
 import { FIRST_PHASE, nextPhase, stateOf, type LoginEvent, type Phase, type RemoteLoginState } from './login-phase.ts';
-import { probe, type RemoteChallenge } from './probe.ts';
 import { asRemoteLoginError, reasonOf, RemoteLoginError } from './remote-login-error.ts';
 import type { RemoteLogin, RemoteLoginOptions } from './remote-login.ts';
-import { bySystemTimer } from './schedule.ts';
-import { given } from './settings.ts';
+import { afterTimeout } from '../../kit/time.ts';
 import { configuredSecret } from './static-token.ts';
 import { ClientRecord } from '../../authserver/upstream/registration/register.ts';
-import { LoginRecord, secretNames, StoredRecord, type LoginFacts } from './stored-record.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
 
 const METADATA_MS = 3_600_000;
 const CLIENT_ERRORS: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
@@ -38,14 +45,14 @@ export class OAuthLogin implements RemoteLogin {
   #cached: Cached;
   #phase: Phase = FIRST_PHASE;
   #attempt: LoginAttempt | undefined;
-  #starting: Promise<unknown> = Promise.resolve();
+  readonly #starts = new SerialQueue();
   #known: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
   /** Refresh token that this object has read or written last. */
   #ownToken: string | undefined;
   #isClosed = false;
 
   constructor(options: RemoteLoginOptions) {
-    const { name, config, secrets, readSecret, now, log, schedule = bySystemTimer } = options;
+    const { name, config, secrets, readSecret, now, log, schedule = afterTimeout } = options;
     const names = secretNames(name);
     this.#options = options;
     this.#guards = new Guards(options, options);
@@ -84,10 +91,8 @@ export class OAuthLogin implements RemoteLogin {
   }
 
   async logIn(): Promise<string> {
-    const started = this.#starting.then(() => this.#startByHand());
-    this.#starting = started.catch(() => undefined);
     try {
-      return await started;
+      return await this.#starts.run(() => this.#startByHand());
     } catch (error) {
       throw asRemoteLoginError(error);
     }

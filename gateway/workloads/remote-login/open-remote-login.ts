@@ -1,7 +1,7 @@
 import { OAuthLogin } from './oauth-login.ts';
 import { asRemoteLoginError, RemoteLoginError } from './remote-login-error.ts';
+import { given, type RemoteAuthConfig } from './stored-record.ts';
 import type { RemoteLogin, RemoteLoginOptions, RemoteLoginState } from './remote-login.ts';
-import { given, type RemoteAuthConfig } from './settings.ts';
 import { configuredSecret, StaticToken } from './static-token.ts';
 
 /**

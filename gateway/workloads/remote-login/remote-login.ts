@@ -2,12 +2,10 @@ import type { Logger } from '../../contract/logger.ts';
 import type { Outbound, OutboundOptions } from '../../outbound/fetch.ts';
 import type { OutboundFlags } from '../../outbound/policy.ts';
 import type { Authenticator } from '../../outgoing/authenticator.ts';
-import type { Cached } from './cached.ts';
+import type { Cached, WorkloadSecrets, RemoteAuthConfig } from './stored-record.ts';
 import type { RemoteLoginState } from './login-phase.ts';
-import type { Schedule } from './schedule.ts';
-import type { RemoteAuthConfig } from './settings.ts';
+import type { After } from '../../kit/time.ts';
 import type { ReadSecret } from './static-token.ts';
-import type { WorkloadSecrets } from './stored-record.ts';
 
 export type { RemoteLoginState } from './login-phase.ts';
 
@@ -45,6 +43,6 @@ export interface RemoteLoginOptions extends OutboundFlags {
   readonly outbound: (options: OutboundOptions) => Outbound;
   /** ms since the epoch. */
   readonly now: () => number;
-  readonly schedule?: Schedule | undefined;
+  readonly schedule?: After | undefined;
   readonly log: Logger;
 }

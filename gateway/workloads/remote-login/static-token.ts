@@ -1,7 +1,7 @@
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../outgoing/authenticator.ts';
 import { readSecretFile } from '../../outbound/watched-file.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
-import { given, nameInReference, type RemoteAuthConfig } from './settings.ts';
+import { given, nameInReference, type RemoteAuthConfig } from './stored-record.ts';
 
 /** Reads a secret of the user; undefined when it does not exist. */
 export type ReadSecret = (name: string) => Promise<string | undefined>;

@@ -4,6 +4,17 @@ import { parseObject } from '../../contract/json.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
 import { RemoteLoginError } from './remote-login-error.ts';
+import type { ClientRecord } from '../../authserver/upstream/registration/register.ts';
+import type { RunConfig } from '../../contract/run-config/run-config.ts';
+
+/** `remote_auth_config` of a run configuration. */
+export type RemoteAuthConfig = NonNullable<RunConfig['remote_auth_config']>;
+
+/** Returns the text, or undefined when it is empty. */
+export const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+/** Returns the name in a reference `NAME,target=TARGET`; undefined when the text is no reference. */
+export const nameInReference = (reference: string): string | undefined => /^([^,]+),target=/u.exec(reference)?.[1];
 
 /** Internal secrets of workloads. Each method may reject, for example before a secrets provider is set up. */
 export interface WorkloadSecrets {
@@ -97,3 +108,62 @@ const isWithoutStore = (error: unknown): boolean =>
   error instanceof OperationError && (error.code === 'not_set_up' || error.code === 'unsupported');
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'unexpected error');
+
+type Member =
+  | 'cached_client_id'
+  | 'cached_client_secret_ref'
+  | 'cached_refresh_token_ref'
+  | 'cached_reg_token_ref'
+  | 'cached_secret_expiry'
+  | 'cached_token_expiry';
+
+/** `cached_*` members of `remote_auth_config`: identifiers, names of secrets and times. */
+export type Cached = Pick<RemoteAuthConfig, Member>;
+
+const timeOf = (ms: number): string => new Date(ms).toISOString();
+
+/** Returns the members with those of a registered client replaced. */
+export function withClient(cached: Cached, workload: string, client: ClientRecord): Cached {
+  const {
+    cached_client_id: _,
+    cached_client_secret_ref,
+    cached_reg_token_ref,
+    cached_secret_expiry,
+    ...login
+  } = cached;
+  const { client: name } = secretNames(workload);
+  return {
+    ...login,
+    cached_client_id: client.client_id,
+    ...(client.client_secret !== undefined && { cached_client_secret_ref: name }),
+    ...(client.registration_token !== undefined && { cached_reg_token_ref: name }),
+    ...(client.secret_expires_at !== undefined && { cached_secret_expiry: timeOf(client.secret_expires_at) }),
+  };
+}
+
+/** Returns the members with those of a login replaced. */
+export function withLogin(cached: Cached, workload: string, expiresAt: number | undefined): Cached {
+  const { cached_refresh_token_ref: _, cached_token_expiry, ...client } = cached;
+  return {
+    ...client,
+    cached_refresh_token_ref: secretNames(workload).login,
+    ...(expiresAt !== undefined && { cached_token_expiry: timeOf(expiresAt) }),
+  };
+}
+
+/** Returns the `cached_*` members of a configuration. */
+export const cachedIn = ({
+  cached_client_id: id,
+  cached_client_secret_ref: secret,
+  cached_refresh_token_ref: refresh,
+  cached_reg_token_ref: registration,
+  cached_secret_expiry: secretExpiry,
+  cached_token_expiry: tokenExpiry,
+}: RemoteAuthConfig): Cached => ({
+  ...(id !== undefined && { cached_client_id: id }),
+  ...(secret !== undefined && { cached_client_secret_ref: secret }),
+  ...(refresh !== undefined && { cached_refresh_token_ref: refresh }),
+  ...(registration !== undefined && { cached_reg_token_ref: registration }),
+  ...(secretExpiry !== undefined && { cached_secret_expiry: secretExpiry }),
+  ...(tokenExpiry !== undefined && { cached_token_expiry: tokenExpiry }),
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isEngineOutage, outageOf } from './engine-outage.ts';
-import { pullError } from './schemes/pull.ts';
+import { pullError } from './schemes/container.ts';
 
 const DOCKER =
   'docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?';

@@ -15,6 +15,7 @@ import type { InstallDisplay } from './schemes/install-progress.ts';
 import type { Place, RunResult, Scheme, Tools } from './schemes/scheme.ts';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 import type { Logger } from '../../contract/logger.ts';
+import { Flights } from '../../kit/tasks.ts';
 
 export interface LauncherOptions {
   readonly stateDir: string;
@@ -107,7 +108,7 @@ function createChildren({ stateDir, hostEnv, log }: LauncherOptions) {
 type Children = ReturnType<typeof createChildren>;
 
 function createTools(options: LauncherOptions, children: Pick<Children, 'start' | 'expectOpen'>): Tools {
-  const installs = new Map<string, Promise<void>>();
+  const installs = new Flights<string>();
   return {
     ...options,
     async run(command, name, timeoutMs) {
@@ -115,11 +116,7 @@ function createTools(options: LauncherOptions, children: Pick<Children, 'start' 
       if (result.code !== 0) children.expectOpen(name); // stopped, which is no failure of the tool
       return result;
     },
-    installOnce(dir, build) {
-      const current = installs.get(dir) ?? installOnce(dir, build).finally(() => installs.delete(dir));
-      installs.set(dir, current);
-      return current;
-    },
+    installOnce: (dir, build) => installs.run(dir, () => installOnce(dir, build)),
   };
 }
 

@@ -1,6 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
+import { replaceFileSync } from '../../kit/files.ts';
+import { SerialQueue } from '../../kit/tasks.ts';
 
 /** Returns true when a listener can be opened there now. Port 0 is never free. */
 export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
@@ -51,7 +53,7 @@ export interface PortBook {
 /** Stores the ports of HTTP workloads in a JSON file, so that they stay the same across restarts if possible. */
 export function openPortBook(file: string): PortBook {
   const kept = new Map(Object.entries(readPorts(file)));
-  let turn: Promise<unknown> = Promise.resolve();
+  const queue = new SerialQueue();
   const choose = async (key: string, preferred: number | undefined): Promise<number> => {
     const others = new Set([...kept].filter(([other]) => other !== key).map(([, port]) => port));
     const usable = async (port: number) => !others.has(port) && (await isPortFree(port));
@@ -70,11 +72,7 @@ export function openPortBook(file: string): PortBook {
     return port;
   };
   return {
-    portFor(key, preferred) {
-      const result = turn.then(() => portFor(key, preferred));
-      turn = result.catch(() => undefined);
-      return result;
-    },
+    portFor: (key, preferred) => queue.run(() => portFor(key, preferred)),
     forget(key) {
       if (kept.delete(key)) writePorts(file, Object.fromEntries(kept));
     },
@@ -97,12 +95,5 @@ export function readPorts(file: string): Record<string, number> {
 
 export function writePorts(file: string, ports: Readonly<Record<string, number>>): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}`;
-  try {
-    writeFileSync(draft, `${JSON.stringify(ports, null, 2)}\n`, { mode: 0o600 });
-    renameSync(draft, file);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
+  replaceFileSync(file, `${JSON.stringify(ports, null, 2)}\n`, `${file}.${process.pid}`); // processes may share the file
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crashLoop, restartSentence, WORKLOAD_RESTARTS } from './restarts.ts';
+import { countRestart, crashLoop, restartPauseMs, restartSentence, WORKLOAD_RESTARTS } from './restarts.ts';
 
 const exit = { code: 3, signal: null };
 
@@ -28,5 +28,30 @@ describe('restarts of a workload', () => {
   it('end with a permanent problem that has the exit code', () => {
     const message = 'it ended with exit code 3 after each of 10 restarts: read its log, correct it, then restart it';
     expect(crashLoop(10, exit)).toEqual({ reason: 'CrashLoop', message, permanent: true });
+  });
+});
+
+describe('restartPauseMs', () => {
+  it.each([
+    [1, 1_000],
+    [2, 2_000],
+    [3, 4_000],
+    [4, 8_000],
+    [5, 16_000],
+    [6, 30_000],
+    [7, 30_000],
+    [5_000, 30_000],
+  ])('waits before restart %i for %i ms', (restarts, pause) => {
+    expect(restartPauseMs(restarts)).toBe(pause);
+  });
+});
+
+describe('countRestart', () => {
+  it.each([
+    [0, 10, 1],
+    [4, 59_999, 5],
+    [4, 60_000, 1],
+  ])('makes %i restarts, after %i ms alive, %i', (restarts, aliveMs, next) => {
+    expect(countRestart(restarts, aliveMs)).toBe(next);
   });
 });

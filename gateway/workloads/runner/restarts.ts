@@ -1,4 +1,5 @@
 import type { Exit, LaunchProblem, Restart } from './runner.ts';
+import { backoffMs } from '../../kit/time.ts';
 
 /** Rules for a process that ends again and again. */
 export interface RestartPolicy {
@@ -17,8 +18,19 @@ const LONGEST_PAUSE_MS = 60_000;
 export const WORKLOAD_RESTARTS: RestartPolicy = {
   maxRestarts: 10,
   stableMs: 30_000,
-  pauseMs: (restarts) => Math.min(FIRST_PAUSE_MS * 2 ** (restarts - 1), LONGEST_PAUSE_MS),
+  pauseMs: (restarts) => backoffMs(restarts, FIRST_PAUSE_MS, LONGEST_PAUSE_MS),
 };
+
+const FIRST_MS = 1_000;
+const LONGEST_MS = 30_000;
+const STABLE_MS = 60_000;
+
+/** Returns the pause before restart number `restarts` (from 1): 1 s, 2 s, 4 s ... 30 s. */
+export const restartPauseMs = (restarts: number): number => backoffMs(restarts, FIRST_MS, LONGEST_MS);
+
+/** Returns the number of consecutive restarts after an exit. Enough uptime, a minute by default, resets it. */
+export const countRestart = (restarts: number, aliveMs: number, stableMs = STABLE_MS): number =>
+  aliveMs >= stableMs ? 1 : restarts + 1;
 
 /** Returns the end of a process as a sentence. */
 export function endSentence({ exit, problem }: Pick<Restart, 'exit' | 'problem'>): string {

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { ContainerIsolation } from '../../contract/container/options.ts';
+import type { ContainerIsolation } from '../../contract/container.ts';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../contract/gateway-config.ts';
-import { backoffMs, countRestart } from './backoff.ts';
+import { restartPauseMs, countRestart } from './restarts.ts';
 import { logLines, readLines } from './lines.ts';
 import { isOutage, outageOf } from './engine-outage.ts';
 import { crashLoop } from './restarts.ts';
@@ -95,7 +95,7 @@ interface Observer {
 type End = Pick<WorkloadState, 'lastExit' | 'lastLine' | 'problem' | 'inARow'>;
 
 async function keepRunning(options: SuperviseOptions, signal: AbortSignal, observer: Observer): Promise<void> {
-  const { now, log, name, pauseMs = backoffMs, maxRestarts, onChange } = options;
+  const { now, log, name, pauseMs = restartPauseMs, maxRestarts, onChange } = options;
   const stopped = () => signal.aborted;
   let inARow = 0;
   let end: End = {};

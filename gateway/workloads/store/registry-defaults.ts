@@ -1,7 +1,6 @@
 import type { Logger } from '../../contract/logger.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import { confirmationRequired } from '../definition/confirmation/confirmation.ts';
-import { wideningOf } from '../definition/confirmation/entry-access.ts';
+import { confirmationRequired, wideningOf } from '../definition/confirmation/entry-access.ts';
 import { openValues, valueFault, withValues } from '../definition/entry/entry-variables.ts';
 import {
   namesProgram,

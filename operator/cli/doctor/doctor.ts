@@ -5,7 +5,7 @@ import { isInstalled } from '../../../gateway/workloads/runner/launcher.ts';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
-import { errorCode } from '../../../gateway/files/unreadable-files.ts';
+import { errorCode } from '../../../gateway/config-files.ts';
 import { httpGet } from '../probes/http-get.ts';
 import { imageSubject } from '../online/subjects.ts';
 import { providerSubjects } from '../online/provider-subjects.ts';

@@ -1,6 +1,6 @@
 import { readClientKey, KeyRefused } from '../../../gateway/private-keys/private-key.ts';
 import { readClientSecret, readHmacSecret } from '../../../gateway/authserver/keys/secrets.ts';
-import { readSigningKey } from '../../../gateway/authserver/keys/signing-key.ts';
+import { readSigningKey } from '../../../gateway/authserver/keys/signing-keys.ts';
 import { bundleFault } from '../../resolve/ca-bundle.ts';
 
 /** Use of a file or of a Secret's key. */

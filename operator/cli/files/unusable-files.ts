@@ -1,9 +1,16 @@
 import { readFile, realpath } from 'node:fs/promises';
-import { configFiles, isClientKey, type ConfigFile } from '../../../gateway/contract/gateway-config-files.ts';
+import {
+  configFiles,
+  isClientKey,
+  type ConfigFile,
+  foldersOf,
+  isBelow,
+  notMounted,
+  PATH_NOT_MOUNTED,
+} from '../../../gateway/contract/gateway-config-files.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
-import { foldersOf, isBelow, notMounted, PATH_NOT_MOUNTED } from '../../../gateway/contract/mounted-files.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
-import { unreadableFiles } from '../../../gateway/files/unreadable-files.ts';
+import { unreadableFiles } from '../../../gateway/config-files.ts';
 import { unusableContents, type Held, type Role } from './unusable-contents.ts';
 
 const PATH = 'embedded_auth_server_config.';

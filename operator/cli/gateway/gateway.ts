@@ -7,7 +7,7 @@ import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway } from '../../../gateway/process/gateway.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';
-import { errorCode } from '../../../gateway/files/unreadable-files.ts';
+import { errorCode } from '../../../gateway/config-files.ts';
 import { unusableFiles } from '../files/unusable-files.ts';
 import { createLauncherFor } from './launcher.ts';
 import { readConfigWithPolicyFile } from './policy-file.ts';

@@ -1,9 +1,14 @@
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { isObject, parseObject, textsIn } from '../../../gateway/contract/json.ts';
-import { MOUNTED_FOLDERS, isBelow, notMounted, PATH_NOT_MOUNTED } from '../../../gateway/contract/mounted-files.ts';
+import {
+  MOUNTED_FOLDERS,
+  isBelow,
+  notMounted,
+  PATH_NOT_MOUNTED,
+} from '../../../gateway/contract/gateway-config-files.ts';
 import type { Problem } from '../../../gateway/contract/problem.ts';
 import { inPolicyFile, POLICY_PATH, policyFileConflicts } from '../../../gateway/contract/run-config/policy-file.ts';
-import { withPolicyFile } from '../../../gateway/files/policy-file.ts';
+import { withPolicyFile } from '../../../gateway/config-files.ts';
 import { readGatewayConfig } from '../../../gateway/read-gateway-config.ts';
 import { unreachableFiles } from '../files/unusable-files.ts';
 

@@ -1,5 +1,5 @@
 import { LOG_LEVELS, type LogLevel } from '../../../gateway/contract/logger.ts';
-import { networkFault } from '../../../gateway/contract/network.ts';
+import { networkFault } from '../../../gateway/contract/addresses.ts';
 import { readEgress } from './egress.ts';
 import { REPORTER } from '../../controller/events.ts';
 import type { RenderOptions } from '../../render/index.ts';

@@ -4,7 +4,7 @@ import { KubeClient } from '../../../gateway/kube/client.ts';
 import type { Connection } from '../../../gateway/kube/connection.ts';
 import { listen, ListenError, type Listener } from '../../../gateway/listener.ts';
 import { OWNED_TYPES } from '../../apply/owned.ts';
-import type { Clock } from '../../controller/clock.ts';
+import { afterLiveTimeout, within, type Clock } from '../../../gateway/kit/time.ts';
 import { Controller } from '../../controller/controller.ts';
 import { CONTROLLERS } from '../../controller/kinds/controllers.ts';
 import { healthListener } from '../../controller/health.ts';
@@ -31,12 +31,7 @@ const STOP_MS = 9_000;
 
 const CLOCK: Clock = {
   now: () => performance.timeOrigin + performance.now(), // wall-clock time that never goes back
-  after(ms, task) {
-    const timer = setTimeout(task, ms);
-    return () => {
-      clearTimeout(timer);
-    };
-  },
+  after: afterLiveTimeout,
 };
 
 /** `vmcp operator`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 wrong settings, or no port. */
@@ -205,7 +200,7 @@ async function retryUntilSignal<T>(
     } catch (error) {
       log.warn('the API server cannot be reached', { problem: error instanceof Error ? error.message : String(error) });
     }
-    await Promise.race([signalled, new Promise((resolve) => setTimeout(resolve, RETRY_MS))]);
+    await within(RETRY_MS, signalled, undefined);
     // oxlint-disable-next-line typescript/no-unnecessary-condition -- set by the signal
     if (isOver) return undefined;
   }
@@ -213,13 +208,6 @@ async function retryUntilSignal<T>(
 
 /** Waits for `stop` at most for a time. The end of the process then ends the rest. */
 async function stopWithin(ms: number, log: Pick<Logger, 'warn'>, stop: () => Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      log.warn('the operator did not stop in time: the process ends now');
-      resolve();
-    }, ms);
-  });
-  await Promise.race([stop(), late]);
-  clearTimeout(timer);
+  const stopped = stop().then(() => true);
+  if (!(await within(ms, stopped, false))) log.warn('the operator did not stop in time: the process ends now');
 }

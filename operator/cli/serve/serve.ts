@@ -11,7 +11,7 @@ import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../../lo
 import { defaultConnection } from '../../source/kube/kube-config.ts';
 import { userFolders } from '../../local/user-folders.ts';
 import { loginBrowser } from '../client/browser.ts';
-import { errorCode } from '../../../gateway/files/unreadable-files.ts';
+import { errorCode } from '../../../gateway/config-files.ts';
 import type { OriginFlags } from '../origin-flags.ts';
 import { createCommandLog, type LogFlags } from '../log-flags.ts';
 import { untilSignal } from '../signals.ts';

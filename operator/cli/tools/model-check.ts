@@ -1,5 +1,10 @@
-import { brokenByTool, modelFindings, type ModelFinding } from '../../../gateway/contract/model-apis/check.ts';
-import { MODEL_FAMILIES, type ModelFamily } from '../../../gateway/contract/model-apis/rules.ts';
+import {
+  brokenByTool,
+  modelFindings,
+  type ModelFinding,
+  MODEL_FAMILIES,
+  type ModelFamily,
+} from '../../../gateway/contract/model-apis/rules.ts';
 import { printable } from '../../../gateway/contract/text/printable.ts';
 import type { Tool } from '../client/mcp-session.ts';
 import { count } from '../validate/problems-output.ts';

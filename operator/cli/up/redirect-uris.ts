@@ -1,4 +1,4 @@
-import { ownCallback, sharedCallback } from '../../../gateway/contract/auth-server-addresses.ts';
+import { ownCallback, sharedCallback } from '../../../gateway/contract/addresses.ts';
 import type { ServerSpec } from '../../../gateway/process/gateway.ts';
 
 /** Returns a line with the redirect URI to register at each identity provider. */

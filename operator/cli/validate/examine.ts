@@ -6,7 +6,7 @@ import { allProblems, resolveAll, type ResolvedServer } from '../../resolve/reso
 import type { Platform } from '../../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../../source/files/load.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
-import { unreadableFiles } from '../../../gateway/files/unreadable-files.ts';
+import { unreadableFiles } from '../../../gateway/config-files.ts';
 import { withoutEmptyGroups } from './empty-groups.ts';
 import { unusableSecrets } from '../files/unusable-secrets.ts';
 

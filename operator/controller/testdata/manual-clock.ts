@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../../gateway/kit/time.ts';
 
 /** Clock that a test moves by hand. */
 export class ManualClock implements Clock {

@@ -1,4 +1,4 @@
-import { circular, isServedBy } from '../../../gateway/contract/auth-server-addresses.ts';
+import { circular, isServedBy } from '../../../gateway/contract/addresses.ts';
 import type { Scope } from '../scope.ts';
 
 /** Returns true when a URL belongs to the embedded authorization server. */

@@ -1,4 +1,4 @@
-import { ownCallback, redirectUriFaults, sharedCallback } from '../../../gateway/contract/auth-server-addresses.ts';
+import { ownCallback, redirectUriFaults, sharedCallback } from '../../../gateway/contract/addresses.ts';
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
 import { circularProblems, resolveUpstream, upstreamProblems } from '../../../gateway/authserver/upstream/index.ts';
 import type { UpstreamScope } from '../../../gateway/authserver/upstream/upstream.ts';

@@ -1,4 +1,4 @@
-import { baseUrlFault, circular } from '../../../gateway/contract/auth-server-addresses.ts';
+import { baseUrlFault, circular } from '../../../gateway/contract/addresses.ts';
 import { describeTokens, type TokenDescription } from '../incoming/oidc.ts';
 import { isPublicUrl } from '../incoming/resource-url.ts';
 import type { Report, Scope } from '../scope.ts';

@@ -1,5 +1,4 @@
-import type { ContainerOptions } from '../../../gateway/contract/container/options.ts';
-import { ClosedPermissionProfile } from '../../../gateway/contract/container/permission-profile.ts';
+import { type ContainerOptions, ClosedPermissionProfile } from '../../../gateway/contract/container.ts';
 import { SCHEMA_VERSION, type RunConfig } from '../../../gateway/contract/run-config/run-config.ts';
 import { containerOptionsOf } from '../../../gateway/workloads/container/options.ts';
 import { documentName, parseConfigMapDocument } from '../config-map-document.ts';

@@ -1,5 +1,5 @@
 import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
-import type { ToolRules } from '../../../gateway/contract/aggregation/tool-rules.ts';
+import type { ToolRules } from '../../../gateway/contract/aggregation/aggregation.ts';
 import { reportClusterFields } from '../fields/cluster-only.ts';
 import { checkUnbuilt } from '../fields/not-supported.ts';
 import { checkEntryActs, resolveOutgoing } from './outgoing.ts';

@@ -3,7 +3,7 @@ import { classifyHost } from '../../../gateway/outbound/address-class.ts';
 import { checkUrl } from '../addresses.ts';
 import { bundleFile } from '../ca-bundle.ts';
 import { childPath } from '../fields/field-path.ts';
-import { isHeaderValue, isProtocolHeader } from '../../../gateway/contract/header-names.ts';
+import { isHeaderValue, isProtocolHeader } from '../../../gateway/contract/reserved-names.ts';
 import type { ObjectScope, Report } from '../scope.ts';
 import type { MCPServerEntry } from '../snapshot.ts';
 

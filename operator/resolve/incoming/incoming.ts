@@ -1,6 +1,6 @@
 import { hasUsers, resolveMode } from '../../../gateway/incoming/index.ts';
 import type { GatewayConfig, Incoming } from '../../../gateway/contract/gateway-config.ts';
-import { networkFault } from '../../../gateway/contract/network.ts';
+import { networkFault } from '../../../gateway/contract/addresses.ts';
 import { resolveOidc, tokenRules } from './oidc.ts';
 import { trustedProxiesOf, type Report, type Scope } from '../scope.ts';
 

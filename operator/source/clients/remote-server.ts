@@ -1,4 +1,4 @@
-import { headerNameProblems } from '../../../gateway/contract/header-names.ts';
+import { headerNameProblems } from '../../../gateway/contract/reserved-names.ts';
 import { isEncrypted, OWN_CREDENTIAL } from '../../../gateway/contract/rule.ts';
 import { quoted } from './quoted.ts';
 import { hasSecret, STAYS_READABLE } from './secret-text.ts';

@@ -4,6 +4,7 @@ import type { KubeClient } from '../../../gateway/kube/client.ts';
 import type { ResourceType } from '../../../gateway/kube/resource.ts';
 import { RetryPause } from '../../../gateway/kube/retry-pause.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
+import { within } from '../../../gateway/kit/time.ts';
 
 export interface NamespaceReaderOptions {
   readonly client: KubeClient;
@@ -61,7 +62,7 @@ export class NamespaceReader {
     while (!this.#closing.signal.aborted) {
       if (await this.#isAllowed()) {
         const listed = watch().then(() => true);
-        if (await Promise.race([listed, this.#wait(LISTS_MS)])) {
+        if (await within(LISTS_MS, listed, false, { signal: this.#closing.signal })) {
           this.#logRecovery();
           this.isRead = true;
           onRead();

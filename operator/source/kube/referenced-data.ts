@@ -1,10 +1,10 @@
 import type { KubeClient } from '../../../gateway/kube/client.ts';
 import { isAsNewAs, type KubeObject } from '../../../gateway/kube/resource.ts';
-import { Turns } from '../../../gateway/kube/turns.ts';
 import { annotatedHosts } from '../../resolve/backends/release.ts';
 import { compareText, type ConfigMapData, type SecretMeta } from '../../resolve/snapshot.ts';
 import type { ReferenceIndex, ReferencedKeys } from './reference-index.ts';
 import { DATA_TYPES, type DataKind } from './watched-kinds.ts';
+import { SingleFlight, Turns } from '../../../gateway/kit/tasks.ts';
 
 /** Data kept of a Secret or ConfigMap. `value` is undefined when it does not exist or nothing refers to it. */
 export type Data =
@@ -34,7 +34,7 @@ interface Read {
 interface Entry {
   readonly ref: DataRef;
   read?: Read | undefined;
-  running?: Promise<void> | undefined;
+  readonly running: SingleFlight;
   failure?: unknown;
 }
 
@@ -61,17 +61,12 @@ export class ReferencedData {
       return;
     }
     const entry = this.#entry(ref);
-    if (!entry.running && !this.#missing(entry)) {
+    if (!entry.running.running && !this.#missing(entry)) {
       entry.failure = undefined; // the object that could not be read is no longer needed
       return;
     }
     // `#read` checks again after each read: the object may have changed in the meantime.
-    entry.running ??= this.#turns
-      .run(() => this.#read(entry))
-      .finally(() => {
-        entry.running = undefined;
-      });
-    await entry.running;
+    await entry.running.run(() => this.#turns.run(() => this.#read(entry)));
   }
 
   /**
@@ -80,7 +75,7 @@ export class ReferencedData {
    */
   async ready(namespace: string): Promise<void> {
     const entries = [...(this.#entries.get(namespace)?.values() ?? [])].filter(
-      ({ running, failure }) => running !== undefined || failure !== undefined,
+      ({ running, failure }) => running.running !== undefined || failure !== undefined,
     );
     await Promise.all(entries.map(({ ref }) => this.check(ref)));
     const failed = entries.find(({ failure }) => failure !== undefined);
@@ -122,7 +117,7 @@ export class ReferencedData {
     }
     const known = entries.get(idOf(ref));
     if (known) return known;
-    const entry = { ref };
+    const entry = { ref, running: new SingleFlight() };
     entries.set(idOf(ref), entry);
     return entry;
   }

@@ -1,5 +1,6 @@
 import type { Logger } from '../../../contract/logger.ts';
 import { isLoopbackUrl } from './client-id-url.ts';
+import { setNewest } from '../../../kit/cache.ts';
 
 /** `auto`: metadata documents are advertised while they can be fetched. */
 export type Advertise = 'auto' | 'always' | 'never';
@@ -55,7 +56,7 @@ export class DocumentReach {
   noteReply(url: string): void {
     const { host } = new URL(url);
     this.#unreachable.delete(host);
-    if (!isLoopbackUrl(url)) put(this.#reached, host, this.#options.now(), MAX_REACHED);
+    if (!isLoopbackUrl(url)) setNewest(this.#reached, host, this.#options.now(), MAX_REACHED);
     else if (this.#unreachable.size > 0) return; // a loopback host proves nothing about others
     if (!this.#isOff) return;
     this.#isOff = false;
@@ -69,7 +70,7 @@ export class DocumentReach {
     const { now, log } = this.#options;
     const { host } = new URL(url);
     this.#reached.delete(host);
-    put(this.#unreachable, host, url, MAX_PROBED);
+    setNewest(this.#unreachable, host, url, MAX_PROBED);
     const isProven = !isLoopbackUrl(url) && [...this.#reached.values()].some((at) => now() - at < PROOF_MS);
     if (this.#isOff || isProven) return;
     this.#isOff = true;
@@ -102,11 +103,4 @@ export class DocumentReach {
     }
     this.#probeLater();
   }
-}
-
-function put<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest = key] = map.keys();
-  if (map.size > max) map.delete(oldest);
 }

@@ -1,4 +1,6 @@
 import type { ClientHosts, DocumentFault } from './client-hosts.ts';
+import { setNewest } from '../../../kit/cache.ts';
+import { Flights } from '../../../kit/tasks.ts';
 
 /** Parsed document. `reason` is for the log and contains nothing from a reply. */
 export type DocumentReading<Value> =
@@ -32,7 +34,7 @@ interface FetchedDocumentsOptions<Value> {
 export class FetchedDocuments<Value> {
   readonly #options: FetchedDocumentsOptions<Value>;
   readonly #cache: DocumentCache<Value, Failed>;
-  readonly #running = new Map<string, Promise<Fetched<Value>>>();
+  readonly #running = new Flights<string, Fetched<Value>>();
 
   constructor(options: FetchedDocumentsOptions<Value>) {
     this.#options = options;
@@ -93,12 +95,7 @@ export class FetchedDocuments<Value> {
   #start(url: string): Promise<Fetched<Value>> | Fetched<Value> {
     const release = this.#options.from.slot(url);
     if (!release) return { ok: false, error: 'busy', reason: 'too many documents are being fetched' };
-    const request = this.#fetch(url).finally(() => {
-      release();
-      this.#running.delete(url);
-    });
-    this.#running.set(url, request);
-    return request;
+    return this.#running.run(url, () => this.#fetch(url).finally(release));
   }
 
   async #fetch(url: string): Promise<Fetched<Value>> {
@@ -161,22 +158,12 @@ class DocumentCache<Value, Failure> {
 
   keep(url: string, value: Value, maxAgeSeconds: number, now: number): void {
     this.#failures.delete(url);
-    put(this.#documents, url, { value, freshUntil: now + maxAgeSeconds * 1000 }, this.#max);
+    setNewest(this.#documents, url, { value, freshUntil: now + maxAgeSeconds * 1000 }, this.#max);
   }
 
   /** Remembers a failure. A cached document stays. */
   keepFailure(url: string, value: Failure, now: number): void {
-    put(this.#failures, url, { value, until: now + FAILURE_MS }, MAX_FAILURES);
-  }
-}
-
-function put<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= max) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
+    setNewest(this.#failures, url, { value, until: now + FAILURE_MS }, MAX_FAILURES);
   }
 }
 

@@ -1,6 +1,6 @@
-import { displayText } from '../../../http/page/display-text.ts';
+import { displayText } from '../../../http/page/markup.ts';
 import { isObject } from '../../../contract/json.ts';
-import { jsonExcess } from '../../../http/endpoint/json-excess.ts';
+import { jsonExcess } from '../../../http/endpoint/body-text.ts';
 
 /** Metadata has two levels, a key set four. */
 const MAX_DEPTH = 16;

@@ -1,8 +1,7 @@
 import type { Request, Response } from 'express';
-import type { Operation } from '../../../http/endpoint/operation.ts';
-import { redirectTo } from '../../../http/endpoint/replies.ts';
+import { type Operation, redirectTo } from '../../../http/endpoint/operation.ts';
 import type { Client, LoginAttempt } from '../../storage/records.ts';
-import { addressKey } from '../../../http/addresses/address-key.ts';
+import { addressKey } from '../../../http/client-address.ts';
 import { matchesRedirectUri } from '../../clients/metadata/redirect-uri.ts';
 import type { AuthServerContext } from '../../context.ts';
 import {
@@ -12,7 +11,7 @@ import {
   type AuthorizationOutcome,
   type AuthorizationRequest,
 } from '../../core/authorization.ts';
-import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
+import { endpointPath } from '../../../contract/paths/public-paths.ts';
 import { endpointUrl } from '../../core/metadata.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
 import { readForm, readQuery, spendOfAddress } from '../../http/requests.ts';

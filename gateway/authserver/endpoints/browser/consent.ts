@@ -1,11 +1,10 @@
 import type { Request, Response } from 'express';
-import type { Operation } from '../../../http/endpoint/operation.ts';
-import { redirectTo } from '../../../http/endpoint/replies.ts';
+import { type Operation, redirectTo } from '../../../http/endpoint/operation.ts';
 import type { Client, LoginAttempt } from '../../storage/records.ts';
 import { CONSENT_FIELDS, DECISIONS } from '../../consent/consent-page.ts';
 import { mayRemember } from '../../consent/remembering.ts';
 import type { AuthServerContext } from '../../context.ts';
-import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
+import { endpointPath } from '../../../contract/paths/public-paths.ts';
 import { PageRefused } from '../../http/refused.ts';
 import { readForm, readQuery } from '../../http/requests.ts';
 import { needsConsent, showConsentPage, startFirstLeg, type PendingAttempt } from '../../login/approval.ts';

@@ -1,19 +1,17 @@
 import type { Request, Response } from 'express';
-import type { Operation } from '../../../http/endpoint/operation.ts';
-import { redirectTo } from '../../../http/endpoint/replies.ts';
+import { type Operation, redirectTo } from '../../../http/endpoint/operation.ts';
 import type { AuthServerContext } from '../../context.ts';
 import { logoutResponseUrl } from '../../core/authorization.ts';
-import { endpointPath } from '../../../contract/paths/auth-server-paths.ts';
+import { endpointPath } from '../../../contract/paths/public-paths.ts';
 import { hasTag, isGenuine, issueToken, RANDOM_BYTES, tagOf } from '../../core/opaque-token.ts';
 import type { RequestParameters } from '../../core/request-parameters.ts';
-import { sendPage } from '../../../http/page/send-page.ts';
+import { sendPage, renderPage, type Page } from '../../../http/page/page.ts';
 import { PageRefused, Refused } from '../../http/refused.ts';
 import { readForm, readQuery } from '../../http/requests.ts';
 import { cookieName, cookiesNamed, setCookie } from '../../login/cookies.ts';
 import { forgetConsents } from '../../login/consent-cookie.ts';
 import { readIdTokenHint, type IdTokenHint } from '../../tokens/presented-token.ts';
 import { markup } from '../../../http/page/markup.ts';
-import { renderPage, type Page } from '../../../http/page/page.ts';
 
 /**
  * Ends the login that `id_token_hint` names. Without a hint, it offers to delete the approvals stored in this browser.

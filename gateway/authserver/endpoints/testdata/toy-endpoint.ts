@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { defineOperation, type Operation } from '../../../http/endpoint/operation.ts';
-import { sendJson } from '../../../http/endpoint/replies.ts';
+import { defineOperation, type Operation, sendJson } from '../../../http/endpoint/operation.ts';
 
 /** Endpoint as a contributor might add it: this file contains everything about it. */
 export const toyEndpoint = (): readonly Operation[] => [

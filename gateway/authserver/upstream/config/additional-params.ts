@@ -1,5 +1,5 @@
 import type { Problem } from '../../../contract/problem.ts';
-import { reservedProblems, reservedRule } from '../../../contract/reserved-params.ts';
+import { reservedProblems, reservedRule } from '../../../contract/reserved-names.ts';
 import type { Rule } from '../../../contract/rule.ts';
 
 /** Reserved parameters of authorization requests: the gateway sets them, or depends on their defaults. */

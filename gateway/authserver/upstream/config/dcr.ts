@@ -5,7 +5,7 @@ import { atMostOne, exactlyOne, type Rule } from '../../../contract/rule.ts';
 import type { UpstreamScope } from '../upstream.ts';
 import { credentialRules } from './provider-config.ts';
 import { invalid, problem, type Problem } from '../../../contract/problem.ts';
-import { urlProblems } from '../../../contract/url-problems.ts';
+import { urlProblems } from '../../../contract/addresses.ts';
 
 /** http is for providers on this machine, in local mode. */
 export const dcrUrl = (description: string) =>

@@ -15,7 +15,7 @@ import { ClientAuthentication, type ClientSecret, type SignedClient } from '../p
 import { CodeClient, type CodeClientOptions } from '../protocol/code-client.ts';
 import { Guards } from '../protocol/guards.ts';
 import type { UpstreamDeps, UpstreamScope } from '../upstream.ts';
-import { urlProblems } from '../../../contract/url-problems.ts';
+import { urlProblems } from '../../../contract/addresses.ts';
 import { ClientAssertion } from '../../../private-keys/client-assertion.ts';
 import { UpstreamError } from '../upstream-error.ts';
 

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { HttpUrl } from '../../../contract/fields.ts';
-import { isHeaderValue } from '../../../contract/header-names.ts';
+import { isHeaderValue } from '../../../contract/reserved-names.ts';
 import { ATOMIC, block, textMap, texts } from '../../../contract/optional.ts';
 import { invalid, type Problem } from '../../../contract/problem.ts';
 import type { UserInfoConfig } from '../../../contract/run-config/upstreams.ts';
 import { HEADER_NAME_PATTERN, isRestricted, RESTRICTED_MESSAGE } from '../../../contract/rule.ts';
 import { dotPathFault } from '../protocol/token-reply.ts';
-import { urlProblems } from '../../../contract/url-problems.ts';
+import { urlProblems } from '../../../contract/addresses.ts';
 
 const fields = (description: string) => texts(description, { maxItems: 16, ...ATOMIC });
 

@@ -1,6 +1,6 @@
 import type { ClientAuth, ServerMetadata } from 'openid-client';
 import type { AssertionParameters, AssertionRequest } from '../../../private-keys/client-assertion.ts';
-import { basicAuthorization } from '../../../contract/text/basic-authorization.ts';
+import { basicAuthorization } from '../../../contract/text/provider-text.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
 /** Returns the current client secret; undefined for a public client. Throws `UpstreamError`. */

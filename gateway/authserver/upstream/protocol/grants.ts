@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProviderConfig } from '../../../contract/run-config/upstreams.ts';
 import { CREDENTIAL_ERRORS } from './client-authentication.ts';
 import { KeysUnavailable, type CodeClient, type Granted } from './code-client.ts';
 import type { RefreshOutcome, RefreshRequest, UpstreamDeps, UpstreamGrant } from '../upstream.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import type { Provider } from './guards.ts';
+import { afterTimeout, within } from '../../../kit/time.ts';
 
 /** Error codes for an invalid refresh token, of RFC 6749 §5.2, GitHub and Slack. */
 const DEAD: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
@@ -92,19 +92,13 @@ export async function revokeGrant(
   access: RevokingAccess,
   { log, name }: Pick<UpstreamDeps, 'log' | 'name'>,
 ): Promise<boolean> {
-  const late = new AbortController();
   const failed = (error: unknown): false => {
     const cause = error instanceof Error ? error.message : 'unexpected';
     log.warn('upstream tokens cannot be revoked', { provider: name, cause });
     return false;
   };
   const revoked = access.use((opened) => revokeBoth(grant, opened)).catch(failed);
-  const limit = sleep(LIMIT_MS, false, { ref: false, signal: late.signal }).catch(() => false);
-  try {
-    return await Promise.race([revoked, limit]);
-  } finally {
-    late.abort();
-  }
+  return within(LIMIT_MS, revoked, false, { after: afterTimeout });
 }
 
 async function revokeBoth(

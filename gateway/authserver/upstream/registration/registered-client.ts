@@ -8,6 +8,7 @@ import { UpstreamError } from '../upstream-error.ts';
 import { ClientRecord, registerAtProvider, renew, type ClientProfile } from './register.ts';
 import type { DcrConfig } from '../../../contract/run-config/upstreams.ts';
 import type { Outbound } from '../../../outbound/fetch.ts';
+import { SingleFlight } from '../../../kit/tasks.ts';
 
 /** Operations at the registration endpoint. They reject with `UpstreamError`. */
 export interface Registrar {
@@ -41,7 +42,7 @@ export class RegisteredClient {
   readonly #key: string;
   #known: ClientRecord | undefined;
   #readAt = -Infinity;
-  #flight: Promise<ClientRecord> | undefined;
+  readonly #flight = new SingleFlight<ClientRecord>();
 
   constructor(options: RegisteredClientOptions) {
     this.#options = options;
@@ -56,15 +57,12 @@ export class RegisteredClient {
   /** Returns the registration; registers if there is none that works. Rejects with `UpstreamError`. */
   async current(): Promise<ClientRecord> {
     if (this.#known && this.#isUsable(this.#known)) return this.#known;
-    this.#flight ??= this.#obtain()
-      .catch((error: unknown) => {
+    return this.#flight.run(() =>
+      this.#obtain().catch((error: unknown) => {
         if (error instanceof UpstreamError) throw error;
         throw new UpstreamError('unavailable', 'the store of the registration at the provider does not answer');
-      })
-      .finally(() => {
-        this.#flight = undefined;
-      });
-    return this.#flight;
+      }),
+    );
   }
 
   /** Returns true if this is the id of the registration, which another replica may have replaced. Rejects if the store is down. */

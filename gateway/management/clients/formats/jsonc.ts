@@ -1,7 +1,18 @@
 import { getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
 import type { ClientEntry } from '../client.ts';
-import type { Format, ParsedFile, ServersPlace } from './format.ts';
-import { appendLines, cut, cutLines, endOfLineBefore, lineAt, lineBreakOf, lineStart, insertAt } from './lines.ts';
+import {
+  type Format,
+  type ParsedFile,
+  type ServersPlace,
+  appendLines,
+  cut,
+  cutLines,
+  endOfLineBefore,
+  lineAt,
+  lineBreakOf,
+  lineStart,
+  insertAt,
+} from './format.ts';
 
 /** JSON, also with comments and trailing commas. */
 export const jsonc: Format = { parse, insert, remove };

@@ -1,7 +1,6 @@
 import { parse as parseToml, stringify, TomlError } from 'smol-toml';
 import type { ClientEntry } from '../client.ts';
-import type { Format, ParsedFile, ServersPlace } from './format.ts';
-import { cut, lineBreakOf, insertAt } from './lines.ts';
+import { type Format, type ParsedFile, type ServersPlace, cut, lineBreakOf, insertAt } from './format.ts';
 
 /**
  * TOML. Each server is a table with a header of its own: `[key.name]`, or `[[key]]` in a list. A list in brackets, such as

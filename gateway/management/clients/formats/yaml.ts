@@ -11,8 +11,19 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import type { ClientEntry } from '../client.ts';
-import type { Format, ParsedFile, ServersPlace } from './format.ts';
-import { appendLines, cut, cutLines, endOfLineBefore, lineBreakOf, lineEnd, lineStart, insertAt } from './lines.ts';
+import {
+  type Format,
+  type ParsedFile,
+  type ServersPlace,
+  appendLines,
+  cut,
+  cutLines,
+  endOfLineBefore,
+  lineBreakOf,
+  lineEnd,
+  lineStart,
+  insertAt,
+} from './format.ts';
 
 /** YAML. Only block style can be edited, and flow style inside of the servers. */
 export const yaml: Format = { parse, insert, remove };

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { PermissionProfile } from '../../../contract/container/permission-profile.ts';
+import { PermissionProfile } from '../../../contract/container.ts';
 import { flag, text, textMap, texts, whole } from '../../../contract/optional.ts';
 import { PACKAGE_TEXT, packageOptions } from '../../../contract/package-options.ts';
 

@@ -2,7 +2,7 @@ import type { Environment } from '../../../workloads/runner/environment.ts';
 import type { ListedSecret, ProviderVariant, SecretsProvider } from './provider.ts';
 import type { ConnectOnePassword, OnePassword } from '../one-password-sdk.ts';
 import { SecretsFailure } from '../secrets-failure.ts';
-import { withinTime } from '../time-limit.ts';
+import { withinTime } from '../../../kit/time.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 

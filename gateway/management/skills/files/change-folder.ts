@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { syncFolder } from '../../../state/state-file.ts';
 import { pathExists, listFolder } from './read-folder.ts';
+import { syncFolder } from '../../../kit/files.ts';
 
 /** Completed change of a folder that can still be undone. */
 export interface FolderChange {

@@ -1,6 +1,6 @@
 import type { PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
 import { isObject } from '../../../contract/json.ts';
-import { MAX_JSON_DEPTH } from '../limits.ts';
+import { MAX_JSON_DEPTH } from '../config.ts';
 import { ARGUMENT, depthOf } from '../syntax.ts';
 
 /** Attributes of `context` with forms of a numeric argument. No argument and no claim has an attribute of such a name. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
 import { onTestFinished } from 'vitest';
-import { createPolicyClient } from '../../../outbound/policy-client.ts';
+import { createPolicyClient } from '../../../policies-of.ts';
 import { createAuthority } from '../../../outbound/testdata/authority.ts';
 import { serve } from '../../../outbound/testdata/servers.ts';
 import { readSecretFile } from '../../../outbound/watched-file.ts';

@@ -1,6 +1,11 @@
 import { parseObject } from '../../../contract/json.ts';
-import { brokenByTool, modelFindings, type ModelFinding } from '../../../contract/model-apis/check.ts';
-import { MODEL_FAMILIES, type ModelRule } from '../../../contract/model-apis/rules.ts';
+import {
+  brokenByTool,
+  modelFindings,
+  type ModelFinding,
+  MODEL_FAMILIES,
+  type ModelRule,
+} from '../../../contract/model-apis/rules.ts';
 import type { Advice } from '../view.ts';
 import { quote } from '../warnings.ts';
 

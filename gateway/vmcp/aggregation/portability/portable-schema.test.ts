@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { brokenByTool } from '../../../contract/model-apis/check.ts';
+import { brokenByTool } from '../../../contract/model-apis/rules.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import { portableSchema } from './portable-schema.ts';
 

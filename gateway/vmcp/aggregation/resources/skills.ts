@@ -1,6 +1,6 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import { arrayElements, isArraySpan, isObjectSpan, memberOf, type Span } from '../../../http/json-walk.ts';
-import { isCanonicalUri } from '../../../policy/authorization/canonical-uri.ts';
+import { isCanonicalUri } from '../../../policy/authorization/entities.ts';
 import type { Catalog, ListItem } from '../catalog.ts';
 import { readsDirectories } from '../extensions.ts';
 import { edited, type Edit } from '../forward-params.ts';

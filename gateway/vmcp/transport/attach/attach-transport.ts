@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from '../../clock.ts';
+import { LONGEST_TIMER_MS } from '../../../kit/time.ts';
 import { attach, type AttachPlace } from './attached-container.ts';
 import { processTransport, type ProcessesOptions, type StdioTransport } from '../stdio/stdio-transport.ts';
 

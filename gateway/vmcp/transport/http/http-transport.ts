@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type Dispatcher } from 'undici';
 import { ACCEPT_ENCODING } from '../../../bytes/content-coding.ts';
 import { guardedConnector } from '../../../outbound/connector.ts';
@@ -31,6 +30,7 @@ import { RequestBodies } from './request-body.ts';
 import { StreamListener } from './stream-listener.ts';
 import { requestReply } from '../request-reply.ts';
 import type { Logger } from '../../../contract/logger.ts';
+import { afterTimeout, within } from '../../../kit/time.ts';
 
 export interface HttpTransportOptions {
   /** MCP endpoint of the backend. */
@@ -291,7 +291,7 @@ class HttpChannel implements Channel, ExchangeHost {
     if (this.#sessionId === undefined) return;
     // on another connection the DELETE would overtake earlier messages
     if (this.#sending.size > 0)
-      await Promise.race([Promise.all(this.#sending), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+      await within(CLOSE_TIMEOUT_MS, Promise.all(this.#sending), undefined, { after: afterTimeout });
     try {
       const { body } = await requestFollowing(this.dispatcher, this, {
         method: 'DELETE',

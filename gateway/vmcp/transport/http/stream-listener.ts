@@ -8,6 +8,7 @@ import { createSseParser } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import { decodedPieces, replyCoding } from './body-decoder.ts';
 import { requestFollowing, type Place } from './redirect.ts';
+import { nextPauseMs } from '../../../kit/time.ts';
 
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;
@@ -73,7 +74,7 @@ export class StreamListener {
         this.#timer = setTimeout(() => {
           this.#run();
         }, this.#retryMs).unref();
-        this.#retryMs = Math.max(Math.min(this.#retryMs * 2, LONGEST_RETRY_MS), this.#askedMs);
+        this.#retryMs = Math.max(nextPauseMs(this.#retryMs, LONGEST_RETRY_MS), this.#askedMs);
       });
   }
 

@@ -2,6 +2,7 @@ import type { Logger } from '../../../contract/logger.ts';
 import type { Envelope } from '../../../http/json-scan.ts';
 import { isObject } from '../../../contract/json.ts';
 import type { ReplySink, RequestHandle } from '../channel.ts';
+import { nextPauseMs } from '../../../kit/time.ts';
 
 export interface ListenStreamOptions {
   /** Sends `subscriptions/listen` with this JSON text of `params`. */
@@ -86,7 +87,7 @@ export class ListenStream {
       if (!isCurrent()) return;
       this.isOpen = false;
       this.#openAfter(this.#retryMs);
-      this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+      this.#retryMs = nextPauseMs(this.#retryMs, LONGEST_RETRY_MS);
     };
     const sink: ReplySink = {
       reply: again,

@@ -1,5 +1,5 @@
 import { RETRY_AFTER_SECONDS } from '../../budgets/limits.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../../kit/time.ts';
 import { isOutage } from '../../../workloads/runner/engine-outage.ts';
 import { BackendError } from '../channel.ts';
 import { createRestartPauses, type PauseRules, type RestartPauses } from './restart-pauses.ts';

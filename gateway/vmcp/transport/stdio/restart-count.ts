@@ -1,6 +1,6 @@
 import { BackendError, DISCOVERY } from '../channel.ts';
 import { processKey, type Isolation, type PrincipalOwner } from '../isolation.ts';
-import { countRestart } from '../../../workloads/runner/backoff.ts';
+import { countRestart } from '../../../workloads/runner/restarts.ts';
 import { crashLoop, type RestartPolicy } from '../../../workloads/runner/restarts.ts';
 import type { Exit, LaunchProblem, Restart } from '../../../workloads/runner/runner.ts';
 

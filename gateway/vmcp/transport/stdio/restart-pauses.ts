@@ -1,4 +1,4 @@
-import { backoffMs, countRestart } from '../../../workloads/runner/backoff.ts';
+import { restartPauseMs, countRestart } from '../../../workloads/runner/restarts.ts';
 import type { RestartPolicy } from '../../../workloads/runner/restarts.ts';
 import { BackendError } from '../channel.ts';
 
@@ -32,7 +32,7 @@ export interface PauseRules {
 }
 
 export function createRestartPauses(now: () => number, rules: PauseRules = {}): RestartPauses {
-  const { longestMs = Infinity, policy: { pauseMs = backoffMs, stableMs } = {} } = rules;
+  const { longestMs = Infinity, policy: { pauseMs = restartPauseMs, stableMs } = {} } = rules;
   const crashes = new Map<string, { count: number; until: number; cause: string | undefined }>();
   const add = (key: string, aliveMs: number, cause: string | undefined, waits = false) => {
     for (const [old, { until }] of crashes) if (until + FORGET_AFTER_MS < now()) crashes.delete(old);

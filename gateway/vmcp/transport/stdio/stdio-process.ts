@@ -1,5 +1,5 @@
 import { processEnd, type Child, type Exit, type LaunchProblem } from '../../../workloads/runner/runner.ts';
-import { afterTimeout, type After } from '../../clock.ts';
+import { type After, afterTimeout, within } from '../../../kit/time.ts';
 import type {
   BackendFailure,
   BackendRequest,
@@ -265,7 +265,7 @@ export class StdioProcess implements PooledProcess {
     const { code, signal, line: stderr, how = signal === null ? `with code ${String(code)}` : `by ${signal}` } = exit;
     const cause = exit.how === undefined ? processEnd(exit) : `the process ended ${exit.how}`;
     const { now, after = afterTimeout, log, name: backend } = this.#options;
-    await Promise.race([drained, new Promise<void>((resolve) => after(LAST_OUTPUT_MS, resolve))]);
+    await within(LAST_OUTPUT_MS, drained, undefined, { after });
     this.#fail({ kind: 'unavailable', detail: `the process ended ${how}` });
     if (!this.#deliberate) log.warn('backend process ended', { backend, how, exitCode: code, signal, stderr });
     return { deliberate: this.#deliberate, aliveMs: now() - startedAt, cause };

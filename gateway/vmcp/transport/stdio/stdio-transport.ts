@@ -11,7 +11,7 @@ import {
 } from '../../../workloads/runner/runner.ts';
 import { ANONYMOUS } from '../../../contract/identity.ts';
 import { processesPerPrincipal } from '../../budgets/limits.ts';
-import { afterTimeout } from '../../clock.ts';
+import { afterTimeout } from '../../../kit/time.ts';
 import { failureOfAbort } from '../abort.ts';
 import { BackendError, type Channel, type Transport } from '../channel.ts';
 import { ownRestarts, type RestartCount } from './restart-count.ts';

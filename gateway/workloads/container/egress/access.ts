@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { ContainerIsolation } from '../../../contract/container/options.ts';
+import type { ContainerIsolation } from '../../../contract/container.ts';
 import { classifyAddress, classifyHost } from '../../../outbound/address-class.ts';
 
 export interface Destination {

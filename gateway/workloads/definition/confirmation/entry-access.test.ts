@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PermissionProfile } from '../../../contract/container/permission-profile.ts';
+import type { PermissionProfile } from '../../../contract/container.ts';
 import { isObeyed, wideningOf, widenedMembers } from './entry-access.ts';
 
 const outbound = (members: NonNullable<NonNullable<PermissionProfile['network']>['outbound']>): PermissionProfile => ({

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value';
 import { Type, type Static, type TSchema } from 'typebox';
-import type { PermissionProfile } from '../../../contract/container/permission-profile.ts';
+import type { PermissionProfile } from '../../../contract/container.ts';
 import { EntryLogin, WorkloadSettings } from '../settings.ts';
 
 /** Environment variable of a registry entry, or value in braces. */

@@ -1,7 +1,6 @@
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
-import type { PermissionProfile } from '../../../contract/container/permission-profile.ts';
-import type { ToConfirm } from '../confirmation/confirmation.ts';
-import { isObeyed, widenedMembers } from '../confirmation/entry-access.ts';
+import type { PermissionProfile } from '../../../contract/container.ts';
+import { type ToConfirm, isObeyed, widenedMembers } from '../confirmation/entry-access.ts';
 import { isPackage, readReference } from '../run-config-of.ts';
 import { canBecome, placeholdersIn } from '../entry/entry-variables.ts';
 import { namesProgram, OWN_PROGRAM, defaultsOf, profileOf, type RegistryEntry } from '../entry/registry-entry.ts';

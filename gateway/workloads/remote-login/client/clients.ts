@@ -5,8 +5,10 @@ import { openRedirectListener, type RedirectListener } from '../../../http/redir
 import type { Outbound } from '../../../outbound/fetch.ts';
 import { isSameIssuer } from '../discovery/discovery.ts';
 import { reasonOf, RemoteLoginError } from '../remote-login-error.ts';
-import { given, type RemoteAuthConfig } from '../settings.ts';
-import type { StoredRecord } from '../stored-record.ts';
+import { given, type RemoteAuthConfig, type StoredRecord } from '../stored-record.ts';
+import { ClientAuthentication } from '../../../authserver/upstream/protocol/client-authentication.ts';
+import { CodeClient } from '../../../authserver/upstream/protocol/code-client.ts';
+import type { Provider } from '../../../authserver/upstream/protocol/guards.ts';
 
 /** vmcp as a client of one authorization server. */
 export interface ClientIdentity {
@@ -170,4 +172,28 @@ async function listen(ports: readonly number[]): Promise<RedirectListener> {
       ports.length === 1 ? `port ${String(first)} is` : `ports ${String(first)} to ${String(ports.at(-1))} are`;
     throw new RemoteLoginError(`${which} in use: set callback_port to a free port for the redirect of the login`);
   }
+}
+
+const TIMEOUT_MS = 10_000;
+
+interface TokenClient {
+  readonly client: CodeClient;
+  readonly provider: Provider;
+}
+
+/** Returns the client of the token endpoint. */
+export function tokenClient(
+  { clientId, secret, authMethod }: ClientIdentity,
+  server: { readonly metadata: ServerMetadata; readonly outbound: Outbound },
+  { redirectUri, resource, now }: { redirectUri: string; resource: string | undefined; now: () => number },
+): TokenClient {
+  const client = new CodeClient({
+    ...{ clientId, redirectUri, timeoutMs: TIMEOUT_MS, now },
+    authentication: new ClientAuthentication(() => secret),
+    tokenParameters: resource === undefined ? undefined : { resource },
+    rules: { openid: false },
+  });
+  // A registered client uses the method of its registration, whatever else the server supports.
+  const methods = authMethod === undefined ? {} : { token_endpoint_auth_methods_supported: [authMethod] };
+  return { client, provider: { outbound: server.outbound, metadata: { ...server.metadata, ...methods } } };
 }

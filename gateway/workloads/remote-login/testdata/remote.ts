@@ -9,10 +9,9 @@ import { hostBackend, type Handle } from '../../../../e2e/harness/backends/host.
 import { testScope } from '../../../../e2e/harness/scope.ts';
 import { Browser } from '../../../authserver/upstream/testdata/browser.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
-import type { Cached } from '../cached.ts';
+import type { Cached, RemoteAuthConfig } from '../stored-record.ts';
 import { openRemoteLogin } from '../open-remote-login.ts';
 import type { RemoteLogin, RemoteLoginOptions, RemoteLoginState } from '../remote-login.ts';
-import type { RemoteAuthConfig } from '../settings.ts';
 import { startAuthorizationServer, type AuthorizationServer } from './authorization-server.ts';
 
 /** MCP server of the SDK that accepts tokens of one authorization server. */

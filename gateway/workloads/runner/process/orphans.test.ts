@@ -3,11 +3,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { removeEnvFile, writeEnvFile } from './env-file.ts';
-import { identityOf } from './process-lock.ts';
+import { removeEnvFile, writeEnvFile } from './owned-entries.ts';
+import { identityOf, startTime } from './process-lock.ts';
 import { reapOrphans } from './reaper.ts';
 import { writeRecord, type ProcessRecord } from './records.ts';
-import { startTime } from './start-time.ts';
 import { isRunning, until } from '../testdata/fixture.ts';
 
 let stateDir: string;

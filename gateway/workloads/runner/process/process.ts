@@ -3,19 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { removeEnvFile, writeEnvFile } from './env-file.ts';
+import { removeEnvFile, writeEnvFile } from './owned-entries.ts';
 import { readEnvironmentFiles, type Environment } from '../environment.ts';
 import { isEngineOutage } from '../engine-outage.ts';
 import { guardEntry, type Guard } from './guard.ts';
 import { readLines, type LineListener } from '../lines.ts';
-import { identityOf, isAlive } from './process-lock.ts';
+import { identityOf, isAlive, startTime } from './process-lock.ts';
 import { removeContainerByName, signalGroup } from './reaper.ts';
 import { readRecords, removeRecord, writeRecord } from './records.ts';
 import type { Child, Command, Exit, SpawnOptions } from '../runner.ts';
-import { startTime } from './start-time.ts';
 import { stderrCause, type StderrCause } from './stderr-cause.ts';
 import { isSecretName } from '../../../telemetry/secret-members.ts';
+import { within } from '../../../kit/time.ts';
 
 export interface ProcessTable {
   readonly stateDir: string;
@@ -227,7 +226,7 @@ async function watchExit(spawned: Spawned, pid: number, last: { text: string | u
   if (pid === -1) return exit;
   signalGroup(pid, 'SIGKILL');
   // A grandchild that left the group can keep stderr open for ever.
-  if (!spawned.stderr.closed) await Promise.race([once(spawned.stderr, 'close'), sleep(500)]);
+  if (!spawned.stderr.closed) await within(500, once(spawned.stderr, 'close'), undefined);
   return exit;
 }
 

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { removeOrphanedEnvFiles } from './env-file.ts';
+import { removeOrphanedEnvFiles, removeOrphanedNetworks } from './owned-entries.ts';
 import { engineEnvironment, type Environment } from '../environment.ts';
-import { isAlive } from './process-lock.ts';
-import { removeOrphanedNetworks } from './network-folders.ts';
+import { isAlive, startTime } from './process-lock.ts';
 import { readRecords, removeRecord, type ProcessRecord } from './records.ts';
-import { startTime } from './start-time.ts';
 
 export interface ReapOptions {
   readonly stateDir: string;

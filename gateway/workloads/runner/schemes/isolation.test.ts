@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ContainerOptions } from '../../../contract/container/options.ts';
+import type { ContainerOptions } from '../../../contract/container.ts';
 import { openPortBook } from '../ports.ts';
 import { supervise } from '../supervise.ts';
 import { workingEngine } from '../testdata/engine.ts';

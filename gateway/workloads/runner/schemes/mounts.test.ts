@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LaunchError } from '../runner.ts';
-import { checkMounts } from './mounts.ts';
+import { checkMounts } from './container.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'vmcp-mounts-'));
 const at = (name: string): string => join(dir, name);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pullError } from './pull.ts';
+import { pullError } from './container.ts';
 
 const IMAGE = 'example.com/mcp/server:1';
 

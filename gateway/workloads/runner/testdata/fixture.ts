@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../environment.ts';
 import { createLauncher } from '../launcher.ts';
 import type { Command, Launcher } from '../runner.ts';
-import { startTime } from '../process/start-time.ts';
+import { startTime } from '../process/process-lock.ts';
 import type { Logger } from '../../../contract/logger.ts';
 
 export interface LogEntry {

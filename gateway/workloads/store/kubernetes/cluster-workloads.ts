@@ -20,17 +20,48 @@ import { checkName, desiredWorkload, withDefaults } from './desired-workload.ts'
 import { editObject } from './edit-object.ts';
 import { ObjectCache, type ObjectCacheOptions } from './object-cache.ts';
 import { PodLogs } from './pod-logs.ts';
-import { restartPatch, startPatch, stopPatch } from './scaling.ts';
-import { workloadOf } from './state-of-object.ts';
+import { workloadOf, isScaledToNothing } from './state-of-object.ts';
 import { Surroundings } from './surroundings.ts';
-import { TurnsByName } from './turns-by-name.ts';
 import {
   FIELD_MANAGER,
   manifestOf,
   WORKLOAD_KINDS,
   type ServerObject,
   type WorkloadObject,
+  REPLICAS_BEFORE_STOP,
+  RESTARTED_AT,
 } from './workload-object.ts';
+import { SerialQueues } from '../../../kit/tasks.ts';
+
+/** Returns the merge patch that stops a server; undefined for one that is stopped. */
+export function stopPatch(server: ServerObject): object | undefined {
+  if (isScaledToNothing(server)) return undefined;
+  const { replicas } = server.spec;
+  const before = replicas === undefined ? '' : String(replicas);
+  return { metadata: { annotations: { [REPLICAS_BEFORE_STOP]: before } }, spec: { replicas: 0 } };
+}
+
+/** Returns the merge patch that starts a server with its previous number of pods; undefined for one that is started. */
+export function startPatch(server: ServerObject): object | undefined {
+  if (!isScaledToNothing(server)) return undefined;
+  return { metadata: { annotations: { [REPLICAS_BEFORE_STOP]: null } }, spec: { replicas: replicasToStart(server) } };
+}
+
+/** Returns the merge patch that replaces the pods of a server, or starts it. */
+export function restartPatch(server: ServerObject, time: string): object {
+  const start = isScaledToNothing(server);
+  return {
+    metadata: { annotations: { [RESTARTED_AT]: time, ...(start && { [REPLICAS_BEFORE_STOP]: null }) } },
+    ...(start && { spec: { replicas: replicasToStart(server) } }),
+  };
+}
+
+/** Returns null to remove the field, which lets an autoscaler or the default decide. */
+function replicasToStart({ metadata, spec }: ServerObject): number | null {
+  const before = metadata.annotations?.[REPLICAS_BEFORE_STOP];
+  if (before === '' && spec.backendReplicas !== 0) return null;
+  return Math.max(1, Math.trunc(Number(before ?? 1)) || 1);
+}
 
 export interface ClusterWorkloadsOptions extends ObjectCacheOptions, Pick<RegistryDefaultsDeps, 'findServer'> {
   /** Namespaces that are served. New workloads live in the first one. */
@@ -48,7 +79,7 @@ export class ClusterWorkloads implements Workloads {
   readonly #cache: ObjectCache;
   readonly #logs: PodLogs;
   readonly #surroundings: Surroundings;
-  readonly #turns = new TurnsByName();
+  readonly #turns = new SerialQueues();
   readonly #converted = new WeakMap<WorkloadObject, Workload>();
   readonly #closing = new AbortController();
 

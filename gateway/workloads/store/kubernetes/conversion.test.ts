@@ -3,7 +3,7 @@ import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { serverRunConfig, type ServerSpec } from '../../server-run-config.ts';
 import { checkName, desiredWorkload, withDefaults } from './desired-workload.ts';
-import { runConfigOfObject } from './run-config-of-object.ts';
+import { runConfigOfObject } from './edit-object.ts';
 import type { DesiredWorkload, WorkloadObject } from './workload-object.ts';
 
 const objectOf = ({ kind, spec, annotations }: DesiredWorkload, name = 'time'): WorkloadObject => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { failureOf } from './api-failure.ts';
-import { annotationsToApply, fieldsToApply, keptByOthers } from './field-ownership.ts';
+import { annotationsToApply, fieldsToApply, keptByOthers } from './edit-object.ts';
 import { ApiError } from '../../../kube/api-error.ts';
 import type { DesiredWorkload, ManagedFields, WorkloadObject } from './workload-object.ts';
 

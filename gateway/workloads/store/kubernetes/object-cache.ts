@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../contract/logger.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import { Reflector } from '../../../kube/reflector.ts';
 import { isAsNewAs, ownType } from '../../../kube/resource.ts';
 import { WORKLOAD_KINDS, type WorkloadKind, type WorkloadObject } from './workload-object.ts';
+import { within } from '../../../kit/time.ts';
 
 export interface ObjectCacheOptions {
   readonly client: KubeClient;
@@ -28,7 +28,7 @@ type Slot = readonly [namespace: string, kind: WorkloadKind, reflector: Reflecto
 export class ObjectCache {
   readonly #slots: readonly Slot[];
   readonly #waiting = new Set<() => void>();
-  readonly #synced: Promise<unknown>;
+  readonly #synced: Promise<boolean>;
   #isSynced = false;
 
   constructor({ client, namespaces, log, monotonicNow, random }: ObjectCacheOptions) {
@@ -42,14 +42,14 @@ export class ObjectCache {
       }),
     );
     this.#synced = Promise.all(this.#slots.map(([, , reflector]) => reflector.synced)).then(() => {
-      this.#isSynced = true;
+      return (this.#isSynced = true);
     });
     for (const [, , reflector] of this.#slots) reflector.start();
   }
 
   /** Waits for the first lists. Throws `engine_unavailable` while the API server does not answer. */
   async ready(): Promise<void> {
-    if (this.#isSynced || (await isWithin(SYNC_MS, this.#synced))) return;
+    if (this.#isSynced || (await within(SYNC_MS, this.#synced, false))) return;
     const message = 'the API server has not sent the workloads yet: the log has the reason, repeat the request later';
     throw new OperationError('engine_unavailable', message);
   }
@@ -105,16 +105,7 @@ export class ObjectCache {
       };
     });
     this.#waiting.add(look);
-    await isWithin(ECHO_MS, seen);
+    await within(ECHO_MS, seen, undefined);
     this.#waiting.delete(look);
   }
-}
-
-/** Waits for a promise. Returns false when the time is over before. */
-async function isWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  const timeout = new AbortController();
-  const over = sleep(ms, false, { signal: timeout.signal }).catch(() => false);
-  const isDone = await Promise.race([promise.then(() => true), over]);
-  timeout.abort();
-  return isDone;
 }

@@ -1,5 +1,5 @@
 import type { Workload, WorkloadStatus } from '../../workloads.ts';
-import { runConfigOfObject } from './run-config-of-object.ts';
+import { runConfigOfObject } from './edit-object.ts';
 import { RESTARTED_AT, type Condition, type ServerObject, type WorkloadObject } from './workload-object.ts';
 
 /** Time of events that have not happened. */

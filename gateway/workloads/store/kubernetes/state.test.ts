@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { restartPatch, startPatch, stopPatch } from './scaling.ts';
+import { restartPatch, startPatch, stopPatch } from './cluster-workloads.ts';
 import { stateOf, workloadOf } from './state-of-object.ts';
 import type { Condition, EntryObject, ServerObject, WorkloadObject } from './workload-object.ts';
 

@@ -3,16 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
-import { statusOf } from '../../definition/status.ts';
-import { clientUrlOf } from '../../definition/client-url.ts';
+import { statusOf, clientUrlOf } from '../../definition/status.ts';
 import type { LogOptions, Workload } from '../../workloads.ts';
-import type { Cached } from '../../remote-login/cached.ts';
+import type { Cached } from '../../remote-login/stored-record.ts';
 import { faultSentence } from './fault-sentence.ts';
-import { withCopy } from './log-copy.ts';
-import { OutputLog } from './output-log.ts';
+import { withCopy, OutputLog } from './output-log.ts';
 import type { Records, WorkloadRecord } from './records.ts';
 import { RunningWorkload, type RunningDeps } from './running-workload.ts';
 import { isSameConfig, withoutCached } from './workload-login.ts';
+import { SerialQueue } from '../../../kit/tasks.ts';
 
 interface LocalWorkloadDeps extends Omit<RunningDeps, 'onCached'> {
   readonly records: Records;
@@ -53,8 +52,8 @@ export class LocalWorkload {
   #closed = false;
   /** True once its record belongs to another workload, or to none. */
   #isGone = false;
-  #turn: Promise<unknown> = Promise.resolve();
-  #writes: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
+  readonly #writes = new SerialQueue();
 
   constructor(name: string, record: WorkloadRecord, deps: LocalWorkloadDeps) {
     this.#name = name;
@@ -111,9 +110,7 @@ export class LocalWorkload {
 
   /** Runs changes of the settings one after the other. */
   exclusively<Result>(run: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(run);
-    this.#turn = result.catch(() => undefined);
-    return result;
+    return this.#changes.run(run);
   }
 
   /** Stores new settings. The old ones stay in the record until the new ones have run. Throws `workload_not_found`. */
@@ -149,7 +146,7 @@ export class LocalWorkload {
   async replace(): Promise<WorkloadRecord> {
     await this.close();
     this.#isGone = true;
-    await this.#writes;
+    await this.#writes.ended();
     for (const output of Object.values(this.#outputs)) output.remove();
     return this.#record;
   }
@@ -289,7 +286,7 @@ export class LocalWorkload {
     await this.#deps.secrets.forget(this.#name);
     for (const key of ['a', 'b']) this.#deps.ports.forget(`workloads/${this.#name}/${key}`);
     this.#isGone = true;
-    await this.#writes;
+    await this.#writes.ended();
     await this.#deps.records.remove(this.#name);
     this.#closed = true;
     this.#deps.onGone();
@@ -297,14 +294,12 @@ export class LocalWorkload {
 
   /** Changes the record, one change after the other. It is stored before it takes effect. */
   #update(change: (record: WorkloadRecord) => WorkloadRecord): Promise<void> {
-    const written = this.#writes.then(async () => {
+    return this.#writes.run(async () => {
       const next = change(this.#record);
       if (next === this.#record || this.#isGone) return;
       await this.#deps.records.write(this.#name, next);
       this.#record = next;
     });
-    this.#writes = written.catch(() => undefined);
-    return written;
   }
 }
 

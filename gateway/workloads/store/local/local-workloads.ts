@@ -19,6 +19,7 @@ import type { OutputLog } from './output-log.ts';
 import { Records, type WorkloadRecord } from './records.ts';
 import type { RunningDeps } from './running-workload.ts';
 import { Validation, type ValidationDeps } from './validation.ts';
+import { SerialQueue } from '../../../kit/tasks.ts';
 
 export interface LocalWorkloadsDeps extends Omit<RunningDeps, 'onCached'>, Omit<ValidationDeps, 'log'> {
   readonly stateDir: string;
@@ -38,7 +39,7 @@ export class LocalWorkloads implements Workloads {
   /** Names of workloads that are being created, and their ports. */
   readonly #reserved = new Map<string, number>();
   readonly #loaded: Promise<void>;
-  #placing: Promise<unknown> = Promise.resolve();
+  readonly #placing = new SerialQueue();
   #closed = false;
 
   constructor(deps: LocalWorkloadsDeps) {
@@ -174,13 +175,11 @@ export class LocalWorkloads implements Workloads {
 
   /** Chooses ports one after the other, so that two workloads never get the same one. */
   #reservePort(name: string, config: RunConfig): Promise<number> {
-    const reserved = this.#placing.then(async () => {
+    return this.#placing.run(async () => {
       const port = await this.#validation.choosePort(config, this.#ports(name));
       this.#reserved.set(name, port);
       return port;
     });
-    this.#placing = reserved.catch(() => undefined);
-    return reserved;
   }
 
   /** Stores and starts a new workload. It replaces one in the state `error`, which stays if it cannot be stored. */

@@ -5,8 +5,8 @@ import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Logger } from '../../../contract/logger.ts';
 import { RunConfig } from '../../../contract/run-config/run-config.ts';
-import { syncFolder, writeDurably } from '../../../state/state-file.ts';
 import { withIsolation } from '../../definition/run-config-of.ts';
+import { syncFolder, replaceFile } from '../../../kit/files.ts';
 
 /** Stored state of a workload on this machine. */
 const WorkloadRecord = Type.Object({
@@ -52,7 +52,7 @@ export class Records {
   }
 
   async write(name: string, record: WorkloadRecord): Promise<void> {
-    await writeDurably(this.#path(name), `${JSON.stringify(record, undefined, 2)}\n`);
+    await replaceFile(this.#path(name), `${JSON.stringify(record, undefined, 2)}\n`);
   }
 
   async remove(name: string): Promise<void> {

@@ -17,6 +17,7 @@ import { effectiveConfig } from './effective-config.ts';
 import { secretReader } from './secret-values.ts';
 import { startServerProcess, type ServerProcess } from './server-process.ts';
 import { hasLogin, isSameLogin, WorkloadLogin, type WorkloadLoginDeps } from './workload-login.ts';
+import { afterTimeout, endOf } from '../../../kit/time.ts';
 
 export interface RunningDeps extends Omit<WorkloadLoginDeps, 'onState'> {
   readonly host: WorkloadHost;
@@ -114,10 +115,9 @@ export class RunningWorkload {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
         throw new SwapFailed(unopened(next.server.launchState()));
       // probes fail until a slow issuer has answered the login, which says nothing about the settings
-      await Promise.race([
-        next.login?.tried,
-        sleep(ANSWER_WITHIN_MS, undefined, { ref: false, signal: this.#interrupted.signal }),
-      ]);
+      const { signal } = this.#interrupted;
+      await endOf(ANSWER_WITHIN_MS, Promise.resolve(next.login?.tried), { after: afterTimeout, signal });
+      if (signal.aborted) throw new SwapFailed('vmcp is stopping');
       await this.#adopt(next);
       await this.#answers();
     } catch (error) {

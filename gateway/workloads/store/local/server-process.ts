@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendProcess } from '../../../contract/gateway-config.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import type { PortBook } from '../../runner/ports.ts';
@@ -76,6 +77,6 @@ async function opens(supervised: Supervision, timeoutMs: number): Promise<boolea
     const { status } = supervised.state();
     if (status === 'running') return true;
     if (status === 'failed' || status === 'backoff' || status === 'stopped' || performance.now() >= end) return false;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await sleep(POLL_MS);
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from '../../../contract/problem.ts';
 import { Value } from 'typebox/value';
 import { RunConfig } from '../../../contract/run-config/run-config.ts';
@@ -8,10 +7,10 @@ import { containerOptionsOf } from '../../container/options.ts';
 import { withoutMiddlewares } from '../../definition/middlewares.ts';
 import type { FromRegistry } from '../../definition/entry/registry-entry.ts';
 import { runConfigProblems } from '../../definition/problems.ts';
+import { inlineKeyProblems } from '../../definition/webhook-secrets.ts';
 import { extractSecrets, type Extracted } from '../../definition/kept-secrets.ts';
 import { runConfigOf, withIsolation } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
-import { inlineKeyProblems } from '../../definition/webhook-secrets.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
 import { checkImage } from '../../runner/launcher.ts';
 import { hostFault, isPortFree } from '../../runner/ports.ts';
@@ -20,6 +19,7 @@ import { withRegistryDefaults, type RegistryDefaultsDeps } from '../registry-def
 import { processOf } from './running-workload.ts';
 import { effectiveConfig } from './effective-config.ts';
 import type { SecretValues } from './secret-values.ts';
+import { within } from '../../../kit/time.ts';
 
 export interface ValidationDeps extends RegistryDefaultsDeps {
   readonly launcher: Launcher;
@@ -123,13 +123,7 @@ export class Validation {
 
   /** As `prepare`, but returns after some seconds: the start of the workload then continues with it. */
   async prepareBriefly(config: Extracted, signal: AbortSignal): Promise<void> {
-    const end = new AbortController();
-    try {
-      const pause = sleep(BRIEFLY_MS, undefined, { signal: end.signal }).catch(() => undefined);
-      await Promise.race([this.prepare(config, signal), pause]);
-    } finally {
-      end.abort();
-    }
+    await within(BRIEFLY_MS, this.prepare(config, signal), undefined);
   }
 
   /** Checks everything but the port. Members that vmcp cannot apply yet are accepted in `lenient` mode. */

@@ -6,11 +6,12 @@ import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import { createOutbound } from '../../../outbound/fetch.ts';
 import { CredentialError, type Authenticator, type CredentialHeaders } from '../../../outgoing/authenticator.ts';
 import type { LoginState } from '../../definition/status.ts';
-import type { Cached } from '../../remote-login/cached.ts';
+import type { Cached } from '../../remote-login/stored-record.ts';
 import { openRemoteLogin } from '../../remote-login/open-remote-login.ts';
 import { RemoteLoginError } from '../../remote-login/remote-login-error.ts';
 import type { RemoteLogin } from '../../remote-login/remote-login.ts';
 import type { SecretValues } from './secret-values.ts';
+import { nextPauseMs } from '../../../kit/time.ts';
 
 export interface WorkloadLoginDeps {
   readonly secrets: SecretValues;
@@ -81,7 +82,7 @@ export class WorkloadLogin {
 
   async #open(): Promise<void> {
     const { signal } = this.#ended;
-    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = nextPauseMs(pauseMs, LONGEST_PAUSE_MS)) {
       try {
         this.#login = await this.#start();
         this.#fault = undefined;

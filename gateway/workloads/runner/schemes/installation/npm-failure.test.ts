@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npmCause } from './npm-failure.ts';
+import { npmCause } from './package-errors.ts';
 
 /** Adds npm's prefix to each line. */
 const output = (...lines: string[]): string => lines.map((line) => `npm error ${line}`).join('\n');

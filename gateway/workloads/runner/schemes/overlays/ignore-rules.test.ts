@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isHidden, parseIgnoreFile } from './ignore-rules.ts';
+import { isHidden, parseIgnoreFile } from './overlays.ts';
 
 const hides = (lines: string, path: string): boolean =>
   isHidden(parseIgnoreFile(lines), path.replace(/\/$/u, '').split('/'), path.endsWith('/'));

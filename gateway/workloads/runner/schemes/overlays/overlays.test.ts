@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ContainerOptions } from '../../../../contract/container/options.ts';
+import type { ContainerOptions } from '../../../../contract/container.ts';
 import type { Tools } from '../scheme.ts';
 import { withOverlays } from './overlays.ts';
 
