@@ -4,6 +4,7 @@ import type { Logger } from './contract/logger.ts';
 import type { KeyValueStore } from './kvstore/key-value-store.ts';
 import { NO_CHANGE, type Change } from './kit/parts.ts';
 import { keySection, openSharedStore, reachStore, sharedStoreOf } from './shared-store.ts';
+import { createHash } from 'node:crypto';
 
 /** Longest wait for the store. A slower store counts as unavailable. */
 const REPLY_TIMEOUT_MS = 2_000;
@@ -79,3 +80,30 @@ function placeOf(config: GatewayConfig) {
   const shared = config.vmcp.session_storage === 'memory' ? undefined : sharedStoreOf(config);
   return shared && { shared, section: keySection('mcp', config.vmcp.namespace, config.vmcp.store_name ?? config.name) };
 }
+
+/** Returns a digest of the members that decide which clients are accepted. */
+export function clientRulesOf({ oidc_config: oidc, vmcp: { incoming } }: GatewayConfig): string {
+  const rules = {
+    issuer: oidc?.issuer,
+    audience: oidc?.audience,
+    clientId: oidc?.clientID,
+    keys: oidc?.jwksurl,
+    ...incoming,
+    allowed_hosts: undefined,
+    allowed_origins: undefined,
+  };
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(rules)))
+    .digest('base64url')
+    .slice(0, 16);
+}
+
+/** Returns members in the order of their names, so that equal rules have equal texts. */
+const sorted = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(
+        Object.entries(value)
+          .toSorted(([one], [other]) => (one < other ? -1 : 1))
+          .map(([name, member]) => [name, sorted(member)]),
+      )
+    : value;

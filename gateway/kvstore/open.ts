@@ -130,8 +130,6 @@ function timeLimit(limitMs: number, onFault: OnFault): <T>(answer: Promise<T>) =
     });
 }
 
-import type { Logger } from '../contract/logger.ts';
-
 const LONGEST_PAUSE_MS = 1_000;
 const pauseMs = (attempt: number): number => Math.min(attempt * 50, LONGEST_PAUSE_MS);
 

@@ -1,4 +1,4 @@
-import { type Registry, Counter, Histogram } from 'prom-client';
+import { type Registry, Counter, Histogram, Gauge } from 'prom-client';
 import { UpstreamLatency } from './auth-server-metrics.ts';
 import { OperationMetrics, type HistogramData } from './operation-metrics.ts';
 import type { ServiceUse } from '../policy/policy.ts';
@@ -250,4 +250,23 @@ export class ServerMetrics {
   forget(server: string): void {
     for (const family of Object.values(this.#families)) family.forget(server);
   }
+}
+
+interface CountedServer {
+  readonly name: string;
+  readonly sessions: { readonly size: number };
+}
+
+/** Adds a metric with the live sessions of each server. */
+export function countSessions(registry: Registry, servers: () => readonly CountedServer[]): void {
+  const gauge = new Gauge({
+    name: 'vmcp_sessions',
+    help: 'Live client sessions.',
+    labelNames: ['server'],
+    registers: [registry],
+    collect: () => {
+      gauge.reset();
+      for (const server of servers()) gauge.set({ server: server.name }, server.sessions.size);
+    },
+  });
 }
