@@ -17,7 +17,7 @@ import { effectiveConfig } from './effective-config.ts';
 import { secretReader } from './secret-values.ts';
 import { startServerProcess, type ServerProcess } from './server-process.ts';
 import { hasLogin, isSameLogin, WorkloadLogin, type WorkloadLoginDeps } from './workload-login.ts';
-import { afterTimeout, endOf } from '../../../kit/time.ts';
+import { afterTimeout, within } from '../../../kit/time.ts';
 
 export interface RunningDeps extends Omit<WorkloadLoginDeps, 'onState'> {
   readonly host: WorkloadHost;
@@ -115,9 +115,7 @@ export class RunningWorkload {
       if (next.server && !(await next.server.isOpenWithin(OPEN_WITHIN_MS)))
         throw new SwapFailed(unopened(next.server.launchState()));
       // probes fail until a slow issuer has answered the login, which says nothing about the settings
-      const { signal } = this.#interrupted;
-      await endOf(ANSWER_WITHIN_MS, Promise.resolve(next.login?.tried), { after: afterTimeout, signal });
-      if (signal.aborted) throw new SwapFailed('vmcp is stopping');
+      if (next.login) await this.#tried(next.login);
       await this.#adopt(next);
       await this.#answers();
     } catch (error) {
@@ -132,6 +130,13 @@ export class RunningWorkload {
     this.#next = undefined;
     await before.server?.stop();
     this.#deps.ports.forget(before.portKey);
+  }
+
+  /** Waits until the login has been tried, for some time at most. */
+  async #tried({ tried }: WorkloadLogin): Promise<void> {
+    const { signal } = this.#interrupted;
+    const ended = await within(ANSWER_WITHIN_MS, tried, 'late', { after: afterTimeout, signal });
+    if (ended === 'late' && signal.aborted) throw new SwapFailed('vmcp is stopping');
   }
 
   /** Ends a running `swap`, before `stop`. */
