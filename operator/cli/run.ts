@@ -1,8 +1,7 @@
 import { CommanderError } from 'commander';
-import { endWithReader } from './closed-pipe.ts';
+import { endWithReader, writeVisibly } from './process.ts';
 import { EXIT_USAGE } from './commands/command.ts';
-import { createProgram } from './program.ts';
-import { writeVisibly } from './visible-output.ts';
+import { createProgram } from './commands/index.ts';
 
 endWithReader();
 writeVisibly(process.stdout);

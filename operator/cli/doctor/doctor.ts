@@ -6,18 +6,27 @@ import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
 import { readRunning } from '../../local/running.ts';
 import { defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';
-import { httpGet } from '../probes/http-get.ts';
-import { imageSubject } from '../online/subjects.ts';
-import { providerSubjects } from '../online/provider-subjects.ts';
-import { readManagement } from '../status/management.ts';
+import { httpGet } from '../online/probes.ts';
+import { imageSubject, providerSubjects } from '../online/provider-subjects.ts';
+import { readManagement } from '../status/gateway-status.ts';
 import type { Snapshot } from '../../resolve/snapshot.ts';
 import { PROJECT_ROOT } from '../version.ts';
 import { renderTable } from '../table.ts';
 import { examine, locateProblems, type Examination } from '../validate/examine.ts';
 import { formatProblems } from '../validate/problems-output.ts';
-import type { LocalServer, Machine } from './check.ts';
-import { CHECKS } from './checks/index.ts';
-import { programsOf } from './programs.ts';
+import { type LocalServer, type Machine, type Check, programsOf } from './check.ts';
+import {
+  clock,
+  containerEngine,
+  locale,
+  nodeVersion,
+  npm,
+  managementPort,
+  mcpPort,
+  python,
+  stateFolder,
+} from './machine.ts';
+import { issuers, servers, tools } from './resources.ts';
 
 export interface DoctorFlags {
   readonly state?: string;
@@ -88,3 +97,19 @@ async function writeFault(dir: string): Promise<string | undefined> {
     return code === 'ENOENT' && dirname(dir) !== dir ? writeFault(dirname(dir)) : code;
   }
 }
+
+/** Checks in the order in which they are printed. To add one, write its file and add a line here. */
+export const CHECKS: readonly Check[] = [
+  nodeVersion,
+  npm,
+  python,
+  containerEngine,
+  servers,
+  mcpPort,
+  managementPort,
+  stateFolder,
+  issuers,
+  clock,
+  locale,
+  tools,
+];

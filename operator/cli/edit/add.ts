@@ -11,13 +11,9 @@ import { appendDocument, joinDocuments } from '../../source/edit/yaml-text.ts';
 import type { ManifestObject } from '../../source/files/manifest-object.ts';
 import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
-import { placeOf, readFolder, type Folder } from './folder.ts';
-import { isMissingValue, printMissing } from './missing-values.ts';
-import type { ServerHost } from './edit-host.ts';
-import { unmetNeeds } from './needs.ts';
+import { placeOf, readFolder, type Folder, type ServerHost, printProblems, writeChanges } from './folder.ts';
+import { isMissingValue, printMissing, unmetNeeds, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface AddOptions extends OutputFlags {
   readonly dir: string;

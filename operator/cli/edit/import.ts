@@ -10,12 +10,17 @@ import { GATEWAY_FILE, type NewFile } from '../../source/edit/folder-files.ts';
 import { STDIN, STDIN_FILE } from '../../source/files/find-files.ts';
 import { readText } from '../../source/files/read-text.ts';
 import type { Io } from '../validate/problems-output.ts';
-import { isMissingValue, printMissing } from './missing-values.ts';
-import type { ServerHost } from './edit-host.ts';
-import { unmetNeeds } from './needs.ts';
+import {
+  isMissingValue,
+  printMissing,
+  unmetNeeds,
+  created,
+  EXIT_INVALID,
+  printOutcome,
+  type OutputFlags,
+} from './outcome.ts';
+import { type ServerHost, newFiles, printProblems, writeChanges } from './folder.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
 export interface ImportOptions extends OutputFlags {
   readonly dir: string;

@@ -2,10 +2,9 @@ import { basename, resolve } from 'node:path';
 import { labelOf } from '../../source/clients/names.ts';
 import { starterFiles } from '../../source/edit/starter-files.ts';
 import { findFiles } from '../../source/files/find-files.ts';
-import type { EditHost } from './edit-host.ts';
+import { type EditHost, newFiles, printProblems, writeChanges } from './folder.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { newFiles, printProblems, writeChanges } from './write-changes.ts';
 
 /** `vmcp init [DIR]`: writes a folder with one endpoint and one server. 0, 1 when it cannot write, 2 for a folder in use. */
 export async function init(dir: string, options: OutputFlags, io: EditHost): Promise<number> {

@@ -8,10 +8,8 @@ import { removeObject } from '../../source/edit/remove-object.ts';
 import { DEFAULT_NAMESPACE, type ManifestObject } from '../../source/files/manifest-object.ts';
 import { closest } from '../../source/files/closest.ts';
 import { readText } from '../../source/files/read-text.ts';
-import { placeOf, readFolder } from './folder.ts';
-import type { EditHost } from './edit-host.ts';
+import { placeOf, readFolder, type EditHost, printProblems, writeChanges } from './folder.ts';
 import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges } from './write-changes.ts';
 
 export interface RemoveOptions extends OutputFlags {
   readonly dir: string;

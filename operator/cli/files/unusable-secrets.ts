@@ -4,7 +4,7 @@ import { references, type Reference } from '../../resolve/references.ts';
 import type { Mount } from '../../resolve/scope.ts';
 import { objectsOf, type Resource, type Snapshot, type VirtualMCPServer } from '../../resolve/snapshot.ts';
 import type { SecretValues } from '../../source/files/file-values.ts';
-import { unusableContents, type Held, type Role } from './unusable-contents.ts';
+import { unusableContents, type Held, type Role } from './unusable-files.ts';
 
 const PATH = 'spec.authServerConfig';
 const CLIENT_KEY = '.privateKeyJwt.privateKeyRef';

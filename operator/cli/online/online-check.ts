@@ -1,6 +1,5 @@
 import type { ObjectRef } from '../../resolve/problems.ts';
-import type { ExternalIssuer, MetadataPlace } from '../probes/issuer.ts';
-import { NoReply, type Get, type Reply } from '../probes/http-get.ts';
+import { type ExternalIssuer, type MetadataPlace, NoReply, type Get, type Reply } from './probes.ts';
 
 /** Result of a check that did not find its subject. A warning does not change the exit code. */
 export interface Finding {

@@ -12,11 +12,11 @@ import { LeaderElector } from '../../controller/leader-election.ts';
 import { defaultConnection } from '../../source/kube/kube-config.ts';
 import { startClusterCache, type ClusterCache, type ClusterEvents } from '../../source/kube/cluster-cache.ts';
 import { isOpenShift, readOperatorSettings, type OperatorSettings } from './operator-settings.ts';
-import { ownServiceAccount } from './own-service-account.ts';
-import { createCommandLog, type LogFlags } from '../log-flags.ts';
-import { untilSignal } from '../signals.ts';
+import { createCommandLog, type LogFlags } from '../flags.ts';
+import { untilSignal } from '../process.ts';
 import { VERSION } from '../version.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
+import type { OwnerReference } from '../../../gateway/kube/resource.ts';
 
 export interface OperatorFlags extends LogFlags {
   readonly namespace?: string;
@@ -222,4 +222,31 @@ async function stopWithin(ms: number, log: Pick<Logger, 'warn'>, stop: () => Pro
   });
   await Promise.race([stop(), late]);
   clearTimeout(timer);
+}
+
+interface Claims {
+  readonly 'kubernetes.io'?: {
+    readonly namespace?: string;
+    readonly serviceaccount?: { readonly name?: string; readonly uid?: string };
+  };
+}
+
+/**
+ * Returns the ServiceAccount of an `Authorization` header as an owner reference; undefined for an account of another
+ * namespace. The token is not verified, because it is the operator's own.
+ */
+export function ownServiceAccount(authorization: string | undefined, namespace: string): OwnerReference | undefined {
+  const payload = /^Bearer [^.]+\.([^.]+)\./u.exec(authorization ?? '')?.[1];
+  const claims = payload === undefined ? undefined : claimsIn(payload);
+  const { namespace: own, serviceaccount: { name, uid } = {} } = claims?.['kubernetes.io'] ?? {};
+  if (own !== namespace || name === undefined || uid === undefined) return undefined;
+  return { apiVersion: 'v1', kind: 'ServiceAccount', name, uid };
+}
+
+function claimsIn(payload: string): Claims | undefined {
+  try {
+    return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Claims;
+  } catch {
+    return undefined;
+  }
 }

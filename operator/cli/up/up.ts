@@ -19,19 +19,24 @@ import { STDIN } from '../../source/files/find-files.ts';
 import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.ts';
 import { engineAnswers } from '../../local/container-engine.ts';
 import { examine, type Examination } from '../validate/examine.ts';
-import { describeChanges, hasSameServers } from './changes.ts';
-import { endpointTable, startSummary } from './endpoint-table.ts';
-import { leftOutLines, leftOutProblems } from './left-out.ts';
-import { fileGroups, fileWorkloads } from './file-workloads.ts';
+import {
+  describeChanges,
+  hasSameServers,
+  leftOutLines,
+  leftOutProblems,
+  fileGroups,
+  fileWorkloads,
+  planServers,
+  serverKey,
+  type Plan,
+  type RunnableServer,
+} from './running-servers.ts';
+import { endpointTable, startSummary, issuerPortLines, redirectUriLines } from './endpoints.ts';
 import { openInstallDisplay } from './install-display.ts';
-import { issuerPortLines } from './issuer-ports.ts';
-import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblem, formatProblems, summarize } from '../validate/problems-output.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
-import type { OriginFlags } from '../origin-flags.ts';
-import { createCommandLog, lowestLevel, type LogFlags } from '../log-flags.ts';
-import { untilSignal } from '../signals.ts';
+import { type OriginFlags, createCommandLog, lowestLevel, type LogFlags } from '../flags.ts';
+import { untilSignal } from '../process.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { watchPaths, type PathsWatcher } from './watch-paths.ts';
 

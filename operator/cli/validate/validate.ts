@@ -2,9 +2,9 @@ import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { API_GROUP } from '../../../gateway/contract/api-group.ts';
 import { objectsOf } from '../../resolve/snapshot.ts';
 import { examineOnline } from '../online/examine-online.ts';
-import { namedSubjects } from '../online/subjects.ts';
+import { namedSubjects } from '../online/provider-subjects.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
-import { httpGet } from '../probes/http-get.ts';
+import { httpGet } from '../online/probes.ts';
 import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, inFileOrder, summarize, type Io } from './problems-output.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { NoReply, type Get, type Reply } from '../../probes/http-get.ts';
+import { NoReply, type Get, type Reply } from '../../online/probes.ts';
 import type { Running } from '../../../local/running.ts';
-import { NoStatus } from '../../status/management.ts';
+import { NoStatus } from '../../status/gateway-status.ts';
 import { LaunchError } from '../../../../gateway/workloads/runner/runner.ts';
-import { imageSubject } from '../../online/subjects.ts';
+import { imageSubject } from '../../online/provider-subjects.ts';
 import type { LocalServer, Machine } from '../check.ts';
 import type { NamedSubject, Subject } from '../../online/online-check.ts';
-import { CHECKS } from './index.ts';
+import { CHECKS } from '../doctor.ts';
 
 const NOW = Date.parse('2026-11-23T20:00:00Z');
 const ISSUER = 'https://idp.example.com';
