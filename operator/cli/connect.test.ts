@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identityOf } from '../../gateway/workloads/runner/process/process-lock.ts';
-import { writeRunning, type Running } from '../local/running.ts';
+import { writeRunning, type Running } from '../local/state.ts';
 import type { TerminalSize } from './table.ts';
 import { connect, type ConnectFlags, chooseEndpoint, type EndpointFlags } from './connect.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ClientEndpoint, McpClient } from '../../gateway/management/clients/client.ts';
-import { type Running, type RunningServer, readRunning } from '../local/running.ts';
+import { type Running, type RunningServer, readRunning, defaultStateDir, userFolders } from '../local/state.ts';
 import { jsonText } from '../../gateway/contract/text/printable.ts';
 import { closest } from '../source/files/closest.ts';
 import { CLIENTS, findClient } from '../../gateway/management/clients/clients.ts';
@@ -13,12 +13,11 @@ import {
   removeEntry,
   type FileEdit,
 } from '../../gateway/management/clients/register.ts';
-import { defaultStateDir } from '../local/state.ts';
-import { userFolders } from '../local/user-folders.ts';
 import { readUserFile, writeUserFile } from '../../gateway/management/state/user-file.ts';
 import { UserFileError } from '../../gateway/management/state/write-files.ts';
 import { columnsOf, cut, renderTable, type TerminalSize } from './table.ts';
 import { ownCommandLine } from './own-command.ts';
+import { EXIT, endWith } from './exit.ts';
 
 export interface EndpointFlags {
   readonly url?: string;
@@ -101,9 +100,6 @@ const LINE_WIDTH = 80;
 const NAME_WIDTH = 16;
 const ENTRIES_WIDTH = 14;
 
-const EXIT_FAILURE = 1;
-const EXIT_INVALID = 2;
-
 /** `vmcp connect`. Returns the exit code. */
 export function connect(clientName: string | undefined, flags: ConnectFlags, host: Host): number {
   const fail = (message: string, code: number): number => {
@@ -113,32 +109,31 @@ export function connect(clientName: string | undefined, flags: ConnectFlags, hos
   if (clientName === undefined) {
     const action = (['print', 'remove', 'force'] as const).find((name) => flags[name]);
     return action
-      ? fail(`name a client for --${action}, such as vmcp connect cursor`, EXIT_INVALID)
+      ? fail(`name a client for --${action}, such as vmcp connect cursor`, EXIT.invalid)
       : list(flags, host);
   }
   if (isInspector(clientName)) return showInspector(flags, host, fail);
   const client = findClient(clientName);
-  if (!client) return fail(`unknown client "${clientName}": ${adviceFor(clientName)}`, EXIT_INVALID);
-  if (flags.print && flags.remove) return fail('choose either --print or --remove', EXIT_INVALID);
+  if (!client) return fail(`unknown client "${clientName}": ${adviceFor(clientName)}`, EXIT.invalid);
+  if (flags.print && flags.remove) return fail('choose either --print or --remove', EXIT.invalid);
   try {
     if (flags.remove && flags.url === undefined && flags.name !== undefined && !runningOf(flags, host))
       return change(client, { name: flags.name }, flags, host);
     const choice = chooseEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
-    if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT_INVALID : EXIT_FAILURE);
+    if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT.invalid : EXIT.failed);
     return flags.print ? print(client, choice.endpoint, host) : change(client, choice.endpoint, flags, host);
   } catch (error) {
-    if (error instanceof UserFileError) return fail(error.message, EXIT_FAILURE);
-    throw error;
+    return endWith(error, host.stderr);
   }
 }
 
 /** Prints the command that opens the MCP Inspector: it has no configuration file. */
 function showInspector(flags: ConnectFlags, host: Host, fail: (message: string, code: number) => number): number {
-  if (flags.remove || flags.force) return fail('the inspector has no configuration file to change', EXIT_INVALID);
+  if (flags.remove || flags.force) return fail('the inspector has no configuration file to change', EXIT.invalid);
   const choice = chooseEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
-  if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT_INVALID : EXIT_FAILURE);
+  if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT.invalid : EXIT.failed);
   host.stdout.write(flags.output === 'json' ? inspectorJson(choice.endpoint) : inspectorText(choice.endpoint));
-  return 0;
+  return EXIT.done;
 }
 
 /** Returns similar clients, or all of them. */
@@ -162,7 +157,7 @@ function print(client: McpClient, endpoint: ClientEndpoint, host: Host): number 
   host.stderr.write(`Add this to ${path}${project}:\n`);
   host.stdout.write(snippet(client, endpoint, !existsSync(path)));
   if (client.nextStep !== undefined) host.stderr.write(`${client.nextStep}\n`);
-  return 0;
+  return EXIT.done;
 }
 
 /** Adds or removes the entry. Without a URL, removes the entry whatever URL it has. */
@@ -182,7 +177,7 @@ function change(
   if ('problem' in edit) {
     const { line, message } = edit.problem;
     host.stderr.write(`${shownPath}${line === undefined ? '' : `:${String(line)}:`} ${message}\n`);
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   const isChanged = edit.text !== file.text;
   if (isChanged) writeUserFile(file, edit.text, Date.now());
@@ -190,7 +185,7 @@ function change(
     const result = { client: client.type, name, url, file: shownPath, changed: isChanged };
     host.stdout.write(`${jsonText(result)}\n`);
   } else host.stdout.write(`${sentence(client, target, shownPath, flags.remove ?? false, isChanged)}\n`);
-  return 0;
+  return EXIT.done;
 }
 
 function sentence(
@@ -222,7 +217,7 @@ function list(flags: ConnectFlags, host: Host): number {
   const clients = all.toSorted((one, other) => Number(other.installed) - Number(one.installed));
   if (flags.output === 'json') {
     host.stdout.write(`${jsonText(clients)}\n`);
-    return 0;
+    return EXIT.done;
   }
   const cells = clients.map(({ client, name, installed, connected, file }): Row => {
     const shown = file.startsWith(`${folders.home}/`) ? `~${file.slice(folders.home.length)}` : file;
@@ -234,7 +229,7 @@ function list(flags: ConnectFlags, host: Host): number {
     const dir = stateDirOf(flags, host);
     host.stderr.write(`CONNECTED is empty: no vmcp up runs with the state folder ${dir}\n`);
   }
-  return 0;
+  return EXIT.done;
 }
 
 type Row = readonly [client: string, name: string, installed: string, connected: string, file: string];

@@ -1,14 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
-import { BoundaryImpossible } from '../../gateway/incoming/boundary-of.ts';
 import { isInCluster } from '../../gateway/kube/connection.ts';
-import { ListenError } from '../../gateway/listener.ts';
 import { startGateway } from '../../gateway/process/gateway.ts';
 import { createCommandLog, type LogFlags } from './flags.ts';
 import { untilSignal } from './process.ts';
 import { errorCode } from '../../gateway/files/unreadable-files.ts';
-import { unusableFiles, unreachableFiles } from './files/unusable-files.ts';
+import { unusableFiles, unreachableFiles } from './unusable-files.ts';
 import { VERSION, PROJECT_ROOT } from './version.ts';
 import { decodeUtf8 } from '../../gateway/contract/text/utf8.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
@@ -19,6 +17,7 @@ import type { Problem } from '../../gateway/contract/problem.ts';
 import { inPolicyFile, POLICY_PATH, policyFileConflicts } from '../../gateway/contract/run-config/policy-file.ts';
 import { withPolicyFile } from '../../gateway/files/policy-file.ts';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
+import { EXIT, endWith } from './exit.ts';
 
 /** Time after the signal in which a Service can still route connections to this pod, in addition to `preStop`. */
 const ROUTES_MS = 2_000;
@@ -36,7 +35,7 @@ export interface GatewayOptions extends LogFlags {
 export async function gateway(options: GatewayOptions): Promise<number> {
   const { stderr } = process;
   const config = await readConfig(resolve(options.config), stderr);
-  if (!config) return 2;
+  if (!config) return EXIT.invalid;
   const configured = config.vmcp.operational.log_level ?? (config.debug === true ? 'debug' : 'info');
   const log = createCommandLog(stderr, options, configured);
   const launcher = await createLauncherFor(config, options.state, log);
@@ -60,11 +59,9 @@ export async function gateway(options: GatewayOptions): Promise<number> {
     await signalled;
     await running.stop();
     log.info('gateway stopped');
-    return 0;
+    return EXIT.done;
   } catch (error) {
-    if (!(error instanceof ListenError || error instanceof BoundaryImpossible)) throw error;
-    stderr.write(`${error.message}\n`);
-    return 2;
+    return endWith(error, stderr);
   } finally {
     await launcher?.close();
   }

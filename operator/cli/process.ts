@@ -1,4 +1,5 @@
 import { escapeInvisible } from '../../gateway/contract/text/printable.ts';
+import { EXIT } from './exit.ts';
 
 /**
  * Resolves at the first SIGINT or SIGTERM. A second SIGINT ends the process at once, for a user at the terminal. A second
@@ -8,7 +9,7 @@ export function untilSignal(stderr: { write(text: string): unknown }): Promise<N
   return new Promise((resolve) => {
     let isStopping = false;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (isStopping && signal === 'SIGINT') process.exit(130);
+      if (isStopping && signal === 'SIGINT') process.exit(EXIT.interrupted);
       if (isStopping) return;
       isStopping = true;
       stderr.write(`${signal}: stopping as soon as running calls have ended; Ctrl-C stops at once\n`);
@@ -18,9 +19,6 @@ export function untilSignal(stderr: { write(text: string): unknown }): Promise<N
   });
 }
 
-/** Exit code of a shell for a process that SIGPIPE has ended. Node.js ignores that signal. */
-const EXIT_SIGPIPE = 141;
-
 /**
  * Ends this process when nobody reads its output any more, as in `vmcp tools | head -1`: a server drains as after SIGTERM,
  * and any other command ends at once, without a message.
@@ -29,7 +27,7 @@ export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
-      if (process.listenerCount('SIGTERM') === 0) process.exit(EXIT_SIGPIPE);
+      if (process.listenerCount('SIGTERM') === 0) process.exit(EXIT.readerGone);
       process.kill(process.pid, 'SIGTERM');
     });
   }

@@ -1,15 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { boundaryOf, BoundaryImpossible } from '../../gateway/incoming/boundary-of.ts';
-import { ListenError } from '../../gateway/listener.ts';
 import { createLauncher } from '../../gateway/workloads/runner/launcher.ts';
 import { reapOrphans } from '../../gateway/workloads/runner/process/reaper.ts';
 import { apiServerOf } from '../../gateway/kube/api-server.ts';
 import { startGateway, type ManagedCluster } from '../../gateway/process/gateway.ts';
 import type { RootLog } from '../../gateway/telemetry/log.ts';
-import { defaultStateDir, openState, StateInUse, StateNotUsable } from '../local/state.ts';
+import { defaultStateDir, openState, userFolders } from '../local/state.ts';
 import { defaultConnection } from '../source/kube/kube-config.ts';
-import { userFolders } from '../local/user-folders.ts';
 import { loginBrowser } from './client/browser.ts';
 import { errorCode } from '../../gateway/files/unreadable-files.ts';
 import { type OriginFlags, createCommandLog, type LogFlags } from './flags.ts';
@@ -22,6 +20,7 @@ import { readDocument } from '../../gateway/contract/run-config/document.ts';
 import { readGatewayConfig } from '../../gateway/read-gateway-config.ts';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import type { Problem } from '../../gateway/contract/problem.ts';
+import { EXIT, endWith } from './exit.ts';
 
 export interface ServeFlags extends LogFlags, OriginFlags {
   readonly config?: string;
@@ -30,20 +29,15 @@ export interface ServeFlags extends LogFlags, OriginFlags {
   readonly state?: string;
 }
 
-const EXIT_INVALID = 2;
-
 /** `vmcp serve`: runs until a signal. Exit codes: 0 stopped, 2 wrong configuration. */
 export async function serve(flags: ServeFlags): Promise<number> {
   const { stderr } = process;
   const config = await readConfig(flags.config, stderr);
-  if (!config) return EXIT_INVALID;
+  if (!config) return EXIT.invalid;
   try {
     return await run(flags, config, createCommandLog(stderr, flags, 'info'));
   } catch (error) {
-    const isKnown = [StateInUse, StateNotUsable, ListenError, BoundaryImpossible].some((kind) => error instanceof kind);
-    if (!isKnown) throw error;
-    stderr.write(`${(error as Error).message}\n`);
-    return EXIT_INVALID;
+    return endWith(error, stderr);
   }
 }
 
@@ -74,7 +68,7 @@ async function run(flags: ServeFlags, { protectedBy, audit, cluster }: ServeConf
     await signalled;
     await gateway.stop();
     boundary?.close();
-    return 0;
+    return EXIT.done;
   } finally {
     await launcher.close();
     state.close();

@@ -1,9 +1,8 @@
 import { checkMCPExternalAuthConfig, checkMCPToolConfig } from '../resolve/objects.ts';
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/scope.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
-import { warningCondition, validityCondition, type ConditionState } from './condition-state.ts';
+import { warningCondition, validityCondition, type ConditionState, cut, type Self } from './conditions.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { cut, type Self } from './message.ts';
 
 /** Deletion state of a shared object. */
 export interface Deletion {

@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ResultSchema, type Progress } from '@modelcontextprotocol/sdk/types.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { readRunning } from '../../local/running.ts';
+import { readRunning } from '../../local/state.ts';
 import { VERSION } from '../version.ts';
 import { BrowserLogin, type LoginPlace } from './browser-login.ts';
 

@@ -3,13 +3,13 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { readRunning, type Running, type RunningServer } from '../../local/running.ts';
-import { defaultStateDir } from '../../local/state.ts';
+import { readRunning, type Running, type RunningServer, defaultStateDir } from '../../local/state.ts';
 import { openBrowser } from './browser.ts';
 import { type LoginPlace, LoginFailed } from './browser-login.ts';
 import { openSession, type McpSession } from './mcp-session.ts';
 import { printable } from '../../../gateway/contract/text/printable.ts';
 import { ProxyError } from '../../../gateway/outbound/proxy/proxy-error.ts';
+import { EXIT } from '../exit.ts';
 
 export interface SessionFlags extends EndpointFlags {
   readonly state?: string;
@@ -27,7 +27,7 @@ export async function withSession(
   const endpoint = chooseEndpoint(flags, running, stateDir);
   if ('problem' in endpoint) {
     process.stderr.write(`${endpoint.problem}\n`);
-    return running ? 2 : 1;
+    return running ? EXIT.invalid : EXIT.failed;
   }
   const { mcpUrl, managementUrl } = endpoint;
   let session: McpSession | undefined;
@@ -36,7 +36,7 @@ export async function withSession(
     return await use(session, managementUrl);
   } catch (error) {
     process.stderr.write(`${failureSentence(error, mcpUrl)}\n`);
-    return 1;
+    return EXIT.failed;
   } finally {
     await session?.close();
   }

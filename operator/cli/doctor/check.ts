@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import type { Running } from '../../local/running.ts';
+import type { Running } from '../../local/state.ts';
 import type { BackendProcess } from '../../../gateway/contract/gateway-config.ts';
-import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
+import type { ObjectProblem, ObjectRef } from '../../resolve/scope.ts';
 import type { NamedSubject, Subject } from '../online/online-check.ts';
 import type { Get } from '../online/probes.ts';
 import type { ServerStatus } from '../status/gateway-status.ts';

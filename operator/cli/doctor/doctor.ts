@@ -3,8 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { isInstalled } from '../../../gateway/workloads/runner/launcher.ts';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
-import { readRunning } from '../../local/running.ts';
-import { defaultStateDir } from '../../local/state.ts';
+import { readRunning, defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../../../gateway/files/unreadable-files.ts';
 import { httpGet } from '../online/probes.ts';
 import { imageSubject, providerSubjects } from '../online/provider-subjects.ts';
@@ -27,6 +26,7 @@ import {
   stateFolder,
 } from './machine.ts';
 import { issuers, servers, tools } from './resources.ts';
+import { EXIT } from '../exit.ts';
 
 export interface DoctorFlags {
   readonly state?: string;
@@ -46,8 +46,8 @@ export async function doctor(paths: readonly string[], flags: DoctorFlags): Prom
   const rows = findings.map(({ name, state, message }) => [state, name, message]);
   const text = flags.output === 'json' ? jsonText({ checks: findings }, 2) : renderTable(rows).join('\n');
   process.stdout.write(`${text}\n`);
-  if (findings.some(({ state }) => state === 'fail')) return 1;
-  return problems.length > 0 ? 2 : 0;
+  if (findings.some(({ state }) => state === 'fail')) return EXIT.failed;
+  return problems.length > 0 ? EXIT.invalid : EXIT.done;
 }
 
 const factsOf = ({ manifests, servers }: Examination): Pick<Machine, 'providers' | 'servers' | 'placeOf'> => ({

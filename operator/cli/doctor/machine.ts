@@ -1,6 +1,6 @@
 import { nodeVersionProblem } from '../node-version.ts';
 import { fail, ok, type Check, warn, type Programs } from './check.ts';
-import type { Running } from '../../local/running.ts';
+import type { Running } from '../../local/state.ts';
 import { ANY_ANSWER, NoReply, trusting } from '../online/probes.ts';
 
 export const nodeVersion: Check = {

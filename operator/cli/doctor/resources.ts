@@ -1,5 +1,5 @@
 import { LaunchError } from '../../../gateway/workloads/runner/runner.ts';
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { ObjectProblem } from '../../resolve/scope.ts';
 import { examineOnline } from '../online/examine-online.ts';
 import type { Subject } from '../online/online-check.ts';
 import { fail, ok, warn, type Check, type LocalServer, type Machine, type Programs } from './check.ts';

@@ -3,11 +3,12 @@ import { type Programs, programsOf } from '../doctor/check.ts';
 import { type Io, formatProblems } from '../validate/problems-output.ts';
 import { isMemberKind } from '../../../crds/kinds/roles.ts';
 import { loadManifests } from '../../source/files/load.ts';
+import { type ManifestObject } from '../../source/files/manifest-object.ts';
 import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.ts';
-import type { ManifestObject } from '../../source/files/manifest-object.ts';
-import { changeFiles, type FileChange, UserFileError } from '../../../gateway/management/state/write-files.ts';
+import { changeFiles, type FileChange } from '../../../gateway/management/state/write-files.ts';
 import { examine } from '../validate/examine.ts';
 import type { NewFile } from '../../source/edit/folder-files.ts';
+import { endWith } from '../exit.ts';
 
 /** Streams and environment of the process, for commands that edit a folder. */
 export interface EditHost extends Io {
@@ -72,8 +73,7 @@ export function writeChanges(changes: readonly FileChange[], { stderr }: Io): bo
     changeFiles(changes);
     return true;
   } catch (error) {
-    if (!(error instanceof UserFileError)) throw error;
-    stderr.write(`${error.message}\n`);
+    endWith(error, stderr);
     return false;
   }
 }

@@ -1,21 +1,17 @@
 import { join, resolve, sep } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { type NewFile, SECRETS_FILE } from '../../source/edit/folder-files.ts';
-import { readRunning } from '../../local/running.ts';
-import { defaultStateDir } from '../../local/state.ts';
+import { readRunning, defaultStateDir } from '../../local/state.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { renderTable } from '../table.ts';
 import type { EditHost } from './folder.ts';
-import type { MissingValue } from '../../source/edit/secret-text.ts';
+import type { MissingValue } from '../../source/edit/resource-text.ts';
 import type { LocatedProblem } from '../../source/files/located.ts';
 import type { Io } from '../validate/problems-output.ts';
-import { imageScheme, type ImageScheme } from '../../resolve/backends/images.ts';
+import { imageScheme, type ImageScheme } from '../../resolve/backends/server-backend.ts';
 import type { ServerSpec } from '../../source/clients/server-spec.ts';
 import type { Check, Programs } from '../doctor/check.ts';
 import { containerEngine, npm, python } from '../doctor/machine.ts';
-
-/** Exit code for wrong usage and invalid input. */
-export const EXIT_INVALID = 2;
 
 interface ChangedFile {
   readonly change: 'created' | 'changed' | 'deleted';

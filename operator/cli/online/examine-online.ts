@@ -1,5 +1,5 @@
 import { maxSatisfying, validRange } from 'semver';
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { ObjectProblem } from '../../resolve/scope.ts';
 import { trusting, type Get, type Reply, ANY_ANSWER, issuerFault, metadataAt } from './probes.ts';
 import {
   type Finding,

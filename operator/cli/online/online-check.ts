@@ -1,4 +1,4 @@
-import type { ObjectRef } from '../../resolve/problems.ts';
+import type { ObjectRef } from '../../resolve/scope.ts';
 import { type ExternalIssuer, type MetadataPlace, NoReply, type Get, type Reply } from './probes.ts';
 
 /** Result of a check that did not find its subject. A warning does not change the exit code. */

@@ -1,8 +1,8 @@
 import type { BundleRef } from '../../../gateway/contract/references.ts';
-import { DEFAULT_BUNDLE_KEY } from '../../resolve/ca-bundle.ts';
+import { DEFAULT_BUNDLE_KEY } from '../../resolve/config-maps.ts';
 import { objectsOf, type Resource, type Snapshot, type VirtualMCPServer } from '../../resolve/snapshot.ts';
 import type { NamedSubject, Subject } from './online-check.ts';
-import { imageScheme, type ImageScheme } from '../../resolve/backends/images.ts';
+import { imageScheme, type ImageScheme } from '../../resolve/backends/server-backend.ts';
 
 type Incoming = VirtualMCPServer['spec']['incomingAuth'];
 type AuthServer = NonNullable<VirtualMCPServer['spec']['authServerConfig']>;

@@ -2,11 +2,11 @@ import { hash, randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { KubeClient } from '../../../gateway/kube/client.ts';
 import type { Connection } from '../../../gateway/kube/connection.ts';
-import { listen, ListenError, type Listener } from '../../../gateway/listener.ts';
+import { listen, type Listener } from '../../../gateway/listener.ts';
 import { OWNED_TYPES } from '../../apply/owned.ts';
 import type { Clock } from '../../controller/clock.ts';
 import { Controller } from '../../controller/controller.ts';
-import { CONTROLLERS } from '../../controller/kinds/controllers.ts';
+import { CONTROLLERS } from '../../controller/kinds.ts';
 import { healthListener } from '../../controller/health.ts';
 import { LeaderElector } from '../../controller/leader-election.ts';
 import { defaultConnection } from '../../source/kube/kube-config.ts';
@@ -17,6 +17,7 @@ import { untilSignal } from '../process.ts';
 import { VERSION } from '../version.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
 import type { OwnerReference } from '../../../gateway/kube/resource.ts';
+import { EXIT, endWith } from '../exit.ts';
 
 export interface OperatorFlags extends LogFlags {
   readonly namespace?: string;
@@ -45,7 +46,7 @@ export async function operator(flags: OperatorFlags): Promise<number> {
   const read = readOperatorSettings(process.env, flags.namespace);
   if ('problems' in read) {
     for (const problem of read.problems) stderr.write(`${problem}\n`);
-    return 2;
+    return EXIT.invalid;
   }
   // Most objects are short-lived: a growing semi-space would use most of the memory and save little time.
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -54,13 +55,11 @@ export async function operator(flags: OperatorFlags): Promise<number> {
     stderr.write(`no connection to an API server: ${error instanceof Error ? error.message : String(error)}\n`);
     return undefined;
   });
-  if (!connection) return 2;
+  if (!connection) return EXIT.invalid;
   try {
     return await run(flags, read.settings, connection, log);
   } catch (error) {
-    if (!(error instanceof ListenError)) throw error;
-    stderr.write(`${error.message}\n`);
-    return 2;
+    return endWith(error, stderr);
   }
 }
 
@@ -77,7 +76,7 @@ async function run(
   let notReady: string | undefined = 'the first read of the cluster is not complete';
   const parts: Parts = { client, leases, settings, connection, log };
   const openshift = settings.openshift ?? (await retryUntilSignal(() => isOpenShift(client), signalled, log));
-  if (openshift === undefined) return 0;
+  if (openshift === undefined) return EXIT.done;
   const { cache, controller } = createController(parts, openshift, identityOf(flags, parts));
   const health = await startHealth(flags.metricsPort, controller, () => notReady);
   log.info('operator starts', {
@@ -102,7 +101,7 @@ async function run(
     await Promise.all([client.close(), leases.close(), health.close()]);
   });
   log.info('operator stopped');
-  return 0;
+  return EXIT.done;
 }
 
 interface Parts {

@@ -136,7 +136,9 @@ export function readCallCounts(metrics: string): CallCounts {
 const TIMEOUT_MS = 5_000;
 
 /** The management listener gives no usable answer. The message is for users. */
-export class NoStatus extends Error {}
+export class NoStatus extends Error {
+  override readonly name = 'NoStatus';
+}
 
 /** Reads the state of every virtual server from a management listener. Rejects with `NoStatus`. */
 export async function readManagement(managementUrl: string): Promise<ServerStatus[]> {

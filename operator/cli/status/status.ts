@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jsonText, printable } from '../../../gateway/contract/text/printable.ts';
-import { readRunning, type Running } from '../../local/running.ts';
-import { defaultStateDir } from '../../local/state.ts';
+import { readRunning, type Running, defaultStateDir } from '../../local/state.ts';
 import { type ServerStatus, type BackendStatus, NoStatus, readManagement } from './gateway-status.ts';
 import { renderTable } from '../table.ts';
 import { count } from '../validate/problems-output.ts';
+import { EXIT, failureOf } from '../exit.ts';
 
 export interface StatusFlags {
   readonly management?: string;
@@ -30,10 +30,10 @@ export async function status(flags: StatusFlags): Promise<number> {
   const observed = await observe(flags).catch(sentenceOf);
   if (typeof observed === 'string') {
     process.stderr.write(`${observed}\n`);
-    return 1;
+    return EXIT.failed;
   }
   process.stdout.write(flags.output === 'json' ? `${jsonText(toJson(observed), 2)}\n` : tables(observed));
-  return 0;
+  return EXIT.done;
 }
 
 async function observe(flags: StatusFlags): Promise<Observation> {
@@ -48,11 +48,8 @@ async function observe(flags: StatusFlags): Promise<Observation> {
   return { servers: await readManagement(managementUrl), running };
 }
 
-/** Returns the message for a user. Throws errors other than `NoStatus`. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof NoStatus) return error.message;
-  throw error;
-}
+/** Returns the message for a user. Throws errors without such a message. */
+const sentenceOf = (error: unknown): string => failureOf(error).message;
 
 /** Prints the state every 2 s until a signal: the whole table on a terminal, else the changed rows. */
 async function watch(flags: StatusFlags): Promise<number> {
@@ -71,11 +68,11 @@ async function watch(flags: StatusFlags): Promise<number> {
       if (show === redraw) stdout.write(CLEAR);
       stdout.write(show(observed));
     } else if (observed !== complaint) stderr.write(`${observed}\n`);
-    if (typeof observed === 'string' && first) return 1;
+    if (typeof observed === 'string' && first) return EXIT.failed;
     complaint = typeof observed === 'string' ? observed : '';
     await sleep(EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
   }
-  return 0;
+  return EXIT.done;
 }
 
 type Show = (observed: Observation) => string;

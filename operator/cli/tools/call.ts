@@ -8,6 +8,7 @@ import { withSession, type SessionFlags } from '../client/with-session.ts';
 import { isPending, missingTools, readBackends } from './backends.ts';
 import { decodeUtf8 } from '../../../gateway/contract/text/utf8.ts';
 import { closest } from '../../source/files/closest.ts';
+import { EXIT } from '../exit.ts';
 
 export interface CallFlags extends SessionFlags {
   /** `name=value`. */
@@ -27,7 +28,7 @@ export async function call(name: string, flags: CallFlags): Promise<number> {
   if ('problem' in base) return refuse(base.problem);
   return withSession(flags, async (session, managementUrl) => {
     const tool = await findTool(name, session, managementUrl);
-    if (!tool) return 1;
+    if (!tool) return EXIT.failed;
     const chosen = addArguments(base.args, flags.arg ?? [], tool['inputSchema']);
     if ('problem' in chosen) return refuse(chosen.problem);
     return print(await session.call(name, chosen.args, { timeoutMs: flags.timeoutMs, onProgress }), flags.output);
@@ -58,7 +59,7 @@ async function findTool(
 
 function refuse(problem: string): number {
   process.stderr.write(`${problem}\n`);
-  return 2;
+  return EXIT.invalid;
 }
 
 /** Reads the value of `--json`. */
@@ -101,7 +102,7 @@ function print(result: JsonObject, output: 'json' | undefined): number {
     // On a terminal, text of a tool must not move the cursor, change colours or reorder letters; a program gets it unchanged.
     stream.write(stream.isTTY ? text.replaceAll(/[^\n\t]+/gu, printable) : Buffer.from(text));
   }
-  return isError ? 1 : 0;
+  return isError ? EXIT.failed : EXIT.done;
 }
 
 /** Arguments of a call, or a sentence for the user. */

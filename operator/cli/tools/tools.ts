@@ -6,6 +6,7 @@ import type { Tool } from '../client/mcp-session.ts';
 import { brokenByTool, modelFindings, type ModelFinding } from '../../../gateway/contract/model-apis/check.ts';
 import { MODEL_FAMILIES, type ModelFamily } from '../../../gateway/contract/model-apis/rules.ts';
 import { count } from '../validate/problems-output.ts';
+import { EXIT } from '../exit.ts';
 
 export interface ToolsFlags extends SessionFlags {
   readonly output?: 'json';
@@ -27,7 +28,7 @@ export const tools = (server: string | undefined, flags: ToolsFlags): Promise<nu
     if (server !== undefined && chosen.length === 0) {
       const known = backends.length > 0 ? `: the servers are ${backends.join(', ')}` : '';
       process.stderr.write(missing === '' ? `no tool belongs to "${server}"${known}\n` : missing);
-      return 1;
+      return EXIT.failed;
     }
     if (flags.check === true) {
       process.stderr.write(missing);
@@ -35,12 +36,12 @@ export const tools = (server: string | undefined, flags: ToolsFlags): Promise<nu
     }
     process.stdout.write(flags.output === 'json' ? toJson(chosen) : toolTable(chosen, columnsOf(process.stdout)));
     process.stderr.write(missing);
-    return 0;
+    return EXIT.done;
   });
 
 function printCheck(check: ToolCheck, output: 'json' | undefined): number {
   process.stdout.write(output === 'json' ? `${jsonText(check, 2)}\n` : checkText(check));
-  return check.rejected > 0 ? 1 : 0;
+  return check.rejected > 0 ? EXIT.failed : EXIT.done;
 }
 
 const toJson = (owned: readonly OwnedTool[]): string =>

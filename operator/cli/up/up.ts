@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway, type Gateway, type ServerSpec } from '../../../gateway/process/gateway.ts';
 import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
@@ -11,10 +10,8 @@ import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
 import { createHttpWorkloads, type HttpWorkloads } from '../../local/http-workloads.ts';
 import type { Mount } from '../../resolve/scope.ts';
 import { chooseManagementPort, choosePublicPorts, PortInUse } from '../../local/ports.ts';
-import { removeRunning, writeRunning } from '../../local/running.ts';
-import { defaultStateDir, openState, StateInUse, StateNotUsable, type State } from '../../local/state.ts';
-import { userFolders } from '../../local/user-folders.ts';
-import { pruneMounts, writeMounts } from '../../local/mounts.ts';
+import { removeRunning, writeRunning, defaultStateDir, openState, type State, userFolders } from '../../local/state.ts';
+import { pruneMounts, writeMounts } from '../../local/secrets.ts';
 import { STDIN } from '../../source/files/find-files.ts';
 import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.ts';
 import { engineAnswers } from '../../local/container-engine.ts';
@@ -39,6 +36,7 @@ import { type OriginFlags, createCommandLog, lowestLevel, type LogFlags } from '
 import { untilSignal } from '../process.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { watchPaths, type PathsWatcher } from './watch-paths.ts';
+import { EXIT, endWith } from '../exit.ts';
 
 export interface UpOptions extends LogFlags, OriginFlags {
   readonly host: string;
@@ -53,43 +51,30 @@ export interface UpOptions extends LogFlags, OriginFlags {
   readonly watch: boolean;
 }
 
-const EXIT_INVALID = 2;
-
 /** `vmcp up`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 nothing that can run, or no port. */
 export async function up(paths: readonly string[], options: UpOptions): Promise<number> {
   const stateDir = resolve(options.state ?? defaultStateDir(process.env));
   const fault = await hostFault(options.host);
   if (fault !== undefined) {
     process.stderr.write(`--host ${options.host} cannot be used (${fault}): use an address of this machine\n`);
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   if (options.watch && paths.includes(STDIN)) {
     process.stderr.write('--watch cannot follow standard input: name a file or a folder\n');
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   const printed = new Set<string>();
   const first = await readFiles(paths, options, stateDir, printed);
   if (!first) {
     process.stderr.write('nothing was started\n');
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   let state: State | undefined;
   try {
     state = openState(stateDir);
     return await run(paths, options, state, { first, printed });
   } catch (error) {
-    if (
-      !(
-        error instanceof StateInUse ||
-        error instanceof StateNotUsable ||
-        error instanceof PortInUse ||
-        error instanceof ListenError ||
-        error instanceof BoundaryImpossible
-      )
-    )
-      throw error;
-    process.stderr.write(`${error.message}\n`);
-    return EXIT_INVALID;
+    return endWith(error, process.stderr);
   } finally {
     state?.close();
   }
@@ -178,7 +163,7 @@ async function run(
     clearInterval(announcement);
     await watcher?.close();
     await gateway.stop();
-    return 0;
+    return EXIT.done;
   } finally {
     removeRunning(state.dir);
     await workloads.close();

@@ -1,12 +1,10 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
-import { renderServer } from '../../controller/kinds/mcp-server.ts';
-import { renderGateway } from '../../controller/kinds/virtual-mcp-server.ts';
+import { renderServer, renderGateway } from '../../controller/kinds.ts';
 import { CLUSTER_PLATFORM, type Rendered, type RenderOptions } from '../../render/index.ts';
 import { patchProblems } from '../../render/pod-template/patch.ts';
 import { checkMCPServer, checkObject } from '../../resolve/objects.ts';
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem, type Platform } from '../../resolve/scope.ts';
 import { resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
-import type { Platform } from '../../resolve/scope.ts';
 import {
   objectsOf,
   type MCPServer,
@@ -17,7 +15,7 @@ import {
 import { loadManifests, type Manifests } from '../../source/files/load.ts';
 import { withoutEmptyGroups, checkSecrets, distinctLines, locateProblems, type Examination } from './examine.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
-import { occurrences, type FieldPattern } from '../../resolve/fields/field-pattern.ts';
+import { occurrences, type FieldPattern } from '../../resolve/fields/field-path.ts';
 import { EXPECTED_IN_CLUSTER } from '../../resolve/references.ts';
 
 /** A cluster has Secrets and ConfigMaps that its repository does not contain. */

@@ -1,16 +1,15 @@
 import { configFiles } from '../../../gateway/contract/gateway-config-files.ts';
-import { imageScheme } from '../../resolve/backends/images.ts';
-import { CONSEQUENCE_REASON, type ObjectProblem, refKey } from '../../resolve/problems.ts';
-import { unusedObjects } from '../../resolve/unused.ts';
+import { imageScheme } from '../../resolve/backends/server-backend.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem, refKey, type Platform } from '../../resolve/scope.ts';
+import { unusedObjects } from '../../resolve/references.ts';
 import { allProblems, resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
-import type { Platform } from '../../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../../source/files/load.ts';
-import type { LocatedProblem } from '../../source/files/located.ts';
-import { unreadableFiles } from '../../../gateway/files/unreadable-files.ts';
-import { unusableSecrets } from '../files/unusable-secrets.ts';
-import { isMemberKind, isOwnKind } from '../../../crds/kinds/roles.ts';
 import { groupNameOf } from '../../source/files/manifest-object.ts';
-import { isPlainKind } from '../../source/files/plain-kinds.ts';
+import { type LocatedProblem } from '../../source/files/located.ts';
+import { unreadableFiles } from '../../../gateway/files/unreadable-files.ts';
+import { unusableSecrets } from './unusable-secrets.ts';
+import { isMemberKind, isOwnKind } from '../../../crds/kinds/roles.ts';
+import { isPlainKind } from '../../source/files/validate.ts';
 
 /** Content of the given files, the resolution of each VirtualMCPServer, and all problems and warnings. */
 export interface Examination {

@@ -16,6 +16,7 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createLauncherFor } from '../gateway.ts';
 import { openSession, type Tool } from '../client/mcp-session.ts';
 import { VERSION } from '../version.ts';
+import { EXIT } from '../exit.ts';
 
 export interface ExplainOptions extends LoadOptions {
   /** Claims of the user, such as `sub=alice,groups=admins|ops`. */
@@ -41,7 +42,7 @@ export async function explain(
 ): Promise<number> {
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);
-    return 2;
+    return EXIT.invalid;
   };
   const last = words.at(-1) ?? '';
   const tool = words.length > 1 && last !== '-' && !existsSync(last) ? last : undefined;
@@ -67,7 +68,7 @@ export async function explain(
   const readArguments = (isRead: (name: string) => boolean = () => true) => memberTexts(args, isRead);
   const found = explainTools(server.config, tools, { claims, arguments: args, readArguments, tool });
   io.stdout.write(output === 'json' ? `${jsonText({ tools: found }, 2)}\n` : table(found));
-  return 0;
+  return EXIT.done;
 }
 
 const table = (found: readonly Explanation[]): string =>

@@ -1,8 +1,7 @@
 import { metadataFaults } from '../../../crds/kinds/schema/metadata-syntax.ts';
 import type { Steps } from '../../../crds/kinds/schema/object-path.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { quantityText, type Fault } from './check.ts';
-import { isLarger } from './quantity.ts';
+import { quantityText, type Fault, isLarger } from './check.ts';
 
 /** Name of a container, a volume or a port. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u;

@@ -1,15 +1,13 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { imageScheme } from '../../resolve/backends/images.ts';
+import { imageScheme } from '../../resolve/backends/server-backend.ts';
 import { COMMANDS } from './commands/index.ts';
 import { commandLineOf, programOf, unwrapped } from './command-line.ts';
 import { ENV_NAME, noVariable, type Invocation } from './commands/invocation.ts';
-import { ownCommand } from './commands/own-command.ts';
+import { ownCommand } from './commands/package-runners.ts';
 import { ADDRESS_MEMBERS, folderIn, ignoredMembers, unusedVariables } from './ignored-members.ts';
-import { oneLine } from './quoted.ts';
+import { oneLine, isTextList, textsOf, withoutNulls } from './texts.ts';
 import { remoteServer } from './remote-server.ts';
-import type { Reading, RemoteTransport, ServerRules, ServerSpec } from './server-spec.ts';
-import { settingOf } from './setting.ts';
-import { isTextList, textsOf, withoutNulls } from './texts.ts';
+import { type Reading, type RemoteTransport, type ServerRules, type ServerSpec, settingOf } from './server-spec.ts';
 import { timeoutIn } from './timeouts.ts';
 import { toolFilterIn } from './tool-filter.ts';
 

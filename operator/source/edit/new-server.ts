@@ -1,7 +1,7 @@
-import { imageScheme } from '../../resolve/backends/images.ts';
+import { imageScheme } from '../../resolve/backends/server-backend.ts';
 import { programOf } from '../clients/command-line.ts';
 import { COMMANDS } from '../clients/commands/index.ts';
-import { quoted } from '../clients/quoted.ts';
+import { quoted } from '../clients/texts.ts';
 import { remoteServer } from '../clients/remote-server.ts';
 import { argumentWarnings, isSecretName, looksLikeKey } from '../clients/secret-text.ts';
 import type { ProcessSpec, Reading, Setting } from '../clients/server-spec.ts';

@@ -9,18 +9,24 @@ import {
   type ConfigMapData,
   type Snapshot,
 } from '../../resolve/snapshot.ts';
-import type { ObjectRef } from '../../resolve/problems.ts';
+import type { ObjectRef } from '../../resolve/scope.ts';
 import { annotatedHosts } from '../../resolve/backends/release.ts';
 import { isClientFile } from '../clients/client-file.ts';
 import { parseDocuments } from './document.ts';
-import { secretValues, valueKey, type SecretValues } from './file-values.ts';
-import { findFiles } from './find-files.ts';
+import {
+  secretValues,
+  valueKey,
+  type SecretValues,
+  openSecretsDir,
+  type SecretsDir,
+  findHostVariables,
+  type ServerVariables,
+  type VariableReader,
+} from './host-variables.ts';
+import { findFiles, readText } from './find-files.ts';
 import { validate, type Verdict } from './validate.ts';
-import { findHostVariables, type ServerVariables, type VariableReader } from './host-variables.ts';
-import { fileProblem, type LocatedProblem, type Position } from './located.ts';
 import { groupNameOf, isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
-import { readText } from './read-text.ts';
-import { openSecretsDir, type SecretsDir } from './secrets-dir.ts';
+import { fileProblem, type LocatedProblem, type Position } from './located.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 
 export const MAX_OBJECTS = 10_000;

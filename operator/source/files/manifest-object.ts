@@ -1,8 +1,7 @@
-import type { FieldPath } from '../../resolve/fields/field-path.ts';
-import { parsePath } from '../../resolve/fields/field-path.ts';
-import type { ObjectRef } from '../../resolve/problems.ts';
+import type { Position, LocatedProblem } from './located.ts';
+import { type FieldPath, parsePath } from '../../resolve/fields/field-path.ts';
+import type { ObjectRef } from '../../resolve/scope.ts';
 import type { ManifestDocument } from './document.ts';
-import type { LocatedProblem, Position } from './located.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 
 export const DEFAULT_NAMESPACE = 'default';

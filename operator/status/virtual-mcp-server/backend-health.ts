@@ -1,9 +1,7 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { ObjectProblem } from '../../resolve/scope.ts';
 import { compareText } from '../../resolve/snapshot.ts';
-import { failedCondition, trueCondition, unknownCondition, type ConditionState } from '../condition-state.ts';
-import { statusOf } from '../conditions.ts';
-import { cut } from '../message.ts';
+import { failedCondition, trueCondition, unknownCondition, type ConditionState, statusOf, cut } from '../conditions.ts';
 
 /** Health of the backends as the gateways reported it. */
 export interface BackendHealth {
