@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identityOf } from '../../gateway/workloads/runner/process/process-lock.ts';
 import { writeRunning, type Running } from '../local/state.ts';
 import type { TerminalSize } from './table.ts';
-import { connect, type ConnectFlags, chooseEndpoint, type EndpointFlags } from './connect.ts';
+import { connect, type ConnectFlags, chooseClientEndpoint, type ClientEndpointFlags } from './connect.ts';
 
 describe('connect', () => {
   const URL_OF_TOOLS = 'http://127.0.0.1:4483/mcp';
@@ -258,8 +258,8 @@ const running = (...names: string[]): Running => ({
     mcpUrl: `http://127.0.0.1:${String(4483 + index)}/mcp`,
   })),
 });
-const choose = (flags: EndpointFlags, ...names: string[]) =>
-  chooseEndpoint(flags, names.length > 0 ? running(...names) : undefined, '/state');
+const choose = (flags: ClientEndpointFlags, ...names: string[]) =>
+  chooseClientEndpoint(flags, names.length > 0 ? running(...names) : undefined, '/state');
 
 describe('chooseEndpoint', () => {
   it.each([

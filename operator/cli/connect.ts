@@ -19,7 +19,7 @@ import { columnsOf, cut, renderTable, type TerminalSize } from './table.ts';
 import { ownCommandLine } from './own-command.ts';
 import { EXIT, endWith } from './exit.ts';
 
-export interface EndpointFlags {
+export interface ClientEndpointFlags {
   readonly url?: string;
   readonly name?: string;
 }
@@ -35,8 +35,8 @@ const DEFAULT_NAME = 'vmcp';
 const ENTRY_NAME = /^[A-Za-z\d][\w.-]{0,63}$/u;
 
 /** Chooses the virtual server to connect to: that of `--url`, or one of the running `vmcp up`. Pure. */
-export function chooseEndpoint(
-  { url, name }: EndpointFlags,
+export function chooseClientEndpoint(
+  { url, name }: ClientEndpointFlags,
   running: Running | undefined,
   stateDir: string,
 ): EndpointChoice {
@@ -79,7 +79,7 @@ const named = (name: string, url: string): EndpointChoice =>
 
 const usage = (message: string): EndpointChoice => ({ message, isUsage: true });
 
-export interface ConnectFlags extends EndpointFlags {
+export interface ConnectFlags extends ClientEndpointFlags {
   readonly print?: boolean;
   readonly remove?: boolean;
   readonly force?: boolean;
@@ -119,7 +119,7 @@ export function connect(clientName: string | undefined, flags: ConnectFlags, hos
   try {
     if (flags.remove && flags.url === undefined && flags.name !== undefined && !runningOf(flags, host))
       return change(client, { name: flags.name }, flags, host);
-    const choice = chooseEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
+    const choice = chooseClientEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
     if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT.invalid : EXIT.failed);
     return flags.print ? print(client, choice.endpoint, host) : change(client, choice.endpoint, flags, host);
   } catch (error) {
@@ -130,7 +130,7 @@ export function connect(clientName: string | undefined, flags: ConnectFlags, hos
 /** Prints the command that opens the MCP Inspector: it has no configuration file. */
 function showInspector(flags: ConnectFlags, host: Host, fail: (message: string, code: number) => number): number {
   if (flags.remove || flags.force) return fail('the inspector has no configuration file to change', EXIT.invalid);
-  const choice = chooseEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
+  const choice = chooseClientEndpoint(flags, runningOf(flags, host), stateDirOf(flags, host));
   if ('message' in choice) return fail(choice.message, choice.isUsage ? EXIT.invalid : EXIT.failed);
   host.stdout.write(flags.output === 'json' ? inspectorJson(choice.endpoint) : inspectorText(choice.endpoint));
   return EXIT.done;

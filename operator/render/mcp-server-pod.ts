@@ -17,7 +17,7 @@ import { patchTemplate } from './pod-template/patch.ts';
 import { type JsonObject, isObject } from '../../gateway/contract/json.ts';
 import { metadataFaults } from '../../crds/kinds/schema/metadata-syntax.ts';
 import { pathText } from '../../crds/kinds/schema/object-path.ts';
-import type { Fault } from './pod-template/check.ts';
+import type { TemplateFault } from './pod-template/check.ts';
 import { isLabel, resourceFaults } from './pod-template/consistency.ts';
 import { SERVER_CONTAINER } from '../resolve/own-gateway.ts';
 
@@ -80,7 +80,7 @@ export function podFieldProblems({ spec }: MCPServer, object: ObjectRef): Object
   const { resources, volumes = [], resourceOverrides: { proxyDeployment, proxyService } = {} } = spec;
   const deployment = ['spec', 'resourceOverrides', 'proxyDeployment'];
   const template = proxyDeployment?.podTemplateMetadataOverrides;
-  const faults: Fault[] = [
+  const faults: TemplateFault[] = [
     ...resourceFaults(resources, ['spec', 'resources']),
     ...volumes.flatMap(({ name }, index) =>
       isLabel(name)

@@ -66,7 +66,7 @@ export function eventsOf(object: KubeObject, states: readonly ConditionState[]):
       const before = live.get(type);
       const isServing = type === 'Ready' && status === 'True';
       if (before?.status === status || status === 'Unknown' || !(needsAction || before || isServing)) return [];
-      const text = cut(message, MOST_EVENT_BYTES);
+      const text = cutMessage(message, MOST_EVENT_BYTES);
       return [{ type: needsAction ? 'Warning' : 'Normal', reason: eventReason(object.kind, condition), message: text }];
     });
 }
@@ -113,7 +113,7 @@ export const trueCondition = (type: string, reason: string, message: string): Co
   type,
   status: 'True',
   reason,
-  message: cut(message),
+  message: cutMessage(message),
   needsAction: false,
 });
 
@@ -181,7 +181,7 @@ export function problemsMessage(problems: readonly ObjectProblem[], self: Self):
   const texts = ordered(problems, self).map((problem) => problemText(problem, self));
   const more = texts.length - MAX_PROBLEMS;
   const shown = more > 0 ? [...texts.slice(0, MAX_PROBLEMS), `and ${String(more)} more`] : texts;
-  return cut(shown.join('; '));
+  return cutMessage(shown.join('; '));
 }
 
 /** Returns the distinct problems in a stable order, those of the object itself first. */
@@ -193,7 +193,7 @@ export function ordered(problems: readonly ObjectProblem[], self: Self): ObjectP
 }
 
 /** Shortens a text to a number of bytes without splitting a character. */
-export function cut(text: string, maxBytes: number = MAX_BYTES): string {
+export function cutMessage(text: string, maxBytes: number = MAX_BYTES): string {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= maxBytes) return text;
   const kept = new TextDecoder().decode(bytes.subarray(0, maxBytes - 3), { stream: true });

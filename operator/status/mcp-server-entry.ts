@@ -9,7 +9,7 @@ import {
   type ConditionState,
   buildStatus,
   type ObjectStatus,
-  cut,
+  cutMessage,
   type Self,
 } from './conditions.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
@@ -35,7 +35,7 @@ export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: St
   ];
   const waits = group?.reason === 'GroupRefNotReady' && problems.every(isAboutGroup);
   const phase = problems.length === 0 ? 'Valid' : waits ? 'Pending' : 'Failed';
-  const message = cut(valid.message, 1024);
+  const message = cutMessage(valid.message, 1024);
   return buildStatus(object, states, now, { ready: phase === 'Valid', phase, message });
 }
 

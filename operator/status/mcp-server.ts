@@ -18,7 +18,7 @@ import {
   buildStatus,
   statusOf,
   type ObjectStatus,
-  cut,
+  cutMessage,
   type Self,
 } from './conditions.ts';
 import { digest } from './same-status.ts';
@@ -78,7 +78,7 @@ export function mcpServerStatus({
   return buildStatus(object, states, now, {
     ready: summary.condition.status === 'True' && problems.length === 0,
     phase: summary.phase,
-    message: cut(summary.condition.message, 1024),
+    message: cutMessage(summary.condition.message, 1024),
     url: server ? serviceUrl(server, snapshot.namespace) : statusOf(object)['url'],
     publicUrl: server && isCurrent ? publicUrl(server, found, snapshot) : statusOf(object)['publicUrl'],
     ...scaleMembers('MCPServer', self.name, rollout),

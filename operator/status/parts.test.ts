@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectProblem } from '../resolve/scope.ts';
 import {
-  cut,
+  cutMessage,
   problemsMessage,
   problemText,
   eventsOf,
@@ -47,7 +47,7 @@ describe('messages', () => {
     const long = problemsMessage([problem({ message: '€'.repeat(20_000) })], self);
     expect(new TextEncoder().encode(long).length).toBeLessThanOrEqual(32_768);
     expect(long).toMatch(/€…$/u);
-    expect(cut('short')).toBe('short');
+    expect(cutMessage('short')).toBe('short');
   });
 });
 

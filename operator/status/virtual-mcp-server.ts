@@ -14,7 +14,7 @@ import {
   buildStatus,
   statusOf,
   type ObjectStatus,
-  cut,
+  cutMessage,
   problemsMessage,
   type Self,
 } from './conditions.ts';
@@ -108,9 +108,9 @@ function summary(
   ready: ConditionState,
   self: Self,
 ): string {
-  if (problems.length > 0) return cut(problemsMessage(problems, self), LONGEST_SUMMARY);
+  if (problems.length > 0) return cutMessage(problemsMessage(problems, self), LONGEST_SUMMARY);
   const wrong = states.filter(({ type, status }) => ABOUT_BACKENDS.has(type) && status === 'False');
-  return cut([ready, ...wrong].map(({ message }) => message).join('; '), LONGEST_SUMMARY);
+  return cutMessage([ready, ...wrong].map(({ message }) => message).join('; '), LONGEST_SUMMARY);
 }
 
 const LONGEST_SUMMARY = 1024;
@@ -171,7 +171,7 @@ function readiness({ problems, rollout, health, excluded, isPartialFailureFatal,
   if (pods.status === 'False' || pods.reason === SCALED_TO_ZERO) return pods;
   const { served, reported, working, unhealthy, unknown } = health;
   const names = unhealthy.join(', ');
-  const withPods = (text: string): string => cut(`${pods.message}; ${text}`);
+  const withPods = (text: string): string => cutMessage(`${pods.message}; ${text}`);
   if (served === 0 && excluded > 0) {
     return failedCondition('Ready', 'BackendsUnavailable', withPods('every member of the group is excluded'));
   }

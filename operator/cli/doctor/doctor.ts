@@ -19,13 +19,13 @@ import {
   containerEngine,
   locale,
   nodeVersion,
-  npm,
+  npmCheck,
   managementPort,
   mcpPort,
   python,
   stateFolder,
 } from './machine.ts';
-import { issuers, servers, tools } from './resources.ts';
+import { issuers, servers, toolsCheck } from './resources.ts';
 import { EXIT } from '../exit.ts';
 
 export interface DoctorFlags {
@@ -101,7 +101,7 @@ async function writeFault(dir: string): Promise<string | undefined> {
 /** Checks in the order in which they are printed. To add one, write its file and add a line here. */
 export const CHECKS: readonly Check[] = [
   nodeVersion,
-  npm,
+  npmCheck,
   python,
   containerEngine,
   servers,
@@ -111,5 +111,5 @@ export const CHECKS: readonly Check[] = [
   issuers,
   clock,
   locale,
-  tools,
+  toolsCheck,
 ];

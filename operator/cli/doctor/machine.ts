@@ -11,7 +11,7 @@ export const nodeVersion: Check = {
   },
 };
 
-export const npm: Check<Programs> = {
+export const npmCheck: Check<Programs> = {
   name: 'npm',
   run: ({ find }) => {
     const file = find('npm');

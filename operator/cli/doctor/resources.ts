@@ -3,14 +3,18 @@ import type { ObjectProblem } from '../../resolve/scope.ts';
 import { examineOnline } from '../online/examine-online.ts';
 import type { Subject } from '../online/online-check.ts';
 import { fail, ok, warn, type Check, type LocalServer, type Machine, type Programs } from './check.ts';
-import { containerEngine, npm, python } from './machine.ts';
+import { containerEngine, npmCheck, python } from './machine.ts';
 import { NoStatus } from '../status/gateway-status.ts';
 
 /** Findings that the line names. */
 const MOST_NAMED = 3;
 
 /** Programs that download and run the packages and images of servers. */
-const RUNNERS: Readonly<Partial<Record<Subject['type'], Check<Programs>>>> = { npm, python, image: containerEngine };
+const RUNNERS: Readonly<Partial<Record<Subject['type'], Check<Programs>>>> = {
+  npm: npmCheck,
+  python,
+  image: containerEngine,
+};
 
 /** A server that is not on this machine yet, or why it cannot be. */
 type Missing = { readonly server: LocalServer; readonly reason?: string };
@@ -83,7 +87,7 @@ export const issuers: Check = {
 /** Reason of the advice that a gateway gives on tools which the APIs of models reject. */
 const ADVICE = 'ToolsNotPortable';
 
-export const tools: Check = {
+export const toolsCheck: Check = {
   name: 'tools',
   run: async ({ running, serversAt }) => {
     if (!running) return ok('not checked: no vmcp up runs with this state folder');

@@ -11,7 +11,7 @@ import type { Io } from '../validate/problems-output.ts';
 import { imageScheme, type ImageScheme } from '../../resolve/backends/server-backend.ts';
 import type { ServerSpec } from '../../source/clients/server-spec.ts';
 import type { Check, Programs } from '../doctor/check.ts';
-import { containerEngine, npm, python } from '../doctor/machine.ts';
+import { containerEngine, npmCheck, python } from '../doctor/machine.ts';
 
 interface ChangedFile {
   readonly change: 'created' | 'changed' | 'deleted';
@@ -79,7 +79,7 @@ export const isMissingValue =
 
 /** Checks of the programs that start a server, by the form of its image. */
 const NEEDS: Readonly<Record<Exclude<ImageScheme, 'command'>, Check<Programs>>> = {
-  npx: npm,
+  npx: npmCheck,
   uvx: python,
   oci: containerEngine,
 };

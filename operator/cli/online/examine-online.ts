@@ -2,7 +2,7 @@ import { maxSatisfying, validRange } from 'semver';
 import type { ObjectProblem } from '../../resolve/scope.ts';
 import { trusting, type Get, type Reply, ANY_ANSWER, issuerFault, metadataAt } from './probes.ts';
 import {
-  type Finding,
+  type OnlineFinding,
   type NamedSubject,
   type Online,
   type OnlineCheck,
@@ -202,7 +202,7 @@ export async function examineOnline(
 ): Promise<Readonly<Record<'problems' | 'warnings', ObjectProblem[]>>> {
   const { get, env } = { ...online, get: onceEach(online.get) };
   const groups = [...Map.groupBy(named, ({ subject }) => JSON.stringify(subject)).values()];
-  const found: { readonly finding: Finding; readonly object: ObjectProblem }[] = [];
+  const found: { readonly finding: OnlineFinding; readonly object: ObjectProblem }[] = [];
   const waiting = groups.values();
   const work = async (): Promise<void> => {
     for (const group of waiting) {
@@ -216,7 +216,7 @@ export async function examineOnline(
     }
   };
   await Promise.all(Array.from({ length: MOST_AT_ONCE }, work));
-  const of = (severity: Finding['severity']): ObjectProblem[] =>
+  const of = (severity: OnlineFinding['severity']): ObjectProblem[] =>
     found.filter(({ finding }) => finding.severity === severity).map(({ object }) => object);
   return { problems: of('problem'), warnings: of('warning') };
 }

@@ -147,7 +147,7 @@ async function run(
     const { manifests } = first;
     const site: Site = { paths, options, state, workloads, printed, running: plan.servers, manifests };
     stderr.write(leftOutLines(plan.servers));
-    const specs = await place(plan, first, options, state, workloads, []);
+    const specs = await place(plan, site, []);
     const gateway = await startSite(site, specs, { log, launcher });
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
@@ -259,10 +259,7 @@ function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launche
 /** Writes secrets, starts HTTP workloads and gives every server its port. */
 async function place(
   { servers, kept }: Plan,
-  { manifests }: Examination,
-  options: UpOptions,
-  state: State,
-  workloads: HttpWorkloads,
+  { manifests, options, state, workloads }: Site,
   open: readonly number[],
 ): Promise<ServerSpec[]> {
   const fresh = servers.filter((server) => !kept.includes(server));
@@ -310,7 +307,7 @@ interface Site {
 
 /** Applies the changed files by the rules of the start. An invalid server keeps its previous configuration. */
 async function reload(site: Site, gateway: Gateway): Promise<void> {
-  const { paths, options, state, workloads } = site;
+  const { paths, options, state } = site;
   const { stderr, stdout } = process;
   const seen = await readFiles(paths, options, state.dir, site.printed);
   if (!seen) {
@@ -323,7 +320,7 @@ async function reload(site: Site, gateway: Gateway): Promise<void> {
   stderr.write(leftOutLines(plan.servers.filter((server) => !plan.kept.includes(server))));
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
-    const specs = await place(plan, seen, options, state, workloads, open);
+    const specs = await place(plan, { ...site, manifests: seen.manifests }, open);
     const before = site.running;
     site.running = plan.servers;
     site.manifests = seen.manifests;

@@ -12,7 +12,7 @@ import { EXIT } from '../exit.ts';
 
 export type RenderFormat = 'json' | 'yaml';
 
-export interface RenderOptions extends LoadOptions {
+export interface RenderFlags extends LoadOptions {
   /** Name or namespace/name of the VirtualMCPServer, required when there are several. */
   readonly name?: string;
   /** State folder in the rendered paths of secret files; `$STATE` when absent. */
@@ -27,7 +27,7 @@ export interface RenderOptions extends LoadOptions {
  */
 export async function render(
   paths: readonly string[],
-  { stateDir = STATE_FOLDER, name, output = 'json', ...options }: RenderOptions,
+  { stateDir = STATE_FOLDER, name, output = 'json', ...options }: RenderFlags,
   io: Io,
 ): Promise<number> {
   const examination = await examine(paths, options, stateDir);

@@ -4,7 +4,7 @@ import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts'
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** A fault of a patch. `steps` start at the patch. */
-export interface Fault {
+export interface TemplateFault {
   readonly steps: Steps;
   readonly message: string;
 }
@@ -18,11 +18,11 @@ export const ELEMENT_ORDER = '$setElementOrder/';
 const STRATEGIES: readonly unknown[] = ['delete', 'replace', 'merge'];
 
 /** Lists members that are not part of a pod template, and directives without effect. */
-export function patchFaults(patch: unknown, steps: Steps = []): Fault[] {
+export function patchFaults(patch: unknown, steps: Steps = []): TemplateFault[] {
   return valueFaults(patch, { name: 'PodTemplateSpec', list: false, keys: [] }, steps);
 }
 
-function valueFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
+function valueFaults(value: unknown, type: FieldType, steps: Steps): TemplateFault[] {
   if (type.list) return listFaults(value, type, steps);
   const object = POD_TEMPLATE_TYPES.get(type.name);
   if (object) return objectFaults(value, type.name, object, steps);
@@ -31,9 +31,9 @@ function valueFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
   return wanted === undefined ? [] : [{ steps, message: wanted }];
 }
 
-function objectFaults(value: unknown, name: string, fields: ObjectType, steps: Steps): Fault[] {
+function objectFaults(value: unknown, name: string, fields: ObjectType, steps: Steps): TemplateFault[] {
   if (!isObject(value)) return [{ steps, message: 'must be an object' }];
-  return Object.entries(value).flatMap(([member, content]): Fault[] => {
+  return Object.entries(value).flatMap(([member, content]): TemplateFault[] => {
     const here = [...steps, member];
     if (member.startsWith('$')) return directiveFaults(member, content, fields, here);
     const type = fields.get(member);
@@ -51,13 +51,13 @@ function nameAdvice(member: string, fields: ObjectType): string {
 }
 
 /** Rejects a value that Kubernetes does not know for a field. An empty value means its default. */
-function choiceFaults(value: unknown, field: string, steps: Steps): Fault[] {
+function choiceFaults(value: unknown, field: string, steps: Steps): TemplateFault[] {
   const choices = POD_TEMPLATE_CHOICES.get(field);
   if (!choices || typeof value !== 'string' || value === '' || choices.includes(value)) return [];
   return [{ steps, message: `must be one of ${choices.join(', ')}` }];
 }
 
-function directiveFaults(member: string, content: unknown, fields: ObjectType, steps: Steps): Fault[] {
+function directiveFaults(member: string, content: unknown, fields: ObjectType, steps: Steps): TemplateFault[] {
   if (member === PATCH)
     return STRATEGIES.includes(content) ? [] : [{ steps, message: 'must be delete, replace or merge' }];
   if (!Array.isArray(content)) return [{ steps, message: 'must be a list' }];
@@ -75,7 +75,7 @@ function directiveFaults(member: string, content: unknown, fields: ObjectType, s
   return [];
 }
 
-function listFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
+function listFaults(value: unknown, type: FieldType, steps: Steps): TemplateFault[] {
   if (!Array.isArray(value)) return [{ steps, message: 'must be a list' }];
   const items = value.map((item: unknown, index) => ({ item, steps: [...steps, index] }));
   const faults = items.flatMap(({ item, steps: here }) =>
@@ -97,9 +97,9 @@ export const identity = (item: unknown, keys: readonly string[]): string =>
 function keyFaults(
   items: readonly { readonly item: unknown; readonly steps: Steps }[],
   keys: readonly string[],
-): Fault[] {
+): TemplateFault[] {
   const seen = new Set<string>();
-  return items.flatMap(({ item, steps }): Fault[] => {
+  return items.flatMap(({ item, steps }): TemplateFault[] => {
     if (isDirective(item) || !isObject(item)) return [];
     const missing = keys.find((key) => item[key] === undefined && KEY_DEFAULTS[key] === undefined);
     if (missing !== undefined) {
@@ -113,9 +113,9 @@ function keyFaults(
   });
 }
 
-function mapFaults(value: unknown, name: string, steps: Steps): Fault[] {
+function mapFaults(value: unknown, name: string, steps: Steps): TemplateFault[] {
   if (!isObject(value)) return [{ steps, message: 'must be an object' }];
-  return Object.entries(value).flatMap(([key, content]): Fault[] => {
+  return Object.entries(value).flatMap(([key, content]): TemplateFault[] => {
     const here = [...steps, key];
     if (key.startsWith('$')) return directiveFaults(key, content, new Map(), here);
     if (content === null) return [];

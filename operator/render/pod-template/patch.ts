@@ -3,7 +3,7 @@ import type { ObjectProblem, ObjectRef } from '../../resolve/scope.ts';
 import { compareText } from '../../resolve/snapshot.ts';
 import {
   patchFaults,
-  type Fault,
+  type TemplateFault,
   DELETE_PRIMITIVES,
   ELEMENT_ORDER,
   identity,
@@ -45,7 +45,7 @@ export function patchTemplate(
 export const patchProblems = (patch: object | undefined, object: ObjectRef): ObjectProblem[] =>
   patch === undefined ? [] : problemsOf(patchFaults(patch), object);
 
-function problemsOf(faults: readonly Fault[], object: ObjectRef): ObjectProblem[] {
+function problemsOf(faults: readonly TemplateFault[], object: ObjectRef): ObjectProblem[] {
   const problems = faults.map(({ steps, message }) => ({
     ...object,
     path: pathText([...PATH, ...steps]),
@@ -56,12 +56,12 @@ function problemsOf(faults: readonly Fault[], object: ObjectRef): ObjectProblem[
 }
 
 /** Lists contradictions that the template does not have without the patch. */
-function addedFaults(template: JsonObject, merged: JsonObject): Fault[] {
+function addedFaults(template: JsonObject, merged: JsonObject): TemplateFault[] {
   const own = new Set(templateFaults(template).map(({ message }) => message));
   return templateFaults(merged).filter(({ message }) => !own.has(message));
 }
 
-function lossFaults({ metadata, spec }: JsonObject, kept: Protected): Fault[] {
+function lossFaults({ metadata, spec }: JsonObject, kept: Protected): TemplateFault[] {
   const pod = isObject(spec) ? spec : {};
   return [
     ...changed(metadata, 'labels', kept.selector, 'it selects the pods'),
@@ -73,7 +73,12 @@ function lossFaults({ metadata, spec }: JsonObject, kept: Protected): Fault[] {
   ];
 }
 
-function changed(metadata: unknown, member: string, kept: Readonly<Record<string, string>>, why: string): Fault[] {
+function changed(
+  metadata: unknown,
+  member: string,
+  kept: Readonly<Record<string, string>>,
+  why: string,
+): TemplateFault[] {
   const held = isObject(metadata) && isObject(metadata[member]) ? metadata[member] : {};
   return Object.entries(kept)
     .filter(([name, value]) => held[name] !== value)
@@ -86,7 +91,7 @@ function changed(metadata: unknown, member: string, kept: Readonly<Record<string
 const containerNames = ({ containers }: JsonObject): unknown[] =>
   Array.isArray(containers) ? containers.map((each: unknown) => (isObject(each) ? each['name'] : undefined)) : [];
 
-const containerLost = (name: string): Fault => ({
+const containerLost = (name: string): TemplateFault => ({
   steps: ['spec', 'containers'],
   message: `container "${name}" cannot be removed: correct the patch`,
 });

@@ -20,7 +20,7 @@ export const isTextList = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
 /** Returns a map of texts; numbers and booleans count as texts. Undefined when a value is something else. */
-export function textsOf(value: unknown): ReadonlyMap<string, string> | undefined {
+export function textMap(value: unknown): ReadonlyMap<string, string> | undefined {
   if (value === undefined) return new Map();
   if (!isObject(value)) return undefined;
   const entries = Object.entries(value);

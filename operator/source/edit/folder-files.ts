@@ -1,9 +1,9 @@
-import { DEFAULT_NAMESPACE, isManifestObject, objectsOf } from '../files/manifest-object.ts';
+import { DEFAULT_NAMESPACE, isManifestObject, manifestObjects } from '../files/manifest-object.ts';
 import { resourceText, joinDocuments, serverText } from './resource-text.ts';
 import { durationOf } from '../clients/timeouts.ts';
 import type { ServerRules } from '../clients/server-spec.ts';
 import { parseDocuments } from '../files/document.ts';
-import { validate } from '../files/validate.ts';
+import { validateManifest } from '../files/validate.ts';
 
 /** File to write into a folder of resources. */
 export interface NewFile {
@@ -84,9 +84,9 @@ export const secretsFile = (secrets: readonly { readonly name: string; readonly 
 /** Lists what the kinds reject in the text of new resources, as `path: message`. */
 export const textProblems = (text: string): string[] =>
   parseDocuments('', text)
-    .documents.flatMap((document) => objectsOf(document))
+    .documents.flatMap((document) => manifestObjects(document))
     .filter(isManifestObject)
-    .map((object) => validate(object))
+    .map((object) => validateManifest(object))
     .flatMap((verdict) => (verdict.is === 'refused' ? verdict.problems : []))
     .map(({ path, message }) => `${path}: ${message}`);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { importedServers } from '../clients/imported-servers.ts';
 import { parseDocuments } from '../files/document.ts';
-import { isManifestObject, objectsOf } from '../files/manifest-object.ts';
-import { validate } from '../files/validate.ts';
+import { isManifestObject, manifestObjects } from '../files/manifest-object.ts';
+import { validateManifest } from '../files/validate.ts';
 import { importFiles } from './import-files.ts';
 import { starterFiles } from './folder-files.ts';
 import { parseEnvText } from '../files/env-file.ts';
@@ -132,9 +132,9 @@ describe('import files', () => {
       const documents = files.flatMap(({ name, text }) => {
         const { documents: parsed, problems } = parseDocuments(name, text);
         expect(problems).toEqual([]);
-        return parsed.flatMap((document) => objectsOf(document)).filter(isManifestObject);
+        return parsed.flatMap((document) => manifestObjects(document)).filter(isManifestObject);
       });
-      expect(documents.map((document) => validate(document)).filter(({ is }) => is === 'refused')).toEqual([]);
+      expect(documents.map((document) => validateManifest(document)).filter(({ is }) => is === 'refused')).toEqual([]);
       expect(documents.map(({ kind, name }) => `${kind}/${name}`)).toEqual(files.flatMap(({ objects }) => objects));
       const texts = documents.find(({ kind, name }) => kind === 'Secret' && name === 'texts');
       expect(texts?.value['stringData']).toMatchObject({
@@ -172,7 +172,7 @@ describe('import files', () => {
       });
       const { documents, problems } = parseDocuments('gateway.yaml', files[0]?.text ?? '');
       expect(problems).toEqual([]);
-      const server = documents.flatMap((document) => objectsOf(document)).filter(isManifestObject)[1];
+      const server = documents.flatMap((document) => manifestObjects(document)).filter(isManifestObject)[1];
       expect(server?.value['spec']).toMatchObject({
         config: {
           aggregation: {
@@ -184,7 +184,7 @@ describe('import files', () => {
           operational: { timeouts: { perWorkload: { notes: '60s', '1': '1500ms' } } },
         },
       });
-      expect(server && validate(server)).toMatchObject({ is: 'resource' });
+      expect(server && validateManifest(server)).toMatchObject({ is: 'resource' });
       expect(files[0]?.text).not.toContain('refused');
     });
 

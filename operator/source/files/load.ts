@@ -24,8 +24,8 @@ import {
   type VariableReader,
 } from './host-variables.ts';
 import { findFiles, readText } from './find-files.ts';
-import { validate, type Verdict } from './validate.ts';
-import { groupNameOf, isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
+import { validateManifest, type Verdict } from './validate.ts';
+import { groupNameOf, isManifestObject, manifestObjects, type ManifestObject } from './manifest-object.ts';
 import { fileProblem, type LocatedProblem, type Position } from './located.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 
@@ -66,7 +66,7 @@ export async function loadManifests(paths: readonly string[], options: LoadOptio
   const dir = options.secretsDir === undefined ? undefined : await openSecretsDir(options.secretsDir);
   const { files, objects, problems } = await readAll(paths);
   const { target = 'local' } = options;
-  const all = objects.map((object) => ({ object, verdict: validate(object, target) }));
+  const all = objects.map((object) => ({ object, verdict: validateManifest(object, target) }));
   const validated = all.filter(({ verdict }) => verdict.is !== 'other');
   const passedOver = all.flatMap(({ verdict }) => (verdict.is === 'other' && verdict.warning ? verdict.warning : []));
   const { unique, duplicates } = splitDuplicates(validated);
@@ -113,7 +113,7 @@ async function readObjects(file: string): Promise<{ objects: ManifestObject[]; p
   const text = await readText(file);
   if ('reason' in text) return { objects: [], problems: [fileProblem(file, text.reason, text.message)] };
   const { documents, problems } = parseDocuments(file, text.text);
-  const all = documents.flatMap((document) => objectsOf(document));
+  const all = documents.flatMap((document) => manifestObjects(document));
   const objects = all.filter(isManifestObject);
   const isWrong =
     problems.length > 0 || all.some((read) => !isManifestObject(read) || read.value['kind'] === undefined);

@@ -28,7 +28,7 @@ export function groupNameOf({ value }: Pick<ManifestObject, 'value'>): string | 
 }
 
 /** Returns the objects of a document. A List is replaced by its items. */
-export function objectsOf(document: ManifestDocument, at: FieldPath = [], value = document.value): ReadObject[] {
+export function manifestObjects(document: ManifestDocument, at: FieldPath = [], value = document.value): ReadObject[] {
   if (!isObject(value)) {
     const kind = 'Document';
     const message = 'not an object: a resource has apiVersion, kind, metadata and spec';
@@ -36,7 +36,7 @@ export function objectsOf(document: ManifestDocument, at: FieldPath = [], value 
   }
   const { items } = value;
   if (value['apiVersion'] === 'v1' && value['kind'] === 'List' && Array.isArray(items)) {
-    return items.flatMap((item: unknown, index) => objectsOf(document, [...at, 'items', index], item));
+    return items.flatMap((item: unknown, index) => manifestObjects(document, [...at, 'items', index], item));
   }
   return [manifestObject(document, at, value)];
 }

@@ -22,7 +22,7 @@ export type Verdict =
   | { readonly is: 'refused'; readonly problems: readonly LocatedProblem[] };
 
 /** Validates an object like the API server: by kind, schema and rules. For a cluster, objects of other kinds may be beside ours. */
-export function validate(object: ManifestObject, target: Target = 'local'): Verdict {
+export function validateManifest(object: ManifestObject, target: Target = 'local'): Verdict {
   if (target === 'cluster' && isOther(object)) return { is: 'other', ...warningOf(object) };
   const kindProblem = checkKind(object);
   if (kindProblem) return { is: 'refused', problems: [kindProblem] };
