@@ -8,7 +8,7 @@ import { ProxyUrlError } from '../../gateway/outbound/proxy/proxies.ts';
 import { PortInUse } from '../local/ports.ts';
 import { StateInUse, StateNotUsable } from '../local/state.ts';
 import { endWith, EXIT, failureOf } from './exit.ts';
-import { NoStatus } from './status/gateway-status.ts';
+import { StatusError } from './status/gateway-status.ts';
 
 const CAUSE = Object.assign(new Error('refused'), { code: 'EACCES' });
 
@@ -20,7 +20,7 @@ describe('the exit code of a failure', () => {
     [EXIT.invalid, new ProxyUrlError('no URL')],
     [EXIT.invalid, new StateInUse('/state', 7)],
     [EXIT.invalid, new StateNotUsable('/state', CAUSE)],
-    [EXIT.failed, new NoStatus('no gateway answers')],
+    [EXIT.failed, new StatusError('no gateway answers')],
     [EXIT.failed, new UserFileError('cannot be written')],
   ])('is %i after the sentence of %s', (code, error) => {
     let printed = '';

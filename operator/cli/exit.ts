@@ -20,7 +20,7 @@ const FAILURES: Readonly<Record<string, number>> = {
   ProxyUrlError: EXIT.invalid,
   StateInUse: EXIT.invalid,
   StateNotUsable: EXIT.invalid,
-  NoStatus: EXIT.failed,
+  StatusError: EXIT.failed,
   UserFileError: EXIT.failed,
 };
 

@@ -57,7 +57,7 @@ export interface Machine extends Programs {
   /** Returns the error code when this user cannot write into the folder or create it. */
   readonly writeFault: (dir: string) => Promise<string | undefined>;
   readonly get: Get;
-  /** Reads the state of the virtual servers behind a management URL. Rejects with `NoStatus`. */
+  /** Reads the state of the virtual servers behind a management URL. Rejects with `StatusError`. */
   readonly serversAt: (managementUrl: string) => Promise<readonly ServerStatus[]>;
   /** ms since the epoch. */
   readonly now: () => number;

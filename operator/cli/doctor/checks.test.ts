@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NoReply, type Get, type Reply } from '../online/probes.ts';
 import type { Running } from '../../local/state.ts';
-import { NoStatus } from '../status/gateway-status.ts';
+import { StatusError } from '../status/gateway-status.ts';
 import { LaunchError } from '../../../gateway/workloads/runner/runner.ts';
 import { imageSubject } from '../online/provider-subjects.ts';
 import type { LocalServer, Machine } from './check.ts';
@@ -162,7 +162,7 @@ it('names the tools that model APIs reject, as a running gateway reports them', 
     message: 'OpenAI: 2 tools. vmcp tools --check lists all of them',
   });
   const silent = async () => {
-    throw new NoStatus('nothing answers');
+    throw new StatusError('nothing answers');
   };
   expect(await check('tools', { running, serversAt: silent })).toMatchObject({ state: 'ok' });
 });

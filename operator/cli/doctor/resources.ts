@@ -4,7 +4,7 @@ import { examineOnline } from '../online/examine-online.ts';
 import type { Subject } from '../online/online-check.ts';
 import { fail, ok, warn, type Check, type LocalServer, type Machine, type Programs } from './check.ts';
 import { containerEngine, npmCheck, python } from './machine.ts';
-import { NoStatus } from '../status/gateway-status.ts';
+import { StatusError } from '../status/gateway-status.ts';
 
 /** Findings that the line names. */
 const MOST_NAMED = 3;
@@ -98,7 +98,7 @@ export const toolsCheck: Check = {
       const messages = [...new Set(advice.map(({ message }) => message))];
       return warn(`${messages.join('. ')}. vmcp tools --check lists all of them`);
     } catch (error) {
-      if (error instanceof NoStatus) return ok('not checked: vmcp up does not answer yet');
+      if (error instanceof StatusError) return ok('not checked: vmcp up does not answer yet');
       throw error;
     }
   },

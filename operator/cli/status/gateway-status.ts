@@ -136,11 +136,11 @@ export function readCallCounts(metrics: string): CallCounts {
 const TIMEOUT_MS = 5_000;
 
 /** The management listener gives no usable answer. The message is for users. */
-export class NoStatus extends Error {
-  override readonly name = 'NoStatus';
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
 }
 
-/** Reads the state of every virtual server from a management listener. Rejects with `NoStatus`. */
+/** Reads the state of every virtual server from a management listener. Rejects with `StatusError`. */
 export async function readManagement(managementUrl: string): Promise<ServerStatus[]> {
   const [status, health, metrics] = await Promise.all(
     ['/status', '/api/backends/health', '/metrics'].map((path) => get(new URL(path, managementUrl))),
@@ -150,7 +150,7 @@ export async function readManagement(managementUrl: string): Promise<ServerStatu
     health: parsed(health),
     calls: readCallCounts(metrics ?? ''),
   });
-  if (!servers) throw new NoStatus(`${managementUrl} is not the management URL of a gateway: correct --management`);
+  if (!servers) throw new StatusError(`${managementUrl} is not the management URL of a gateway: correct --management`);
   return servers;
 }
 
@@ -161,7 +161,7 @@ async function get(url: URL): Promise<string | undefined> {
     const body = await response.text();
     return response.ok ? body : undefined;
   } catch {
-    throw new NoStatus(`nothing answers at ${url.origin}: start the gateway, or correct --management`);
+    throw new StatusError(`nothing answers at ${url.origin}: start the gateway, or correct --management`);
   }
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jsonText, printable } from '../../../gateway/contract/text/printable.ts';
 import { readRunning, type Running, defaultStateDir } from '../../local/state.ts';
-import { type ServerStatus, type BackendStatus, NoStatus, readManagement } from './gateway-status.ts';
+import { type ServerStatus, type BackendStatus, StatusError, readManagement } from './gateway-status.ts';
 import { renderTable } from '../table.ts';
 import { count } from '../validate/problems-output.ts';
 import { EXIT, failureOf } from '../exit.ts';
@@ -41,7 +41,7 @@ async function observe(flags: StatusFlags): Promise<Observation> {
   const running = flags.management === undefined ? readRunning(stateDir) : undefined;
   const managementUrl = flags.management ?? running?.managementUrl;
   if (managementUrl === undefined) {
-    throw new NoStatus(
+    throw new StatusError(
       `no gateway runs with the state folder ${stateDir}: start one with vmcp up, or name one with --management URL`,
     );
   }
