@@ -90,20 +90,34 @@ const isNamed = (server: RunningServer, name: string): boolean => server.name ==
 
 const REQUEST_TIMEOUT: number = ErrorCode.RequestTimeout;
 
-/** Returns one sentence for a failure of an MCP session. It quotes no token. */
+/** A kind of failure with its sentence; undefined for an error of another kind. */
+type Sentence = (error: unknown, url: string) => string | undefined;
+
+const sentenceOf =
+  <E extends Error>(
+    kind: abstract new (...args: never[]) => E,
+    sentence: (error: E, url: string) => string | undefined,
+  ): Sentence =>
+  (error, url) =>
+    error instanceof kind ? sentence(error, url) : undefined;
+
+/** Sentences for failures of an MCP session: the first that fits is printed. They quote no token. */
+const SENTENCES: readonly Sentence[] = [
+  sentenceOf(LoginFailed, ({ message }) => message),
+  sentenceOf(UnauthorizedError, () => 'the login has expired: run the command again'),
+  sentenceOf(OAuthError, ({ message }) => `the authorization server refused the login: ${printable(message)}`),
+  sentenceOf(McpError, mcpSentence),
+  sentenceOf(StreamableHTTPError, ({ code = 0 }, url) => httpSentence(code, url)),
+  sentenceOf(TypeError, ({ cause }, url) => (cause instanceof Error ? networkSentence(cause, url) : undefined)),
+  sentenceOf(Error, ({ message }, url) => `no MCP session with ${url}: ${printable(message.split('\n')[0] ?? '')}`),
+];
+
 function failureSentence(error: unknown, url: string): string {
-  if (error instanceof LoginFailed) return error.message;
-  if (error instanceof UnauthorizedError) return 'the login has expired: run the command again';
-  if (error instanceof OAuthError) return `the authorization server refused the login: ${printable(error.message)}`;
-  if (error instanceof McpError) return mcpSentence(error);
-  if (error instanceof StreamableHTTPError) return httpSentence(error.code ?? 0, url);
-  if (error instanceof TypeError && error.cause instanceof ProxyError)
-    return `${url} is not reached: ${error.cause.message}`;
-  const code = networkCode(error);
-  if (code !== undefined)
-    return `nothing answers at ${url} (${code}): start the gateway with vmcp up, or correct the URL`;
-  const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'unknown error';
-  return `no MCP session with ${url}: ${printable(reason)}`;
+  for (const sentence of SENTENCES) {
+    const text = sentence(error, url);
+    if (text !== undefined) return text;
+  }
+  return `no MCP session with ${url}: unknown error`;
 }
 
 function mcpSentence({ code, message }: McpError): string {
@@ -118,9 +132,9 @@ function httpSentence(status: number, url: string): string {
   return `${url} answers with HTTP ${String(status)}: check the URL, and the log of the gateway`;
 }
 
-/** Returns the system code of a failed `fetch`. */
-function networkCode(error: unknown): string | undefined {
-  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return undefined;
-  const { cause } = error;
-  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+/** Returns the sentence for the cause of a failed `fetch`: of the proxy, or with its system code. */
+function networkSentence(cause: Error, url: string): string {
+  if (cause instanceof ProxyError) return `${url} is not reached: ${cause.message}`;
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+  return `nothing answers at ${url} (${code}): start the gateway with vmcp up, or correct the URL`;
 }
