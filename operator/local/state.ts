@@ -23,7 +23,7 @@ export interface State {
   close(): void;
 }
 
-/** Another process uses the state. The message names it. Exit code 2. */
+/** Another process uses the state. The message names it. */
 export class StateInUse extends Error {
   readonly reason = 'StateInUse';
   readonly pid: number;
@@ -43,7 +43,7 @@ export function defaultStateDir(env: Readonly<Record<string, string | undefined>
   return base?.startsWith('/') ? join(base, 'vmcp') : join(env['HOME'] ?? homedir(), '.local', 'state', 'vmcp');
 }
 
-/** The folder cannot be created or written. Exit code 2. */
+/** The folder cannot be created or written. */
 export class StateNotUsable extends Error {
   readonly reason = 'StateNotUsable';
 

@@ -22,7 +22,7 @@ const versionCommand = defineCommand(
     }),
 );
 
-/** Commands in the order of the help. To add one, write its file and add a line here. */
+/** Commands in the order of the help. A new command is defined beside and listed here. */
 export const COMMANDS: readonly Command[] = [
   upCommand,
   initCommand,

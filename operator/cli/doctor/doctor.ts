@@ -98,7 +98,7 @@ async function writeFault(dir: string): Promise<string | undefined> {
   }
 }
 
-/** Checks in the order in which they are printed. To add one, write its file and add a line here. */
+/** Checks in the order in which they are printed. A new check is defined in `machine.ts` or `resources.ts` and listed here. */
 export const CHECKS: readonly Check[] = [
   nodeVersion,
   npmCheck,
