@@ -7,11 +7,9 @@ import { openApiOf } from '../gateway/management/frame/openapi.ts';
 import { OPERATIONS } from '../gateway/management/operations.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { apiPages } from './api-reference.ts';
-import { chartKinds } from './chart-kinds.ts';
-import { crdYaml } from './crd.ts';
-import { editorSchemas } from './editor-schema.ts';
+import { chartKinds, kustomizeConfiguration } from './chart-files.ts';
+import { crdYaml, editorSchemas } from './crd.ts';
 import { KINDS } from './kinds/index.ts';
-import { kustomizeConfiguration } from './kustomize.ts';
 import { auditEventReference, kindReference } from './reference.ts';
 
 /** Generated file. The path starts at the root of the repository. */

@@ -77,8 +77,7 @@ describe('a config kind of two files and a line in each of two registries', () =
   it('is in the snapshot, references to it are found, and an unused object is reported', async () => {
     const imports = {
       'operator/resolve/snapshot.ts': 'newSnapshot',
-      'operator/resolve/references.ts': 'references',
-      'operator/resolve/unused.ts': 'unusedObjects',
+      'operator/resolve/references.ts': 'references, unusedObjects',
       'operator/source/kube/namespace-view.ts': 'NamespaceView',
       'operator/source/kube/watched-kinds.ts': 'OWN_TYPES',
     };
@@ -131,7 +130,7 @@ describe('a config kind of two files and a line in each of two registries', () =
   it('has a controller that writes its status', async () => {
     const result = await evaluate(
       {
-        'operator/controller/kinds/controllers.ts': 'CONTROLLERS',
+        'operator/controller/kinds.ts': 'CONTROLLERS',
         'operator/resolve/snapshot.ts': 'newSnapshot',
       },
       `${OBJECTS}

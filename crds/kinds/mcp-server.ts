@@ -16,7 +16,7 @@ import {
 import { workloadFields, workloadRules } from './mcp-server-workload.ts';
 import { oidcConfigRef } from './fields/oidc.ts';
 import { limitsUsers, limitsUsersCel, rateLimitRules, rateLimitSpec } from '../../gateway/policy/rate-limit/spec.ts';
-import { sessionStorage, sessionStorageRules } from './fields/session-storage.ts';
+import { sessionStorage, sessionStorageRules } from './fields/stores.ts';
 
 const authServerRef = Type.Optional(
   Closed(

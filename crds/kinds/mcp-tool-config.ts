@@ -1,6 +1,6 @@
 import { Closed } from '../../gateway/contract/fields.ts';
 import { SET, text } from '../../gateway/contract/optional.ts';
-import { toolFilter, toolOverrides } from './fields/tool-rules.ts';
+import { toolFilter, toolOverrides } from './fields/tools.ts';
 import { AGE, conditionColumn, defineKind, statusFields, type ObjectOf } from './schema/kind.ts';
 
 /** Rules for the tools of a backend, shared by several servers. */

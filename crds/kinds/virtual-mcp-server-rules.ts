@@ -7,7 +7,7 @@ import { exposureRules } from './fields/exposure.ts';
 import { audienceRules, oidcConfigRules } from './fields/oidc.ts';
 import { limitsUsers, limitsUsersCel } from '../../gateway/policy/rate-limit/spec.ts';
 import { variantRules } from './fields/variants.ts';
-import { sessionStorageRules } from './fields/session-storage.ts';
+import { sessionStorageRules } from './fields/stores.ts';
 import { vmcpConfigRules } from './fields/vmcp-config.ts';
 
 type Set = Readonly<Record<string, unknown>>;

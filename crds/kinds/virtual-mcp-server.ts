@@ -28,7 +28,7 @@ import {
   type ObjectOf,
 } from './schema/kind.ts';
 import { oidcConfig, oidcConfigRef } from './fields/oidc.ts';
-import { sessionStorage } from './fields/session-storage.ts';
+import { sessionStorage } from './fields/stores.ts';
 import { virtualMCPServerObjectRules, virtualMCPServerRules } from './virtual-mcp-server-rules.ts';
 import { vmcpConfig } from './fields/vmcp-config.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { CONTROLLERS } from '../../operator/controller/kinds/controllers.ts';
+import { CONTROLLERS } from '../../operator/controller/kinds.ts';
 import { createMetrics } from '../../operator/controller/metrics.ts';
 import { retryPauseMs } from '../../operator/controller/queue.ts';
 import { helm, render } from './chart.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CONTROLLERS } from '../../operator/controller/kinds/controllers.ts';
+import { CONTROLLERS } from '../../operator/controller/kinds.ts';
 import { createMetrics } from '../../operator/controller/metrics.ts';
 import { configOver } from '../harness/authenticated-gateway.ts';
 import { startHttpBackend } from '../harness/backends/http.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readServeConfig } from '../../operator/cli/serve/serve-config.ts';
+import { readServeConfig } from '../../operator/cli/serve.ts';
 import { run } from '../cluster/harness/command.ts';
 import { chartFolder, helm, namesOf, parseObjects, render, template, type Rendered } from './chart.ts';
 

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../../gateway/kube/client.ts';
 import { objectKey, resourceOf, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
-import { isRolledOut } from '../status/pods/rollout.ts';
-import { refersToOtherRole, repairOf, type Repair } from './conflicting-fields.ts';
+import type { ObjectProblem } from '../resolve/scope.ts';
+import { isRolledOut } from '../status/pods.ts';
+import { refersToOtherRole, repairOf, type Repair, replicasToKeep, REPLICAS_MANAGER } from './conflicting-fields.ts';
 import { drift, type Difference } from './drift.ts';
-import { replicasToKeep, REPLICAS_MANAGER } from './given-replicas.ts';
 import { APPLIED_BY, OtherOperators } from './other-operators.ts';
-import { inOrder, inStages, isNeededByPods, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
+import { inApplyOrder, inStages, isNeededByPods, isWorkload, OWNED_TYPES, ownership } from './owned.ts';
 import { anotherOperator, nameTaken, refusalOf } from './refusals.ts';
 import type { WrittenObjects } from './written-objects.ts';
 
@@ -109,7 +108,7 @@ export class Applier {
     const turn = this.#others.takeOver(owner, existing);
     if (turn) {
       const { other, againInMs } = turn;
-      const objects = inOrder(desired).flatMap((each) => this.#currentState(each).object ?? []);
+      const objects = inApplyOrder(desired).flatMap((each) => this.#currentState(each).object ?? []);
       const problems = [anotherOperator(owner, other, againInMs)];
       return { objects, problems, waiting: false, ...(againInMs !== undefined && { againInMs }) };
     }

@@ -29,7 +29,7 @@ const NEEDED_BY_PODS: ReadonlySet<string> = new Set([
 export const isNeededByPods = ({ kind }: KubeObject): boolean => NEEDED_BY_PODS.has(kind);
 
 /** Returns a copy in the order of applying. */
-export const inOrder = (objects: readonly KubeObject[]): KubeObject[] =>
+export const inApplyOrder = (objects: readonly KubeObject[]): KubeObject[] =>
   objects.toSorted((a, b) => (RANK.get(a.kind) ?? 0) - (RANK.get(b.kind) ?? 0));
 
 /** Kinds that the API server rejects until the objects that they refer to exist. */
@@ -44,7 +44,7 @@ function stageOf(object: KubeObject): number {
 
 /** Groups objects into stages that are applied in sequence. Objects of one stage do not depend on each other. */
 export function inStages(objects: readonly KubeObject[]): KubeObject[][] {
-  const sorted = inOrder(objects);
+  const sorted = inApplyOrder(objects);
   return [0, 1, 2, 3]
     .map((stage) => sorted.filter((each) => stageOf(each) === stage))
     .filter(({ length }) => length > 0);

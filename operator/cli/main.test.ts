@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { COMMANDS } from './commands/index.ts';
-import { createProgram } from './program.ts';
+import { COMMANDS, createProgram } from './commands/index.ts';
 import { VERSION } from './version.ts';
 
 const main = join(import.meta.dirname, 'main.ts');

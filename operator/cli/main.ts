@@ -1,5 +1,6 @@
 import nodeModule from 'node:module';
 import { nodeVersionProblem } from './node-version.ts';
+import { EXIT } from './exit.ts';
 
 // An older Node.js cannot load the imports of run.ts.
 const problem = nodeVersionProblem(process.versions.node);
@@ -8,5 +9,5 @@ if (problem === undefined) {
   await import('./run.ts');
 } else {
   process.stderr.write(`vmcp cannot run on this Node.js: ${problem}\n`);
-  process.exitCode = 1;
+  process.exitCode = EXIT.failed;
 }

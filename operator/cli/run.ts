@@ -1,8 +1,7 @@
 import { CommanderError } from 'commander';
-import { endWithReader } from './closed-pipe.ts';
-import { EXIT_USAGE } from './commands/command.ts';
-import { createProgram } from './program.ts';
-import { writeVisibly } from './visible-output.ts';
+import { endWithReader, writeVisibly } from './process.ts';
+import { createProgram } from './commands/index.ts';
+import { EXIT } from './exit.ts';
 
 endWithReader();
 writeVisibly(process.stdout);
@@ -14,7 +13,7 @@ try {
   if (!(error instanceof CommanderError)) {
     const text = error instanceof Error ? error.stack : String(error);
     process.stderr.write(`${text ?? ''}\n`); // Node.js itself would print the message of a server unescaped
-    process.exit(1);
+    process.exit(EXIT.failed);
   }
-  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+  process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.invalid;
 }

@@ -8,7 +8,7 @@ import {
   isVirtualServerKind,
 } from '../../crds/kinds/roles.ts';
 import { OWN_API_VERSION, type KubeObject } from '../../gateway/kube/resource.ts';
-import { refKey, type ObjectRef } from '../resolve/problems.ts';
+import { refKey, type ObjectRef } from '../resolve/scope.ts';
 import { references } from '../resolve/references.ts';
 import type { Resource } from '../resolve/snapshot.ts';
 

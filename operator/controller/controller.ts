@@ -7,7 +7,7 @@ import { WrittenObjects } from '../apply/written-objects.ts';
 import { affected, type Change, type Lookups } from './affected.ts';
 import type { Clock } from '../../gateway/kit/time.ts';
 import { EventRecorder } from './events.ts';
-import type { KindController } from './kinds/kind-controller.ts';
+import type { KindController } from './kinds.ts';
 import { createMetrics, type OperatorMetrics } from './metrics.ts';
 import { WorkQueue, type QueueHooks } from './queue.ts';
 import { createReconciler, type ClusterView } from './reconcile.ts';

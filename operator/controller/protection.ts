@@ -1,6 +1,6 @@
 import { isProtectedFrom } from '../../crds/kinds/roles.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectRef } from '../resolve/problems.ts';
+import type { ObjectRef } from '../resolve/scope.ts';
 
 /** Finalizer that blocks the deletion of an object while others refer to it. */
 export const IN_USE = 'vmcp.dev/in-use';

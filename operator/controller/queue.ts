@@ -1,4 +1,4 @@
-import { refKey, type ObjectRef } from '../resolve/problems.ts';
+import { refKey, type ObjectRef } from '../resolve/scope.ts';
 import { backoffMs, type Clock } from '../../gateway/kit/time.ts';
 
 /** Result of a run: whether and when the key runs again. */

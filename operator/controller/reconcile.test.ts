@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { RESOURCES, type KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectRef } from '../resolve/problems.ts';
+import type { ObjectRef } from '../resolve/scope.ts';
 import { newSnapshot } from '../resolve/snapshot.ts';
 import { Applier } from '../apply/apply.ts';
 import { ObjectServer } from '../apply/testdata/object-server.ts';
 import { WrittenObjects } from '../apply/written-objects.ts';
 import type { EventNote } from './events.ts';
-import type { Decision, KindController, ReconcileInput } from './kinds/kind-controller.ts';
+import type { Decision, KindController, ReconcileInput } from './kinds.ts';
 import { IN_USE } from './protection.ts';
 import { createReconciler } from './reconcile.ts';
 import { ManualClock } from './testdata/manual-clock.ts';

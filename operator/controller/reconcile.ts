@@ -1,7 +1,7 @@
 import { ApiError } from '../../gateway/kube/client.ts';
 import { ownType, RESOURCES, type KubeObject, type ResourceType } from '../../gateway/kube/resource.ts';
 import type { RenderOptions } from '../render/index.ts';
-import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
+import type { ObjectProblem, ObjectRef } from '../resolve/scope.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
 import { FIELD_MANAGER, type Applied, type Applier, type Seen, type Writer } from '../apply/apply.ts';
 import { isWorkload } from '../apply/owned.ts';
@@ -12,7 +12,7 @@ import type { EventNote } from './events.ts';
 import { applyFailedStatus } from '../status/applied.ts';
 import { sameStatus, type ObjectStatus } from '../status/index.ts';
 import { failureMessage } from './failure-message.ts';
-import type { Decision, KindController, Observed, ReconcileInput } from './kinds/kind-controller.ts';
+import type { Decision, KindController, Observed, ReconcileInput } from './kinds.ts';
 import type { OperatorMetrics, ReconcileResult } from './metrics.ts';
 import { protectionOf } from './protection.ts';
 import type { Outcome } from './queue.ts';

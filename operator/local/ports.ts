@@ -1,6 +1,6 @@
 import { isPortFree, readPorts, writePorts } from '../../gateway/workloads/runner/ports.ts';
 
-/** A port that the user chose is in use. Exit code 2. */
+/** A port that the user chose is in use. */
 export class PortInUse extends Error {
   readonly reason = 'PortInUse';
   readonly port: number;

@@ -1,6 +1,8 @@
 import { chmod, mkdir, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ownDraftOf, replaceFile } from '../../gateway/kit/files.ts';
+import { hostVariablesFolder, type Mount } from '../resolve/scope.ts';
+import type { SecretValues } from '../source/files/host-variables.ts';
 
 /** One key of one Secret. */
 export interface SecretValue {
@@ -10,7 +12,7 @@ export interface SecretValue {
   readonly value: string | Uint8Array;
 }
 
-export type SecretKey = Omit<SecretValue, 'value'>;
+type SecretKey = Omit<SecretValue, 'value'>;
 
 /** Names and keys that Kubernetes allows, except `.` and `..`, which would leave the folder. */
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,253}$/;
@@ -73,3 +75,27 @@ async function holds(path: string, value: string | Uint8Array): Promise<boolean>
     return false;
   }
 }
+
+const secretKey = ({ kind, namespace, name, key }: Mount): SecretKey => ({
+  namespace,
+  secret: kind === 'HostVariable' ? hostVariablesFolder(name) : name,
+  key,
+});
+
+/** Writes every file that the configurations name. */
+export async function writeMounts(mounts: readonly Mount[], values: SecretValues, stateDir: string): Promise<void> {
+  for (const mount of mounts) {
+    const value = await values.read(mount);
+    if (value === undefined) {
+      throw new Error(`${mount.kind} ${mount.namespace}/${mount.name} lost its key "${mount.key}" while starting`);
+    }
+    if (mount.kind === 'ConfigMap') {
+      await mkdir(dirname(mount.path), { recursive: true, mode: 0o700 });
+      await writePrivateFile(mount.path, value);
+    } else await writeSecrets(stateDir, [{ ...secretKey(mount), value }]);
+  }
+}
+
+/** Removes Secrets and host variables that no configuration names. Call it when nothing reads them any more. */
+export const pruneMounts = (mounts: readonly Mount[], stateDir: string): Promise<void> =>
+  pruneSecrets(stateDir, mounts.filter(({ kind }) => kind !== 'ConfigMap').map(secretKey));

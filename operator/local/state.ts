@@ -1,8 +1,14 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, readFileSync, rmSync, existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { tryLock } from '../../gateway/workloads/runner/process/process-lock.ts';
-import { readRunning } from './running.ts';
+import {
+  tryLock,
+  isAlive,
+  isIdentity,
+  type ProcessIdentity,
+} from '../../gateway/workloads/runner/process/process-lock.ts';
+import { writePrivateFile } from './secrets.ts';
+import type { UserFolders } from '../../gateway/management/clients/config-file.ts';
 
 /** The folder of `--state`, locked by this process. Processes never share a folder. */
 export interface State {
@@ -17,7 +23,7 @@ export interface State {
   close(): void;
 }
 
-/** Another process uses the state. The message names it. Exit code 2. */
+/** Another process uses the state. The message names it. */
 export class StateInUse extends Error {
   readonly reason = 'StateInUse';
   readonly pid: number;
@@ -37,7 +43,7 @@ export function defaultStateDir(env: Readonly<Record<string, string | undefined>
   return base?.startsWith('/') ? join(base, 'vmcp') : join(env['HOME'] ?? homedir(), '.local', 'state', 'vmcp');
 }
 
-/** The folder cannot be created or written. Exit code 2. */
+/** The folder cannot be created or written. */
 export class StateNotUsable extends Error {
   readonly reason = 'StateNotUsable';
 
@@ -87,4 +93,65 @@ function makeFolder(dir: string): void {
     makeFolder(dirname(dir));
   }
   mkdirSync(dir, { mode: 0o700 });
+}
+
+/** Record of a running `vmcp up`, for the commands that talk to it. */
+export interface Running extends ProcessIdentity {
+  /** URL of the management listener, without a path. */
+  readonly managementUrl: string;
+  readonly servers: readonly RunningServer[];
+  /** Absolute paths whose changes are applied; absent without `--watch`. */
+  readonly watched?: readonly string[];
+}
+
+/** A virtual server of the record. */
+export interface RunningServer {
+  readonly name: string;
+  readonly namespace: string;
+  readonly mcpUrl: string;
+  /** Issuer whose tokens are accepted; absent for anonymous servers. */
+  readonly issuer?: string | undefined;
+}
+
+const fileOf = (stateDir: string): string => join(stateDir, 'running.json');
+
+/** Writes the record. The caller holds the lock of the state folder. */
+export const writeRunning = (stateDir: string, running: Running): Promise<void> =>
+  writePrivateFile(fileOf(stateDir), `${JSON.stringify(running, undefined, 2)}\n`);
+
+/** Removes the record. */
+export const removeRunning = (stateDir: string): void => {
+  rmSync(fileOf(stateDir), { force: true });
+};
+
+/** Reads the record. Returns undefined when there is none, or when its process is gone, for example after `kill -9`. */
+export function readRunning(stateDir: string): Running | undefined {
+  let record: unknown;
+  try {
+    record = JSON.parse(readFileSync(fileOf(stateDir), 'utf8'));
+  } catch {
+    return undefined;
+  }
+  return isRunning(record) && isAlive(record) ? record : undefined;
+}
+
+const isRunning = (value: unknown): value is Running =>
+  isIdentity(value) &&
+  hasTexts(value, ['managementUrl']) &&
+  'servers' in value &&
+  Array.isArray(value.servers) &&
+  value.servers.every((server) => hasTexts(server, ['name', 'namespace', 'mcpUrl']));
+
+const hasTexts = (value: unknown, names: readonly string[]): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  names.every((name) => typeof (value as Readonly<Record<string, unknown>>)[name] === 'string');
+
+/** Returns the folders of the user who runs this process. */
+export function userFolders(env: Readonly<Record<string, string | undefined>>, platform: string): UserFolders {
+  const home = env[platform === 'win32' ? 'USERPROFILE' : 'HOME'];
+  return {
+    ...{ platform, home: home || homedir(), configHome: env['XDG_CONFIG_HOME'], appData: env['APPDATA'] },
+    exists: existsSync,
+  };
 }

@@ -1,4 +1,4 @@
-export { renderMCPServer } from './mcp-server/mcp-server.ts';
+export { renderMCPServer } from './mcp-server.ts';
 export { CLUSTER_PLATFORM, type Egress, type Rendered, type RenderOptions } from './options.ts';
-export type { ResolvedConfig } from './resolved-config.ts';
+export type { ResolvedConfig } from './owned.ts';
 export { renderVirtualMCPServer } from './virtual-mcp-server.ts';

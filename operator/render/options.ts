@@ -1,7 +1,6 @@
 import { MOUNTED_CONFIG_MAPS, MOUNTED_SECRETS } from '../../gateway/contract/gateway-config-files.ts';
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
-import type { Platform } from '../resolve/scope.ts';
+import type { ObjectProblem, Platform } from '../resolve/scope.ts';
 
 /** Settings of the installation that apply to all objects. */
 export interface RenderOptions {

@@ -2,7 +2,17 @@ import { RESOURCES, type KubeObject, type OwnerReference } from '../../gateway/k
 import { DISCOVERED_BACKENDS_KEY } from '../../gateway/contract/discovered-backends.ts';
 import type { Mount } from '../resolve/scope.ts';
 import type { VirtualMCPServer } from '../resolve/snapshot.ts';
-import { documentChecksum, documentConfigMap } from './objects/config-map.ts';
+import {
+  documentChecksum,
+  documentConfigMap,
+  gatewayNetworkPolicy,
+  podDisruptionBudget,
+  gatewayRules,
+  roleFor,
+  serviceAccount,
+  httpRoute,
+  service,
+} from './objects.ts';
 import {
   egressFiles,
   GATEWAY_CONTAINER,
@@ -11,21 +21,28 @@ import {
   GRACE_S,
   PUBLIC_PORT,
   type Size,
-} from './gateway/container.ts';
-import { backendsDocument, CONFIG_KEY, startDocument } from './gateway/documents.ts';
-import { mountedFiles } from './gateway/mounted-files.ts';
-import { gatewayNetworkPolicy } from './objects/network-policy.ts';
+  backendsDocument,
+  CONFIG_KEY,
+  startDocument,
+  mountedFiles,
+} from './gateway.ts';
 import type { Rendered, RenderOptions } from './options.ts';
-import { CHECKSUM_ANNOTATION, ownedBy, ownedObject, podMetadata, type Owned } from './owned.ts';
-import { podDisruptionBudget } from './objects/pod-disruption-budget.ts';
+import {
+  CHECKSUM_ANNOTATION,
+  ownedBy,
+  ownedObject,
+  podMetadata,
+  type Owned,
+  podDefaults,
+  pullSecrets,
+  RESTRICTED_POD,
+  ROLLING,
+  accountProblems,
+  inOrder,
+  podsOf,
+  type ResolvedConfig,
+} from './owned.ts';
 import { patchTemplate } from './pod-template/patch.ts';
-import { podDefaults, pullSecrets, RESTRICTED_POD, ROLLING } from './pod.ts';
-import { accountProblems } from './reserved-account.ts';
-import { gatewayRules, roleFor, serviceAccount } from './objects/rbac.ts';
-import { inOrder } from './rendered.ts';
-import { podsOf, type ResolvedConfig } from './resolved-config.ts';
-import { httpRoute } from './objects/http-route.ts';
-import { service } from './objects/service.ts';
 import type { JsonObject } from '../../gateway/contract/json.ts';
 
 const SIZE: Size = { cpu: '100m', memory: '192Mi', limit: '768Mi', heapMi: 576 };

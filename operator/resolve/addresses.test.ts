@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkUrl, type UrlRules } from './addresses.ts';
-import type { ObjectProblem } from './problems.ts';
-import { reportInto } from './scope.ts';
+import { type ObjectProblem, reportInto } from './scope.ts';
 
 const rules = (mode: UrlRules['mode'], allow: Partial<UrlRules> = {}): UrlRules => ({
   mode,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import { backendOf, configFaults, reportFaults, sortKeys } from './config-check.ts';
-import type { ObjectProblem } from './problems.ts';
-import { reportInto } from './scope.ts';
+import { type ObjectProblem, reportInto } from './scope.ts';
 
 describe('configFaults', () => {
   it('reports each path at which the gateway rejects the configuration', () => {

@@ -1,19 +1,16 @@
 import { checkSharedPolicies } from './incoming/authorization.ts';
-import { checkTokenSource } from './incoming/oidc.ts';
-import { checkTelemetryConfig } from './telemetry.ts';
-import { checkUnbuilt } from './fields/not-supported.ts';
+import { checkTokenSource } from './incoming/incoming.ts';
+import { checkTelemetryConfig, checkWebhooks } from './telemetry.ts';
+import { checkUnbuilt, reportControls } from './fields/controls.ts';
 import { checkStrategy, isCredential } from './backends/outgoing.ts';
-import { reportControls } from './fields/controls.ts';
-import { resolveOwnGateway } from './own-gateway/own-gateway.ts';
-import { distinct, type ObjectProblem } from './problems.ts';
+import { resolveOwnGateway } from './own-gateway.ts';
+import { distinct, type ObjectProblem, newObjectScope, reportInto, type ObjectScope, type Platform } from './scope.ts';
 import { checkReferences } from './references.ts';
 import { resolveEntry } from './backends/remote-backend.ts';
-import { newObjectScope, reportInto, type ObjectScope, type Platform } from './scope.ts';
 import { resolveServer } from './backends/server-backend.ts';
 import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, Resource, Snapshot } from './snapshot.ts';
 import { concise, resolve, type Resolution } from './vmcp.ts';
-import { checkToolConfig } from './tool-rules.ts';
-import { checkWebhooks } from './webhooks.ts';
+import { checkToolConfig } from './aggregation.ts';
 
 /** Result of checking one object independently of the objects that use it. */
 export interface CheckResult {

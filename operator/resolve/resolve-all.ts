@@ -1,7 +1,6 @@
-import { resolveOwnGateway } from './own-gateway/own-gateway.ts';
+import { resolveOwnGateway } from './own-gateway.ts';
 import { checkReferences } from './references.ts';
-import { distinct, type ObjectProblem } from './problems.ts';
-import { reportInto, type Platform } from './scope.ts';
+import { distinct, type ObjectProblem, reportInto, type Platform } from './scope.ts';
 import { compareText, objectsOf, type Snapshot } from './snapshot.ts';
 import { resolve, type Resolution } from './vmcp.ts';
 

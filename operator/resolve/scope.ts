@@ -1,5 +1,36 @@
-import type { ObjectProblem, ObjectRef } from './problems.ts';
+import type { Problem } from '../../gateway/contract/problem.ts';
 import type { Snapshot, VirtualMCPServer } from './snapshot.ts';
+
+/** Names one object of the resources; `kind` as written in the object. */
+export interface ObjectRef {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export const refKey = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
+
+/** Problem with the object that has it, which need not be the object being resolved. */
+export interface ObjectProblem extends Problem, ObjectRef {}
+
+/** Reason of a problem that only repeats that a referenced object has problems. */
+export const CONSEQUENCE_REASON = 'ReferencedObjectInvalid';
+
+/** Removes repeated problems and keeps the order. */
+export function distinct<P extends ObjectProblem>(problems: readonly P[]): P[] {
+  const seen = new Set<string>();
+  return problems.filter((problem) => {
+    const key = JSON.stringify([
+      problem.kind,
+      problem.namespace,
+      problem.name,
+      problem.path,
+      problem.reason,
+      problem.message,
+    ]);
+    return !seen.has(key) && seen.add(key);
+  });
+}
 
 /** Environment of the gateway. Paths are those of its file system. */
 export interface Platform {
@@ -57,8 +88,26 @@ export interface Scope extends ObjectScope {
   readonly endpoint: string;
   /** Name in the keys of stores, unique in the namespace. */
   readonly storeName: string;
+  readonly terms: Terms;
   /** Changes that several pods would need, for an absent number of pods. While there are any, only a single pod can serve. */
   readonly onePod: string[];
+}
+
+/** Words of a sentence that differ by the kind on which it is shown. */
+export interface Terms {
+  /** The object that has the gateway, as `Kind "name"`. */
+  readonly owner: string;
+  /** Field that gives the gateway an authorization server. */
+  readonly authServer: string;
+  /** Block with the settings of that server. */
+  readonly authServerBlock: string;
+  /** Field with the scopes that clients need. */
+  readonly scopes: string;
+  /** Advice to authenticate clients, and to trust the proxies in front. */
+  readonly authenticate: string;
+  readonly trustProxies: string;
+  /** Returns the field to name for a field of a VirtualMCPServer. */
+  readonly field: (path: string) => string;
 }
 
 export interface Identified {
@@ -70,12 +119,26 @@ export const newScope = (
   vmcp: VirtualMCPServer,
   snapshot: Snapshot,
   platform: Platform,
-  place: Pick<Scope, 'endpoint' | 'storeName'> = placeOf(vmcp.metadata.name, snapshot.namespace),
+  place: Place = placeOf(vmcp.metadata.name, snapshot.namespace),
 ): Scope => ({ ...newObjectScope(snapshot, platform), onePod: [], ...place, vmcp });
 
-const placeOf = (name: string, namespace: string): Pick<Scope, 'endpoint' | 'storeName'> => ({
+/** Members of a scope that follow from the object that has the gateway. */
+type Place = Pick<Scope, 'endpoint' | 'storeName' | 'terms'>;
+
+const placeOf = (name: string, namespace: string): Place => ({
   endpoint: endpointOf(name, namespace),
   storeName: name,
+  terms: termsOf(name),
+});
+
+const termsOf = (name: string): Terms => ({
+  owner: `VirtualMCPServer "${name}"`,
+  authServer: 'authServerConfig',
+  authServerBlock: 'authServerConfig',
+  scopes: 'the scopes of incomingAuth',
+  authenticate: 'set its incomingAuth.type to oidc',
+  trustProxies: 'list the networks of the Ingress or proxy in front',
+  field: (path) => path,
 });
 
 /** Returns the MCP endpoint of a VirtualMCPServer in a cluster. */

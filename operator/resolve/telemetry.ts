@@ -1,10 +1,15 @@
 import { telemetryProblems, type TelemetryConfig } from '../../gateway/contract/run-config/telemetry.ts';
 import { isEncrypted } from '../../gateway/contract/rule.ts';
-import { checkUrl } from './addresses.ts';
-import { bundleFile } from './ca-bundle.ts';
+import { checkUrl, checkUserUrl } from './addresses.ts';
+import { bundleFile } from './config-maps.ts';
 import { checkReferences } from './references.ts';
 import type { ObjectScope, Report, Scope } from './scope.ts';
-import type { MCPTelemetryConfig } from './snapshot.ts';
+import type { MCPTelemetryConfig, MCPWebhookConfig } from './snapshot.ts';
+import type { AuditConfig } from '../../gateway/contract/run-config/audit.ts';
+import type { GatewayConfig } from '../../gateway/contract/gateway-config.ts';
+import type { VariantScope } from '../../gateway/contract/variant.ts';
+import { mutatingWebhooks } from '../../gateway/policy/webhook/mutating.ts';
+import { validatingWebhooks } from '../../gateway/policy/webhook/validating.ts';
 
 const PATH = 'spec.openTelemetry';
 
@@ -77,3 +82,82 @@ const placeOf = (path: string): string =>
     .replace('telemetry_config.samplingRate', `${PATH}.tracing.samplingRate`)
     .replace(/^telemetry_config\.headerFiles\..*$/su, `${PATH}.sensitiveHeaders`)
     .replace('telemetry_config', PATH);
+
+/** Resolves the audit settings; undefined while they are off. Warns about settings that have no effect. */
+export function resolveAudit(scope: Scope): AuditConfig | undefined {
+  const { audit } = scope.vmcp.spec.config ?? {};
+  if (audit === undefined) return undefined;
+  const report = scope.on(scope.vmcp);
+  if (audit.enabled !== true) {
+    const isSet = Object.keys(audit).some((member) => SETTINGS.has(member));
+    if (isSet)
+      report.warning(
+        'NoEffect',
+        'spec.config.audit',
+        'the audit log is off: set enabled: true, or remove its settings',
+      );
+    return undefined;
+  }
+  const { component, eventTypes, excludeEventTypes, ...others } = audit;
+  return {
+    ...others,
+    ...(component && { component }),
+    ...(eventTypes && eventTypes.length > 0 && { eventTypes }),
+    ...(excludeEventTypes && excludeEventTypes.length > 0 && { excludeEventTypes }),
+  };
+}
+
+/** Settings without a default: the others may stand there because the API server has written them. */
+const SETTINGS: ReadonlySet<string> = new Set(['component', 'eventTypes', 'excludeEventTypes', 'logFile']);
+
+type Webhooks = Pick<GatewayConfig, 'mutating_webhooks' | 'validating_webhooks'>;
+
+/** Resolves the webhooks that a virtual server refers to; none when the config is missing, as its reference reports. */
+export function resolveWebhooks(scope: Scope): Webhooks {
+  const ref = scope.vmcp.spec.webhookConfigRef;
+  const config = ref && scope.snapshot.webhookConfigs.get(ref.name);
+  return config ? webhooksOf(config, scope) : {};
+}
+
+/** Checks an MCPWebhookConfig independently of the servers that use it. */
+export function checkWebhooks(config: MCPWebhookConfig, scope: ObjectScope): void {
+  webhooksOf(config, scope);
+}
+
+function webhooksOf(config: MCPWebhookConfig, scope: ObjectScope): Webhooks {
+  checkReferences(config, scope, scope.on(config));
+  const { mutating, validating } = config.spec;
+  warnOfUnverified(config, scope);
+  return {
+    ...(mutating && { mutating_webhooks: mutatingWebhooks.resolve(mutating, scopeOf('mutating', config, scope)) }),
+    ...(validating && {
+      validating_webhooks: validatingWebhooks.resolve(validating, scopeOf('validating', config, scope)),
+    }),
+  };
+}
+
+function scopeOf(list: 'mutating' | 'validating', config: MCPWebhookConfig, scope: ObjectScope): VariantScope {
+  const report = scope.on(config);
+  return {
+    upstreams: new Set(),
+    secretFile: ({ name, key }) => scope.mount('Secret', name, key),
+    checkUrl(url, below, flags) {
+      const path = `spec.${list}${below}`;
+      checkUserUrl(url, { path, block: path.replace(/\.url$/u, ''), flags, mode: scope.platform.mode }, report);
+    },
+    problem({ reason, path, message }) {
+      report.problem(reason, `spec.${list}${path}`, message);
+    },
+  };
+}
+
+function warnOfUnverified(config: MCPWebhookConfig, scope: ObjectScope): void {
+  for (const list of ['mutating', 'validating'] as const) {
+    config.spec[list]?.forEach(({ tlsConfig }, index) => {
+      if (tlsConfig?.insecureSkipVerify !== true) return;
+      const message =
+        'the certificate of the webhook is not verified, so anyone on the network path can allow or change calls: remove it, and set caSecretRef';
+      scope.on(config).warning('UnverifiedTLS', `spec.${list}[${String(index)}].tlsConfig.insecureSkipVerify`, message);
+    });
+  }
+}

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { patchProblems } from '../render/pod-template/patch.ts';
-import type { ObjectProblem, ObjectRef } from '../resolve/problems.ts';
+import type { ObjectProblem, ObjectRef } from '../resolve/scope.ts';
 import { compareText } from '../resolve/snapshot.ts';
 import {
   failedCondition,
@@ -8,9 +8,15 @@ import {
   unknownCondition,
   validityCondition,
   type ConditionState,
-} from './condition-state.ts';
-import { conditionsOf, eventsOf, withTransitionTimes, statusOf, type ObjectStatus } from './conditions.ts';
-import { ordered, problemsMessage, type Self } from './message.ts';
+  conditionsOf,
+  eventsOf,
+  withTransitionTimes,
+  statusOf,
+  type ObjectStatus,
+  ordered,
+  problemsMessage,
+  type Self,
+} from './conditions.ts';
 import { reconciling } from './progress.ts';
 import { GATEWAY_MEMBERS } from './same-status.ts';
 

@@ -1,11 +1,17 @@
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import type { CheckResult } from '../resolve/objects.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
-import type { Platform } from '../resolve/scope.ts';
+import {
+  type CheckResult,
+  checkMCPOIDCConfig,
+  checkMCPExternalAuthConfig,
+  checkMCPAuthzConfig,
+  checkMCPTelemetryConfig,
+  checkMCPWebhookConfig,
+  checkMCPToolConfig,
+} from '../resolve/objects.ts';
+import type { ObjectProblem, Platform } from '../resolve/scope.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
-import { advisoryConditions, validityCondition } from './condition-state.ts';
-import { buildStatus, type ObjectStatus } from './conditions.ts';
-import { digest } from './digest.ts';
+import { advisoryConditions, validityCondition, buildStatus, type ObjectStatus } from './conditions.ts';
+import { digest } from './same-status.ts';
 import type { SharedObjectInput } from './input.ts';
 import { readinessWithoutPods } from './progress.ts';
 import { deletionConditions } from './references.ts';
@@ -24,7 +30,7 @@ export interface ConfigKind<Config> {
 const GOOD = { reason: 'ConfigValid', message: 'the config can be used' };
 
 /** Returns the function that builds the statuses of a config kind. */
-export const configStatus =
+const configStatus =
   <Config>({ find, check, good = GOOD, reasonOf = () => 'ConfigInvalid' }: ConfigKind<Config>) =>
   ({ object, snapshot, refused = [], deletion, now }: SharedObjectInput): ObjectStatus => {
     const self = { kind: object.kind, name: object.metadata.name };
@@ -49,3 +55,43 @@ export const configStatus =
       configHash: digest(object['spec'] ?? null),
     });
   };
+
+export const mcpOIDCConfigStatus = configStatus({
+  find: ({ oidcConfigs }, name) => oidcConfigs.get(name),
+  check: checkMCPOIDCConfig,
+});
+
+/** Reason of an object that the schema rejects, and of one that is well formed but unusable here. */
+export const REFUSED = 'ValidationFailed';
+export const INVALID = 'InvalidConfig';
+
+export const mcpExternalAuthConfigStatus = configStatus({
+  find: ({ externalAuthConfigs }, name) => externalAuthConfigs.get(name),
+  check: checkMCPExternalAuthConfig,
+  good: { reason: 'ValidationSucceeded', message: 'the config can be used' },
+  reasonOf: (_problem, isRefused) => (isRefused ? REFUSED : INVALID),
+});
+
+export const mcpAuthzConfigStatus = configStatus({
+  find: ({ authzConfigs }, name) => authzConfigs.get(name),
+  check: checkMCPAuthzConfig,
+  good: { reason: 'ConfigValid', message: 'the policies can be used' },
+  reasonOf: ({ reason }) => (reason === 'AuthzInvalid' ? reason : 'ConfigInvalid'),
+});
+
+export const mcpTelemetryConfigStatus = configStatus({
+  find: ({ telemetryConfigs }, name) => telemetryConfigs.get(name),
+  check: checkMCPTelemetryConfig,
+});
+
+export const mcpWebhookConfigStatus = configStatus({
+  find: ({ webhookConfigs }, name) => webhookConfigs.get(name),
+  check: checkMCPWebhookConfig,
+});
+
+export const mcpToolConfigStatus = configStatus({
+  find: ({ toolConfigs }, name) => toolConfigs.get(name),
+  check: checkMCPToolConfig,
+  good: { reason: 'ValidationSucceeded', message: 'the config can be used' },
+  reasonOf: () => 'ValidationFailed',
+});

@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
+import type { ObjectProblem } from '../resolve/scope.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
 import type { Deletion } from './references.ts';
-import type { ObservedWorkload } from './pods/workload.ts';
+import type { ObservedWorkload } from './pods.ts';
 
 /** Input for the status of every kind. */
 export interface StatusInput {

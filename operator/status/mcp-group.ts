@@ -1,6 +1,5 @@
 import { compareText, members, type Snapshot } from '../resolve/snapshot.ts';
-import { trueCondition, validityCondition, type ConditionState } from './condition-state.ts';
-import { buildStatus, type ObjectStatus } from './conditions.ts';
+import { trueCondition, validityCondition, type ConditionState, buildStatus, type ObjectStatus } from './conditions.ts';
 import { readinessWithoutPods } from './progress.ts';
 import { deletionConditions } from './references.ts';
 import type { SharedObjectInput } from './input.ts';

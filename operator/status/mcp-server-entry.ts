@@ -1,11 +1,18 @@
 import { checkMCPServerEntry } from '../resolve/objects.ts';
-import type { ObjectProblem } from '../resolve/problems.ts';
-import { DEFAULT_BUNDLE_KEY } from '../resolve/ca-bundle.ts';
+import type { ObjectProblem } from '../resolve/scope.ts';
+import { DEFAULT_BUNDLE_KEY } from '../resolve/config-maps.ts';
 import type { MCPServerEntry, Snapshot } from '../resolve/snapshot.ts';
-import { advisoryConditions, trueCondition, validityCondition, type ConditionState } from './condition-state.ts';
+import {
+  advisoryConditions,
+  trueCondition,
+  validityCondition,
+  type ConditionState,
+  buildStatus,
+  type ObjectStatus,
+  cutMessage,
+  type Self,
+} from './conditions.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { buildStatus, type ObjectStatus } from './conditions.ts';
-import { cut, type Self } from './message.ts';
 import { readinessWithoutPods } from './progress.ts';
 import { authConfigProblems, groupCondition, isAboutAuthRef, isAboutGroup } from './references.ts';
 import type { StatusInput } from './input.ts';
@@ -28,7 +35,7 @@ export function mcpServerEntryStatus({ object, snapshot, refused = [], now }: St
   ];
   const waits = group?.reason === 'GroupRefNotReady' && problems.every(isAboutGroup);
   const phase = problems.length === 0 ? 'Valid' : waits ? 'Pending' : 'Failed';
-  const message = cut(valid.message, 1024);
+  const message = cutMessage(valid.message, 1024);
   return buildStatus(object, states, now, { ready: phase === 'Valid', phase, message });
 }
 

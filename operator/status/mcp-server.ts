@@ -1,9 +1,9 @@
 import type { KubeObject } from '../../gateway/kube/resource.ts';
 import { canRun, type ServerCheck } from '../resolve/objects.ts';
 import { hasOwnGateway } from '../resolve/fields/controls.ts';
-import { publicUrlOf } from '../resolve/incoming/public-url.ts';
-import { virtualServerOf } from '../resolve/own-gateway/virtual-server.ts';
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
+import { publicUrlOf } from '../resolve/incoming/incoming.ts';
+import { virtualServerOf } from '../resolve/own-gateway.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/scope.ts';
 import { serviceUrl } from '../resolve/backends/server-backend.ts';
 import { replicasOf } from '../resolve/replicas.ts';
 import type { MCPServer, Snapshot } from '../resolve/snapshot.ts';
@@ -15,11 +15,14 @@ import {
   validityCondition,
   warningCondition,
   type ConditionState,
-} from './condition-state.ts';
-import { buildStatus, statusOf, type ObjectStatus } from './conditions.ts';
-import { digest } from './digest.ts';
-import { INVALID, REFUSED } from './mcp-external-auth-config.ts';
-import { cut, type Self } from './message.ts';
+  buildStatus,
+  statusOf,
+  type ObjectStatus,
+  cutMessage,
+  type Self,
+} from './conditions.ts';
+import { digest } from './same-status.ts';
+import { INVALID, REFUSED } from './config-status.ts';
 import {
   authConfigProblems,
   groupCondition,
@@ -29,11 +32,16 @@ import {
   toolConfigCondition,
 } from './references.ts';
 import { progressConditions } from './progress.ts';
-import { rolloutOf, type Rollout } from './pods/rollout.ts';
-import { controlConditions, isAboutControl } from './own-gateway/conditions.ts';
-import { gatewayHashes } from './own-gateway/hashes.ts';
+import {
+  rolloutOf,
+  type Rollout,
+  readyCondition,
+  scaledBackConditions,
+  scaleMembers,
+  type ObservedWorkload,
+} from './pods.ts';
+import { controlConditions, isAboutControl, gatewayHashes } from './own-gateway.ts';
 import { isAboutSessions, serverSessionsCondition, sessionStorageCondition } from './session-storage.ts';
-import { readyCondition, scaledBackConditions, scaleMembers, type ObservedWorkload } from './pods/workload.ts';
 import type { WorkloadInput } from './input.ts';
 
 export interface MCPServerInput extends WorkloadInput {
@@ -70,7 +78,7 @@ export function mcpServerStatus({
   return buildStatus(object, states, now, {
     ready: summary.condition.status === 'True' && problems.length === 0,
     phase: summary.phase,
-    message: cut(summary.condition.message, 1024),
+    message: cutMessage(summary.condition.message, 1024),
     url: server ? serviceUrl(server, snapshot.namespace) : statusOf(object)['url'],
     publicUrl: server && isCurrent ? publicUrl(server, found, snapshot) : statusOf(object)['publicUrl'],
     ...scaleMembers('MCPServer', self.name, rollout),

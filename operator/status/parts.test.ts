@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { ObjectProblem } from '../resolve/problems.ts';
-import { cut, problemsMessage, problemText } from './message.ts';
-import { eventsOf, withTransitionTimes } from './conditions.ts';
-import { failedCondition, trueCondition, unknownCondition, warningCondition } from './condition-state.ts';
-import { rolloutOf } from './pods/rollout.ts';
+import type { ObjectProblem } from '../resolve/scope.ts';
+import {
+  cutMessage,
+  problemsMessage,
+  problemText,
+  eventsOf,
+  withTransitionTimes,
+  failedCondition,
+  trueCondition,
+  unknownCondition,
+  warningCondition,
+} from './conditions.ts';
+import { rolloutOf } from './pods.ts';
 import { sameStatus } from './same-status.ts';
 import { live, NOW, pod, statusFor, waiting, workload } from './testdata/world.ts';
 import { VMCP_CASES } from './testdata/cases.ts';
@@ -39,7 +47,7 @@ describe('messages', () => {
     const long = problemsMessage([problem({ message: '€'.repeat(20_000) })], self);
     expect(new TextEncoder().encode(long).length).toBeLessThanOrEqual(32_768);
     expect(long).toMatch(/€…$/u);
-    expect(cut('short')).toBe('short');
+    expect(cutMessage('short')).toBe('short');
   });
 });
 

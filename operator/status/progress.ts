@@ -1,7 +1,6 @@
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
-import { trueCondition, type ConditionState } from './condition-state.ts';
-import { problemsMessage, type Self } from './message.ts';
-import type { Rollout } from './pods/rollout.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/scope.ts';
+import { trueCondition, type ConditionState, problemsMessage, type Self } from './conditions.ts';
+import type { Rollout } from './pods.ts';
 
 /** Facts about an object that decide whether tools continue to wait for it. */
 interface Progress {

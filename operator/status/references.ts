@@ -1,9 +1,8 @@
 import { checkMCPExternalAuthConfig, checkMCPToolConfig } from '../resolve/objects.ts';
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/problems.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../resolve/scope.ts';
 import type { Snapshot } from '../resolve/snapshot.ts';
-import { warningCondition, validityCondition, type ConditionState } from './condition-state.ts';
+import { warningCondition, validityCondition, type ConditionState, cutMessage, type Self } from './conditions.ts';
 import { CLUSTER_PLATFORM } from '../render/options.ts';
-import { cut, type Self } from './message.ts';
 
 /** Deletion state of a shared object. */
 export interface Deletion {
@@ -16,7 +15,7 @@ export interface Deletion {
 export function deletionConditions({ referencedBy, deleting }: Deletion): ConditionState[] {
   if (!deleting || referencedBy.length === 0) return [];
   const names = [...new Set(referencedBy)].toSorted().join(', ');
-  const message = cut(`still referenced by ${names}: remove the references, and the deletion completes`);
+  const message = cutMessage(`still referenced by ${names}: remove the references, and the deletion completes`);
   return [warningCondition('DeletionBlocked', 'ReferencedByWorkloads', message)];
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { sortKeys } from '../resolve/config-check.ts';
 import { compareText } from '../resolve/snapshot.ts';
 
@@ -26,3 +27,10 @@ const byType = (conditions: unknown): unknown =>
   Array.isArray(conditions)
     ? (conditions as { type: string }[]).toSorted((a, b) => compareText(a.type, b.type))
     : conditions;
+
+/** Returns a digest of plain data that does not depend on the order of members. */
+export const digest = (value: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(sortKeys(value)))
+    .digest('hex')
+    .slice(0, 32);

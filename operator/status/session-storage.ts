@@ -1,9 +1,8 @@
-import type { ObjectProblem } from '../resolve/problems.ts';
-import { replicasShareSessions, unsharedSessions } from '../resolve/session-storage.ts';
-import { replicasOf } from '../resolve/replicas.ts';
+import type { ObjectProblem } from '../resolve/scope.ts';
+import { replicasShareSessions, unsharedSessions, replicasOf } from '../resolve/replicas.ts';
 import type { MCPServer, VirtualMCPServer } from '../resolve/snapshot.ts';
-import type { Rollout } from './pods/rollout.ts';
-import { falseCondition, warningCondition, type ConditionState } from './condition-state.ts';
+import type { Rollout } from './pods.ts';
+import { falseCondition, warningCondition, type ConditionState } from './conditions.ts';
 
 const TYPE = 'SessionStorageWarning';
 const MISSING = 'SessionStorageMissingForReplicas';

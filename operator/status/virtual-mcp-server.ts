@@ -1,6 +1,5 @@
-import type { ObjectProblem } from '../resolve/problems.ts';
-import { publicUrlOf } from '../resolve/incoming/public-url.ts';
-import { endpointOf } from '../resolve/scope.ts';
+import { type ObjectProblem, endpointOf } from '../resolve/scope.ts';
+import { publicUrlOf } from '../resolve/incoming/incoming.ts';
 import type { Resolution } from '../resolve/vmcp.ts';
 import {
   backendHealth,
@@ -8,18 +7,26 @@ import {
   runtimeProblems,
   type BackendHealth,
 } from './virtual-mcp-server/backend-health.ts';
-import type { ConditionState } from './condition-state.ts';
-import { buildStatus, statusOf, type ObjectStatus } from './conditions.ts';
-import { digest } from './digest.ts';
-import { cut, problemsMessage, type Self } from './message.ts';
+import {
+  type ConditionState,
+  failedCondition,
+  falseCondition,
+  buildStatus,
+  statusOf,
+  type ObjectStatus,
+  cutMessage,
+  problemsMessage,
+  type Self,
+} from './conditions.ts';
+import { digest } from './same-status.ts';
 import { externalAuthHashes } from './virtual-mcp-server/outgoing-auth.ts';
 import { rowsOf } from './virtual-mcp-server/problem-table.ts';
 import { progressConditions } from './progress.ts';
-import { rolloutOf } from './pods/rollout.ts';
-import { isPartialFailureFatal, readiness } from './virtual-mcp-server/ready.ts';
+import { rolloutOf, type Rollout, SCALED_TO_ZERO, scaledBackConditions, scaleMembers, readyCondition } from './pods.ts';
 import { fieldConditions } from './virtual-mcp-server/conditions.ts';
 import type { WorkloadInput } from './input.ts';
-import { SCALED_TO_ZERO, scaledBackConditions, scaleMembers } from './pods/workload.ts';
+import type { VirtualMCPServer } from '../resolve/snapshot.ts';
+import { workloadProblems } from './applied.ts';
 
 export interface VirtualMCPServerInput extends WorkloadInput {
   /** Absent for an object that was rejected. */
@@ -101,9 +108,9 @@ function summary(
   ready: ConditionState,
   self: Self,
 ): string {
-  if (problems.length > 0) return cut(problemsMessage(problems, self), LONGEST_SUMMARY);
+  if (problems.length > 0) return cutMessage(problemsMessage(problems, self), LONGEST_SUMMARY);
   const wrong = states.filter(({ type, status }) => ABOUT_BACKENDS.has(type) && status === 'False');
-  return cut([ready, ...wrong].map(({ message }) => message).join('; '), LONGEST_SUMMARY);
+  return cutMessage([ready, ...wrong].map(({ message }) => message).join('; '), LONGEST_SUMMARY);
 }
 
 const LONGEST_SUMMARY = 1024;
@@ -136,4 +143,55 @@ function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Reado
     externalAuthHashes: externalAuthHashes(vmcp, snapshot, names),
     secretHash: versions.length > 0 ? digest(Object.fromEntries(versions)) : undefined,
   };
+}
+
+interface Facts {
+  readonly problems: readonly ObjectProblem[];
+  readonly rollout: Rollout | undefined;
+  readonly health: BackendHealth;
+  /** Number of excluded members. */
+  readonly excluded: number;
+  readonly isPartialFailureFatal: boolean;
+  readonly self: Self;
+}
+
+const REASONS = { ready: 'DeploymentReady', pending: 'DeploymentNotReady', failed: 'DeploymentFailed' };
+
+/** Returns true for `partialFailureMode: fail`: lists then return an error while a backend is unavailable. */
+const isPartialFailureFatal = (vmcp: VirtualMCPServer | undefined): boolean =>
+  vmcp?.spec.config?.operational?.failureHandling?.partialFailureMode === 'fail';
+
+/** Builds `Ready`: true while some backends work, unless `partialFailureMode` is `fail`. */
+function readiness({ problems, rollout, health, excluded, isPartialFailureFatal, self }: Facts): ConditionState {
+  if (!rollout) {
+    if (problems.length === 0) return falseCondition('Ready', REASONS.pending, 'its pods are not created yet');
+    return failedCondition('Ready', reasonWithoutPods(problems), workloadProblems(problems, self));
+  }
+  const pods = readyCondition(rollout, REASONS);
+  if (pods.status === 'False' || pods.reason === SCALED_TO_ZERO) return pods;
+  const { served, reported, working, unhealthy, unknown } = health;
+  const names = unhealthy.join(', ');
+  const withPods = (text: string): string => cutMessage(`${pods.message}; ${text}`);
+  if (served === 0 && excluded > 0) {
+    return failedCondition('Ready', 'BackendsUnavailable', withPods('every member of the group is excluded'));
+  }
+  if (reported === 0 || unhealthy.length === 0) return pods;
+  if (unknown) return falseCondition('Ready', 'BackendsUnknown', withPods('no backend has been probed yet'));
+  if (working === 0)
+    return failedCondition('Ready', 'BackendsUnavailable', withPods(`no backend can be called: ${names}`));
+  if (isPartialFailureFatal) {
+    return failedCondition(
+      'Ready',
+      'BackendsDegraded',
+      withPods(`partialFailureMode is fail, and some backends are not healthy: ${names}`),
+    );
+  }
+  return pods;
+}
+
+function reasonWithoutPods(problems: readonly ObjectProblem[]): string {
+  const isAuthServer = problems.some((problem) =>
+    rowsOf(problem).some(({ type }) => type === 'AuthServerConfigValidated'),
+  );
+  return isAuthServer ? 'AuthServerConfigInvalid' : REASONS.pending;
 }

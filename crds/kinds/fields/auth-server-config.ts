@@ -11,11 +11,10 @@ import {
 import { ATOMIC, block, blocks, duration, flag, mapBy, texts, whole } from '../../../gateway/contract/optional.ts';
 import { SecretKeyRef } from '../../../gateway/contract/references.ts';
 import { at, rule, safeUrl, union, type Rule } from '../../../gateway/contract/rule.ts';
-import { delegateClients, trustedIssuerRules, trustedIssuers } from './auth-server-trust.ts';
+import { delegateClients, trustedIssuerRules, trustedIssuers, providerName } from './auth-server-trust.ts';
 import { UPSTREAMS } from '../../../gateway/authserver/upstream/index.ts';
-import { storage, storageRules } from './auth-server-storage.ts';
+import { storage, storageRules } from './stores.ts';
 import { between, minimum } from '../../../gateway/contract/duration.ts';
-import { providerName } from './provider-name.ts';
 
 const [oauth2, oidc] = UPSTREAMS;
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Closed, Duration, HttpUrl } from '../../../gateway/contract/fields.ts';
+import { Closed, Duration, HttpUrl, DnsLabel } from '../../../gateway/contract/fields.ts';
 import { ATOMIC, block, flag, text, texts } from '../../../gateway/contract/optional.ts';
 import { SecretKeyRef } from '../../../gateway/contract/references.ts';
 import { needs, rule, safeUrl, type Rule } from '../../../gateway/contract/rule.ts';
@@ -122,3 +122,6 @@ export const trustedIssuerRules: Rule[] = [
     check: ({ actorClaim }) => actorClaim === undefined || !RESERVED_CLAIMS.includes(actorClaim),
   }),
 ];
+
+/** Optional name of an upstream provider. */
+export const providerName = (description: string) => Type.Optional(DnsLabel(description));

@@ -4,7 +4,7 @@ import { block, text } from '../../../gateway/contract/optional.ts';
 import { nameRef, RefName } from '../../../gateway/contract/references.ts';
 import { at, atMostOne, union, type Rule } from '../../../gateway/contract/rule.ts';
 import { cedarFields, groupFields } from '../../../gateway/policy/authorization/config.ts';
-import { providerName } from './provider-name.ts';
+import { providerName } from './auth-server-trust.ts';
 
 const authzConfig = block('Access control by Cedar policies.', {
   type: Type.Optional(

@@ -10,7 +10,7 @@ import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
 import { inClusterConnection } from '../../../gateway/kube/connection.ts';
 import { startGateway, type Gateway } from '../../../gateway/process/gateway.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
-import { unusableFiles } from '../../../operator/cli/files/unusable-files.ts';
+import { unusableFiles } from '../../../operator/cli/unusable-files.ts';
 import type { ControlPlaneAddress } from '../../harness/control-plane/control-plane.ts';
 import type { ClusterApi, KubeManifest } from '../../harness/control-plane/api.ts';
 import { raw } from '../../harness/clients/raw.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { POD_TEMPLATE_CHOICES } from '../../../operator/render/pod-template/choices.ts';
+import { POD_TEMPLATE_CHOICES } from '../../../operator/render/pod-template/check.ts';
 import { pathOf } from '../../harness/control-plane/api.ts';
 import { sharedOperator } from '../shared.ts';
 

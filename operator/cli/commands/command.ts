@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { LOG_FORMATS, LOG_LEVELS } from '../../../gateway/contract/logger.ts';
+import { failureOf } from '../exit.ts';
 
 export interface CommandFacts {
   readonly name: string;
@@ -20,12 +21,10 @@ const PROXY_VARIABLE = /^https?_proxy$/iu;
 async function applyProxies(command: Command): Promise<void> {
   if (!Object.keys(process.env).some((name) => PROXY_VARIABLE.test(name))) return;
   const { useProxies } = await import('../../../gateway/outbound/use-proxies.ts');
-  const { ProxyUrlError } = await import('../../../gateway/outbound/proxy/proxies.ts');
   try {
     useProxies(process.env);
   } catch (error) {
-    if (!(error instanceof ProxyUrlError)) throw error;
-    command.showHelpAfterError(false).error(error.message);
+    command.showHelpAfterError(false).error(failureOf(error).message);
   }
 }
 
@@ -75,6 +74,3 @@ export function port(text: string): number {
     throw new InvalidArgumentError('must be a number from 0 to 65535.');
   return value;
 }
-
-/** Exit code for wrong usage and invalid configuration. */
-export const EXIT_USAGE = 2;

@@ -1,24 +1,28 @@
-import type { Command } from 'commander';
-import { addCommand } from './add.ts';
-import { callCommand } from './call.ts';
+import { Command } from 'commander';
+import { addCommand, importCommand, initCommand, removeCommand } from './folders.ts';
+import { callCommand, connectCommand, statusCommand, toolsCommand } from './sessions.ts';
 import { completionCommand } from './completion.ts';
-import { connectCommand } from './connect.ts';
-import { doctorCommand } from './doctor.ts';
-import { explainCommand } from './explain.ts';
-import { gatewayCommand } from './gateway.ts';
-import { importCommand } from './import.ts';
-import { initCommand } from './init.ts';
-import { operatorCommand } from './operator.ts';
-import { removeCommand } from './remove.ts';
-import { renderCommand } from './render.ts';
-import { serveCommand } from './serve.ts';
-import { statusCommand } from './status.ts';
-import { toolsCommand } from './tools.ts';
-import { upCommand } from './up.ts';
-import { validateCommand } from './validate.ts';
-import { versionCommand } from './version.ts';
+import { doctorCommand, explainCommand, renderCommand, validateCommand } from './checking.ts';
+import { gatewayCommand, operatorCommand, serveCommand, upCommand } from './serving.ts';
+import { jsonText } from '../../../gateway/contract/text/printable.ts';
+import { VERSION } from '../version.ts';
+import { defineCommand, outputOption, exampleText } from './command.ts';
 
-/** Commands in the order of the help. To add one, write its file and add a line here. */
+const versionCommand = defineCommand(
+  {
+    name: 'version',
+    does: 'print the version of vmcp, of Node.js and of the platform',
+    example: 'vmcp version --output json',
+  },
+  (command) =>
+    command.addOption(outputOption()).action((flags: { output?: 'json' }) => {
+      const facts = { version: VERSION, node: process.versions.node, platform: `${process.platform}/${process.arch}` };
+      const text = `vmcp ${facts.version} (Node.js ${facts.node}, ${facts.platform})`;
+      process.stdout.write(`${flags.output === 'json' ? jsonText(facts) : text}\n`);
+    }),
+);
+
+/** Commands in the order of the help. A new command is defined beside and listed here. */
 export const COMMANDS: readonly Command[] = [
   upCommand,
   initCommand,
@@ -39,3 +43,18 @@ export const COMMANDS: readonly Command[] = [
   completionCommand,
   versionCommand,
 ];
+
+/** Creates the command line with all commands. Throws `CommanderError` instead of ending the process. */
+export function createProgram(): Command {
+  const program = new Command('vmcp')
+    .description('One endpoint over many MCP servers.')
+    .version(VERSION)
+    .addHelpText('after', exampleText('vmcp up examples/quickstart'))
+    .showHelpAfterError('Run "vmcp --help" for the commands and options.')
+    .exitOverride();
+  for (const command of COMMANDS) {
+    const help = `Run "vmcp ${command.name()} --help" for its arguments and an example.`;
+    program.addCommand(command.copyInheritedSettings(program).showHelpAfterError(help));
+  }
+  return program;
+}

@@ -1,9 +1,12 @@
-import type { Running } from '../../local/running.ts';
+import { execFile } from 'node:child_process';
+import type { Running } from '../../local/state.ts';
 import type { BackendProcess } from '../../../gateway/contract/gateway-config.ts';
-import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
+import type { ObjectProblem, ObjectRef } from '../../resolve/scope.ts';
 import type { NamedSubject, Subject } from '../online/online-check.ts';
-import type { Get } from '../probes/http-get.ts';
+import type { Get } from '../online/probes.ts';
 import type { ServerStatus } from '../status/gateway-status.ts';
+import { findOnPath } from '../../../gateway/workloads/runner/schemes/path.ts';
+import { respondingEngine } from '../../local/container-engine.ts';
 
 /** Result of a check. The message of `warn` and `fail` says how to fix it. */
 export interface Finding {
@@ -54,7 +57,7 @@ export interface Machine extends Programs {
   /** Returns the error code when this user cannot write into the folder or create it. */
   readonly writeFault: (dir: string) => Promise<string | undefined>;
   readonly get: Get;
-  /** Reads the state of the virtual servers behind a management URL. Rejects with `NoStatus`. */
+  /** Reads the state of the virtual servers behind a management URL. Rejects with `StatusError`. */
   readonly serversAt: (managementUrl: string) => Promise<readonly ServerStatus[]>;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -63,3 +66,17 @@ export interface Machine extends Programs {
 export const ok = (message: string): Finding => ({ state: 'ok', message });
 export const warn = (message: string): Finding => ({ state: 'warn', message });
 export const fail = (message: string): Finding => ({ state: 'fail', message });
+
+const TIMEOUT_MS = 15_000;
+
+/** Returns the programs of this machine. */
+export const programsOf = (env: Readonly<Record<string, string | undefined>>): Programs => ({
+  find: (program) => findOnPath(program, env),
+  succeeds: (file, args) =>
+    new Promise((done) => {
+      execFile(file, args, { timeout: TIMEOUT_MS }, (error) => {
+        done(error === null);
+      });
+    }),
+  respondingEngine: () => respondingEngine(env),
+});

@@ -3,21 +3,30 @@ import { dirname, resolve } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { isInstalled } from '../../../gateway/workloads/runner/launcher.ts';
 import { isPortFree } from '../../../gateway/workloads/runner/ports.ts';
-import { readRunning } from '../../local/running.ts';
-import { defaultStateDir } from '../../local/state.ts';
+import { readRunning, defaultStateDir } from '../../local/state.ts';
 import { errorCode } from '../../../gateway/config-files.ts';
-import { httpGet } from '../probes/http-get.ts';
-import { imageSubject } from '../online/subjects.ts';
-import { providerSubjects } from '../online/provider-subjects.ts';
-import { readManagement } from '../status/management.ts';
+import { httpGet } from '../online/probes.ts';
+import { imageSubject, providerSubjects } from '../online/provider-subjects.ts';
+import { readManagement } from '../status/gateway-status.ts';
 import type { Snapshot } from '../../resolve/snapshot.ts';
 import { PROJECT_ROOT } from '../version.ts';
 import { renderTable } from '../table.ts';
 import { examine, locateProblems, type Examination } from '../validate/examine.ts';
 import { formatProblems } from '../validate/problems-output.ts';
-import type { LocalServer, Machine } from './check.ts';
-import { CHECKS } from './checks/index.ts';
-import { programsOf } from './programs.ts';
+import { type LocalServer, type Machine, type Check, programsOf } from './check.ts';
+import {
+  clock,
+  containerEngine,
+  locale,
+  nodeVersion,
+  npmCheck,
+  managementPort,
+  mcpPort,
+  python,
+  stateFolder,
+} from './machine.ts';
+import { issuers, servers, toolsCheck } from './resources.ts';
+import { EXIT } from '../exit.ts';
 
 export interface DoctorFlags {
   readonly state?: string;
@@ -37,8 +46,8 @@ export async function doctor(paths: readonly string[], flags: DoctorFlags): Prom
   const rows = findings.map(({ name, state, message }) => [state, name, message]);
   const text = flags.output === 'json' ? jsonText({ checks: findings }, 2) : renderTable(rows).join('\n');
   process.stdout.write(`${text}\n`);
-  if (findings.some(({ state }) => state === 'fail')) return 1;
-  return problems.length > 0 ? 2 : 0;
+  if (findings.some(({ state }) => state === 'fail')) return EXIT.failed;
+  return problems.length > 0 ? EXIT.invalid : EXIT.done;
 }
 
 const factsOf = ({ manifests, servers }: Examination): Pick<Machine, 'providers' | 'servers' | 'placeOf'> => ({
@@ -88,3 +97,19 @@ async function writeFault(dir: string): Promise<string | undefined> {
     return code === 'ENOENT' && dirname(dir) !== dir ? writeFault(dirname(dir)) : code;
   }
 }
+
+/** Checks in the order in which they are printed. A new check is defined in `machine.ts` or `resources.ts` and listed here. */
+export const CHECKS: readonly Check[] = [
+  nodeVersion,
+  npmCheck,
+  python,
+  containerEngine,
+  servers,
+  mcpPort,
+  managementPort,
+  stateFolder,
+  issuers,
+  clock,
+  locale,
+  toolsCheck,
+];

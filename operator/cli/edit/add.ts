@@ -1,23 +1,17 @@
 import { join } from 'node:path';
 import { isThere, othersCanRead, type FileChange } from '../../../gateway/management/state/write-files.ts';
-import { freeName, labelOf } from '../../source/clients/names.ts';
-import { quoted } from '../../source/clients/quoted.ts';
-import { GATEWAY_FILE, SECRETS_FILE, secretsFile } from '../../source/edit/folder-files.ts';
+import { freeName, labelOf } from '../../source/clients/imported-servers.ts';
+import { quoted } from '../../source/clients/texts.ts';
+import { GATEWAY_FILE, SECRETS_FILE, secretsFile, textProblems } from '../../source/edit/folder-files.ts';
 import { readNewServer, type NewServer } from '../../source/edit/new-server.ts';
-import type { SecretText } from '../../source/edit/secret-text.ts';
-import { serverText } from '../../source/edit/server-resource.ts';
-import { textProblems } from '../../source/edit/text-problems.ts';
-import { appendDocument, joinDocuments } from '../../source/edit/yaml-text.ts';
+import { type SecretText, serverText, appendDocument, joinDocuments } from '../../source/edit/resource-text.ts';
 import type { ManifestObject } from '../../source/files/manifest-object.ts';
-import { readText } from '../../source/files/read-text.ts';
+import { readText } from '../../source/files/find-files.ts';
 import type { Io } from '../validate/problems-output.ts';
-import { placeOf, readFolder, type Folder } from './folder.ts';
-import { isMissingValue, printMissing } from './missing-values.ts';
-import type { ServerHost } from './edit-host.ts';
-import { unmetNeeds } from './needs.ts';
+import { placeOf, readFolder, type Folder, type ServerHost, printProblems, writeChanges } from './folder.ts';
+import { isMissingValue, printMissing, unmetNeeds, printOutcome, type OutputFlags } from './outcome.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges } from './write-changes.ts';
+import { EXIT } from '../exit.ts';
 
 export interface AddOptions extends OutputFlags {
   readonly dir: string;
@@ -30,14 +24,14 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
   const { dir } = options;
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);
-    return EXIT_INVALID;
+    return EXIT.invalid;
   };
   if (labelOf(name) !== name)
     return refuse(`${quoted(name)} is not a name: use lowercase letters, digits and "-", as in ${labelOf(name)}`);
   const reading = readNewServer(server);
   if ('leftOut' in reading) return refuse(reading.leftOut);
   const folder = await readFolder(dir, io);
-  if (!folder) return EXIT_INVALID;
+  if (!folder) return EXIT.invalid;
   const group = chooseGroup(folder, options);
   if (typeof group === 'string') return refuse(group);
   const { namespace } = group;
@@ -49,9 +43,9 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
   if (problem !== undefined) return refuse(problem);
   const file = freeFile(dir, name);
   const secrets = secret && (await secretsChange(dir, secret, io));
-  if (secrets === 'unreadable') return EXIT_INVALID;
+  if (secrets === 'unreadable') return EXIT.invalid;
   for (const warning of reading.warnings) io.stderr.write(`warning: ${name}: ${warning}\n`);
-  if (!writeChanges([...(secrets ? [secrets] : []), { path: file, text }], io)) return 1;
+  if (!writeChanges([...(secrets ? [secrets] : []), { path: file, text }], io)) return EXIT.failed;
   const missing = secret?.missing ?? [];
   printMissing(missing, dir, io);
   for (const line of await unmetNeeds([{ name, spec: reading.server }], io.programs))
@@ -62,7 +56,7 @@ export async function add(name: string, server: NewServer, options: AddOptions, 
     ...(secrets ? [{ change: secrets.change, file: secrets.path, objects: [`Secret/${secretName}`] }] : []),
   ];
   printOutcome({ dir, changes, facts: { missing } }, options, io);
-  return 0;
+  return EXIT.done;
 }
 
 /** Returns the group of the new server, or the reason why there is none. */

@@ -9,7 +9,7 @@ import { identityOf } from '../../../gateway/workloads/runner/process/process-lo
 import { ownCommandLine } from '../own-command.ts';
 import { validate } from '../validate/validate.ts';
 import { add } from './add.ts';
-import type { ServerHost } from './edit-host.ts';
+import type { ServerHost } from './folder.ts';
 import { importClients } from './import.ts';
 import { init } from './init.ts';
 import { remove } from './remove.ts';

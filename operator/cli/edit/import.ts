@@ -1,21 +1,17 @@
 import { basename, join, resolve } from 'node:path';
 import { isThere } from '../../../gateway/management/state/write-files.ts';
-import type { ClientEntry } from '../../source/clients/client-entry.ts';
+import type { ClientEntry } from '../../source/clients/server-spec.ts';
 import { MAX_CLIENT_FILE_BYTES, readClientFile } from '../../source/clients/client-file.ts';
-import { importedServers } from '../../source/clients/imported-servers.ts';
-import { labelOf } from '../../source/clients/names.ts';
-import { quoted } from '../../source/clients/quoted.ts';
+import { importedServers, labelOf } from '../../source/clients/imported-servers.ts';
+import { quoted } from '../../source/clients/texts.ts';
 import { importFiles, type ImportFiles } from '../../source/edit/import-files.ts';
 import { GATEWAY_FILE, type NewFile } from '../../source/edit/folder-files.ts';
-import { STDIN, STDIN_FILE } from '../../source/files/find-files.ts';
-import { readText } from '../../source/files/read-text.ts';
+import { STDIN, STDIN_FILE, readText } from '../../source/files/find-files.ts';
 import type { Io } from '../validate/problems-output.ts';
-import { isMissingValue, printMissing } from './missing-values.ts';
-import type { ServerHost } from './edit-host.ts';
-import { unmetNeeds } from './needs.ts';
+import { isMissingValue, printMissing, unmetNeeds, created, printOutcome, type OutputFlags } from './outcome.ts';
+import { type ServerHost, newFiles, printProblems, writeChanges } from './folder.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { created, EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { newFiles, printProblems, writeChanges } from './write-changes.ts';
+import { EXIT } from '../exit.ts';
 
 export interface ImportOptions extends OutputFlags {
   readonly dir: string;
@@ -31,12 +27,12 @@ export async function importClients(paths: readonly string[], options: ImportOpt
     io.stderr.write(
       `--name ${quoted(name)} is not a name: use lowercase letters, digits and "-", as in ${labelOf(name)}\n`,
     );
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   const entries: ClientEntry[] = [];
   for (const path of paths) {
     const read = await readEntries(path, io);
-    if (!read) return EXIT_INVALID;
+    if (!read) return EXIT.invalid;
     entries.push(...read);
   }
   const imported = importFiles(importedServers(entries), name, { line: ownCommandLine, dir });
@@ -44,10 +40,10 @@ export async function importClients(paths: readonly string[], options: ImportOpt
   printNotes(imported, io);
   if (servers.length === 0) {
     io.stderr.write(`nothing was written: vmcp cannot run any server of ${paths.join(', ')}\n`);
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
-  if (hasOwnFile(dir, files, io)) return EXIT_INVALID;
-  if (!writeChanges(newFiles(dir, files), io)) return 1;
+  if (hasOwnFile(dir, files, io)) return EXIT.invalid;
+  if (!writeChanges(newFiles(dir, files), io)) return EXIT.failed;
   printMissing(missing, dir, io);
   for (const line of await unmetNeeds(servers, io.programs)) io.stderr.write(`warning: ${line}\n`);
   await printProblems(dir, io, isMissingValue(missing));
@@ -57,7 +53,7 @@ export async function importClients(paths: readonly string[], options: ImportOpt
     missing,
   };
   printOutcome({ dir, changes: created(dir, files), facts }, options, io);
-  return 0;
+  return EXIT.done;
 }
 
 /** Reads the servers of a file. On failure prints the problem of the file and returns undefined. */

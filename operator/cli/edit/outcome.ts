@@ -1,14 +1,17 @@
 import { join, resolve, sep } from 'node:path';
 import { jsonText } from '../../../gateway/contract/text/printable.ts';
-import type { NewFile } from '../../source/edit/folder-files.ts';
-import { readRunning } from '../../local/running.ts';
-import { defaultStateDir } from '../../local/state.ts';
+import { type NewFile, SECRETS_FILE } from '../../source/edit/folder-files.ts';
+import { readRunning, defaultStateDir } from '../../local/state.ts';
 import { ownCommandLine } from '../own-command.ts';
 import { renderTable } from '../table.ts';
-import type { EditHost } from './edit-host.ts';
-
-/** Exit code for wrong usage and invalid input. */
-export const EXIT_INVALID = 2;
+import type { EditHost } from './folder.ts';
+import type { MissingValue } from '../../source/edit/resource-text.ts';
+import type { LocatedProblem } from '../../source/files/located.ts';
+import type { Io } from '../validate/problems-output.ts';
+import { imageScheme, type ImageScheme } from '../../resolve/backends/server-backend.ts';
+import type { ServerSpec } from '../../source/clients/server-spec.ts';
+import type { Check, Programs } from '../doctor/check.ts';
+import { containerEngine, npmCheck, python } from '../doctor/machine.ts';
 
 interface ChangedFile {
   readonly change: 'created' | 'changed' | 'deleted';
@@ -60,3 +63,49 @@ function isFollowed(folder: string, env: EditHost['env']): boolean {
 /** Returns the changes of a command that creates files. */
 export const created = (dir: string, files: readonly NewFile[]): ChangedFile[] =>
   files.map(({ name, objects }) => ({ change: 'created', file: join(dir, name), objects }));
+
+/** Prints the keys that the user must fill in before the servers start. */
+export function printMissing(missing: readonly MissingValue[], dir: string, { stderr }: Io): void {
+  for (const { secret, key, origin } of missing)
+    stderr.write(`fill in ${join(dir, SECRETS_FILE)}: ${secret}/${key}${origin === '' ? '' : ` (${origin})`}\n`);
+}
+
+/** Returns true for the problem that a key is missing which `printMissing` has named. */
+export const isMissingValue =
+  (missing: readonly MissingValue[]) =>
+  ({ reason, message }: LocatedProblem): boolean =>
+    reason === 'SecretKeyNotFound' &&
+    missing.some(({ secret, key }) => message.startsWith(`Secret "${secret}" has no key "${key}"`));
+
+/** Checks of the programs that start a server, by the form of its image. */
+const NEEDS: Readonly<Record<Exclude<ImageScheme, 'command'>, Check<Programs>>> = {
+  npx: npmCheck,
+  uvx: python,
+  oci: containerEngine,
+};
+
+interface NamedServer {
+  readonly name: string;
+  readonly spec: ServerSpec;
+}
+
+/** Returns a line for each program that is missing on this machine, with the servers that need it. */
+export async function unmetNeeds(servers: readonly NamedServer[], programs: Programs): Promise<string[]> {
+  const schemes = Map.groupBy(servers, ({ spec }) => (spec.runs === 'here' ? imageScheme(spec.image) : undefined));
+  const lines = [...schemes].map(async ([scheme, needy]) => {
+    if (scheme === undefined) return [];
+    if (scheme === 'command') return needy.flatMap((server) => missingProgram(server, programs));
+    const { state, message } = await NEEDS[scheme].run(programs);
+    if (state === 'ok') return [];
+    return [`${needy.map(({ name }) => name).join(', ')}: ${message} (check again: ${ownCommandLine('doctor')})`];
+  });
+  return (await Promise.all(lines)).flat();
+}
+
+/** Returns a line for a server whose program is not on PATH. A server with a PATH of its own finds its program there. */
+function missingProgram({ name, spec }: NamedServer, { find }: Programs): string[] {
+  if (spec.runs !== 'here' || [...spec.env, ...spec.secrets].some((variable) => variable.name === 'PATH')) return [];
+  const program = spec.image.replace('command://', '');
+  if (program.startsWith('/') || find(program) !== undefined) return [];
+  return [`${name}: ${program} is not on PATH: install it, or write its absolute path into ${name}.yaml`];
+}

@@ -1,17 +1,15 @@
 import type { FileChange } from '../../../gateway/management/state/write-files.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
-import { references } from '../../resolve/references.ts';
+import { references, textsOf } from '../../resolve/references.ts';
 import type { Resource } from '../../resolve/snapshot.ts';
-import { textsOf } from '../../resolve/unused.ts';
-import { quoted } from '../../source/clients/quoted.ts';
+import { quoted } from '../../source/clients/texts.ts';
 import { removeObject } from '../../source/edit/remove-object.ts';
 import { DEFAULT_NAMESPACE, type ManifestObject } from '../../source/files/manifest-object.ts';
 import { closest } from '../../source/files/closest.ts';
-import { readText } from '../../source/files/read-text.ts';
-import { placeOf, readFolder } from './folder.ts';
-import type { EditHost } from './edit-host.ts';
-import { EXIT_INVALID, printOutcome, type OutputFlags } from './outcome.ts';
-import { printProblems, writeChanges } from './write-changes.ts';
+import { readText } from '../../source/files/find-files.ts';
+import { placeOf, readFolder, type EditHost, printProblems, writeChanges } from './folder.ts';
+import { printOutcome, type OutputFlags } from './outcome.ts';
+import { EXIT } from '../exit.ts';
 
 export interface RemoveOptions extends OutputFlags {
   readonly dir: string;
@@ -22,17 +20,17 @@ export async function remove(name: string, options: RemoveOptions, io: EditHost)
   const { dir } = options;
   const refuse = (message: string): number => {
     io.stderr.write(`${message}\n`);
-    return EXIT_INVALID;
+    return EXIT.invalid;
   };
   const folder = await readFolder(dir, io);
-  if (!folder) return EXIT_INVALID;
+  if (!folder) return EXIT.invalid;
   const [member, other] = folder.members.filter((each) => each.name === name);
   if (!member) return refuse(`${dir} has no server ${quoted(name)}${advice(name, folder.members)}`);
   if (other) return refuse(`${placeOf(member)} and ${placeOf(other)} have this name: remove one of them by hand`);
   const removed = [member, ...ownSecrets(member, folder.objects)];
   const changes = await removalOf(removed);
   if (typeof changes === 'string') return refuse(changes);
-  if (!writeChanges(changes, io)) return 1;
+  if (!writeChanges(changes, io)) return EXIT.failed;
   await printProblems(dir, io);
   const rows = changes.map(({ path, text }) => ({
     change: text === undefined ? ('deleted' as const) : ('changed' as const),
@@ -40,7 +38,7 @@ export async function remove(name: string, options: RemoveOptions, io: EditHost)
     objects: removed.filter((object) => fileOf(object) === path).map((object) => `${object.kind}/${object.name}`),
   }));
   printOutcome({ dir, changes: rows }, options, io);
-  return 0;
+  return EXIT.done;
 }
 
 const fileOf = (object: ManifestObject): string => object.locate('metadata.name').file;

@@ -1,9 +1,8 @@
-import type { ObjectRef } from '../../resolve/problems.ts';
-import type { ExternalIssuer, MetadataPlace } from '../probes/issuer.ts';
-import { NoReply, type Get, type Reply } from '../probes/http-get.ts';
+import type { ObjectRef } from '../../resolve/scope.ts';
+import { type ExternalIssuer, type MetadataPlace, NoReply, type Get, type Reply } from './probes.ts';
 
 /** Result of a check that did not find its subject. A warning does not change the exit code. */
-export interface Finding {
+export interface OnlineFinding {
   readonly severity: 'problem' | 'warning';
   readonly reason: string;
   readonly message: string;
@@ -35,18 +34,22 @@ export interface NamedSubject {
   readonly subject: Subject;
 }
 
-export type OnlineCheck = (subject: Subject, online: Online) => Promise<Finding | undefined>;
+export type OnlineCheck = (subject: Subject, online: Online) => Promise<OnlineFinding | undefined>;
 
-export const notFound = (message: string): Finding => ({ severity: 'problem', reason: 'NotFoundOnline', message });
+export const notFound = (message: string): OnlineFinding => ({
+  severity: 'problem',
+  reason: 'NotFoundOnline',
+  message,
+});
 
-export const unreachable = (message: string): Finding => ({
+export const unreachable = (message: string): OnlineFinding => ({
   severity: 'problem',
   reason: 'UnreachableOnline',
   message,
 });
 
 /** Returns the warning that something could not be checked, which is no mistake in the files. */
-export const unchecked = (message: string): Finding => ({ severity: 'warning', reason: 'NotChecked', message });
+export const unchecked = (message: string): OnlineFinding => ({ severity: 'warning', reason: 'NotChecked', message });
 
 /** Returns the reply, or the message that there is none. */
 export const replyOf = (get: Get, ...request: Parameters<Get>): Promise<Reply | string> =>

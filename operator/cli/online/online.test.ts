@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newSnapshot, type Resource } from '../../resolve/snapshot.ts';
-import { NoReply, type Get, type GetOptions } from '../probes/http-get.ts';
-import { ONLINE_CHECKS } from './checks/index.ts';
-import { parseReference } from './checks/image.ts';
-import { examineOnline } from './examine-online.ts';
+import { NoReply, type Get, type GetOptions } from './probes.ts';
+import { ONLINE_CHECKS, parseReference, examineOnline } from './examine-online.ts';
 import type { Subject } from './online-check.ts';
 import { providerSubjects } from './provider-subjects.ts';
 

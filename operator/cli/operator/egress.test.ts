@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAuthority } from '../../../gateway/outbound/testdata/authority.ts';
-import { readEgress } from './egress.ts';
+import { readEgress } from './operator-settings.ts';
 
 /** Returns the way of the gateways, or the problems. */
 function egressOf(env: Readonly<Record<string, string>>): unknown {

@@ -2,21 +2,22 @@ import { hash, randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { KubeClient } from '../../../gateway/kube/client.ts';
 import type { Connection } from '../../../gateway/kube/connection.ts';
-import { listen, ListenError, type Listener } from '../../../gateway/listener.ts';
+import { listen, type Listener } from '../../../gateway/listener.ts';
 import { OWNED_TYPES } from '../../apply/owned.ts';
 import { afterLiveTimeout, within, type Clock } from '../../../gateway/kit/time.ts';
 import { Controller } from '../../controller/controller.ts';
-import { CONTROLLERS } from '../../controller/kinds/controllers.ts';
+import { CONTROLLERS } from '../../controller/kinds.ts';
 import { healthListener } from '../../controller/health.ts';
 import { LeaderElector } from '../../controller/leader-election.ts';
 import { defaultConnection } from '../../source/kube/kube-config.ts';
 import { startClusterCache, type ClusterCache, type ClusterEvents } from '../../source/kube/cluster-cache.ts';
 import { isOpenShift, readOperatorSettings, type OperatorSettings } from './operator-settings.ts';
-import { ownServiceAccount } from './own-service-account.ts';
-import { createCommandLog, type LogFlags } from '../log-flags.ts';
-import { untilSignal } from '../signals.ts';
+import { createCommandLog, type LogFlags } from '../flags.ts';
+import { untilSignal } from '../process.ts';
 import { VERSION } from '../version.ts';
 import type { Logger } from '../../../gateway/contract/logger.ts';
+import type { OwnerReference } from '../../../gateway/kube/resource.ts';
+import { EXIT, endWith } from '../exit.ts';
 
 export interface OperatorFlags extends LogFlags {
   readonly namespace?: string;
@@ -40,7 +41,7 @@ export async function operator(flags: OperatorFlags): Promise<number> {
   const read = readOperatorSettings(process.env, flags.namespace);
   if ('problems' in read) {
     for (const problem of read.problems) stderr.write(`${problem}\n`);
-    return 2;
+    return EXIT.invalid;
   }
   // Most objects are short-lived: a growing semi-space would use most of the memory and save little time.
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -49,13 +50,11 @@ export async function operator(flags: OperatorFlags): Promise<number> {
     stderr.write(`no connection to an API server: ${error instanceof Error ? error.message : String(error)}\n`);
     return undefined;
   });
-  if (!connection) return 2;
+  if (!connection) return EXIT.invalid;
   try {
     return await run(flags, read.settings, connection, log);
   } catch (error) {
-    if (!(error instanceof ListenError)) throw error;
-    stderr.write(`${error.message}\n`);
-    return 2;
+    return endWith(error, stderr);
   }
 }
 
@@ -72,7 +71,7 @@ async function run(
   let notReady: string | undefined = 'the first read of the cluster is not complete';
   const parts: Parts = { client, leases, settings, connection, log };
   const openshift = settings.openshift ?? (await retryUntilSignal(() => isOpenShift(client), signalled, log));
-  if (openshift === undefined) return 0;
+  if (openshift === undefined) return EXIT.done;
   const { cache, controller } = createController(parts, openshift, identityOf(flags, parts));
   const health = await startHealth(flags.metricsPort, controller, () => notReady);
   log.info('operator starts', {
@@ -97,7 +96,7 @@ async function run(
     await Promise.all([client.close(), leases.close(), health.close()]);
   });
   log.info('operator stopped');
-  return 0;
+  return EXIT.done;
 }
 
 interface Parts {
@@ -210,4 +209,31 @@ async function retryUntilSignal<T>(
 async function stopWithin(ms: number, log: Pick<Logger, 'warn'>, stop: () => Promise<void>): Promise<void> {
   const stopped = stop().then(() => true);
   if (!(await within(ms, stopped, false))) log.warn('the operator did not stop in time: the process ends now');
+}
+
+interface Claims {
+  readonly 'kubernetes.io'?: {
+    readonly namespace?: string;
+    readonly serviceaccount?: { readonly name?: string; readonly uid?: string };
+  };
+}
+
+/**
+ * Returns the ServiceAccount of an `Authorization` header as an owner reference; undefined for an account of another
+ * namespace. The token is not verified, because it is the operator's own.
+ */
+export function ownServiceAccount(authorization: string | undefined, namespace: string): OwnerReference | undefined {
+  const payload = /^Bearer [^.]+\.([^.]+)\./u.exec(authorization ?? '')?.[1];
+  const claims = payload === undefined ? undefined : claimsIn(payload);
+  const { namespace: own, serviceaccount: { name, uid } = {} } = claims?.['kubernetes.io'] ?? {};
+  if (own !== namespace || name === undefined || uid === undefined) return undefined;
+  return { apiVersion: 'v1', kind: 'ServiceAccount', name, uid };
+}
+
+function claimsIn(payload: string): Claims | undefined {
+  try {
+    return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Claims;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ownServiceAccount } from './own-service-account.ts';
+import { ownServiceAccount } from './operator.ts';
 
 const bearer = (claims: unknown): string =>
   `Bearer e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`;

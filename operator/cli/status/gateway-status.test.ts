@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readCallCounts } from './call-counts.ts';
-import { gatewayStatus } from './gateway-status.ts';
-import { statusLines, statusTables } from './status-table.ts';
+import { readCallCounts, gatewayStatus } from './gateway-status.ts';
+import { statusLines, statusTables } from './status.ts';
 
 const METRICS = `# TYPE vmcp_backend_request_duration_seconds histogram
 vmcp_backend_request_duration_seconds_bucket{le="+Inf",server="default/desk",backend="files",outcome="ok"} 9

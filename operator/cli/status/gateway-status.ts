@@ -1,7 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { isObject } from '../../../gateway/contract/json.ts';
-import { callKey, type CallCounts } from './call-counts.ts';
 
 /** State of one backend, as `vmcp status` shows it. */
 export interface BackendStatus {
@@ -112,4 +111,64 @@ function serverStatus(
     }),
     problems: problems.map(({ reason, message, path }) => ({ reason, message, ...(path !== undefined && { path }) })),
   };
+}
+
+/** Number of calls by backend: the keys are those of `callKey`. */
+type CallCounts = ReadonlyMap<string, number>;
+
+/** Histogram of the gateway with a series for each virtual server, backend and outcome. */
+const SERIES = /^vmcp_backend_request_duration_seconds_count\{([^}]*)\} (\d+)$/gmu;
+
+/** Returns the key of a backend. `server` is the label of the metrics: `namespace/name`. */
+const callKey = (server: string, backend: string): string => JSON.stringify([server, backend]);
+
+/** Sums the calls of all outcomes from Prometheus text. */
+export function readCallCounts(metrics: string): CallCounts {
+  const counts = new Map<string, number>();
+  for (const [, labels = '', count] of metrics.matchAll(SERIES)) {
+    const values = new Map([...labels.matchAll(/(?:^|,)(\w+)="([^"]*)"/gu)].map(([, name, value]) => [name, value]));
+    const key = callKey(values.get('server') ?? '', values.get('backend') ?? '');
+    counts.set(key, (counts.get(key) ?? 0) + Number(count));
+  }
+  return counts;
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** The management listener gives no usable answer. The message is for users. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+}
+
+/** Reads the state of every virtual server from a management listener. Rejects with `StatusError`. */
+export async function readManagement(managementUrl: string): Promise<ServerStatus[]> {
+  const [status, health, metrics] = await Promise.all(
+    ['/status', '/api/backends/health', '/metrics'].map((path) => get(new URL(path, managementUrl))),
+  );
+  const servers = gatewayStatus({
+    status: parsed(status),
+    health: parsed(health),
+    calls: readCallCounts(metrics ?? ''),
+  });
+  if (!servers) throw new StatusError(`${managementUrl} is not the management URL of a gateway: correct --management`);
+  return servers;
+}
+
+/** Returns the body; undefined for an answer other than 200. */
+async function get(url: URL): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'manual' });
+    const body = await response.text();
+    return response.ok ? body : undefined;
+  } catch {
+    throw new StatusError(`nothing answers at ${url.origin}: start the gateway, or correct --management`);
+  }
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
 }

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jsonText } from '../../../gateway/contract/text/printable.ts';
-import { readRunning, type Running } from '../../local/running.ts';
-import { defaultStateDir } from '../../local/state.ts';
-import type { ServerStatus } from './gateway-status.ts';
-import { NoStatus, readManagement } from './management.ts';
-import { statusLines, statusTables } from './status-table.ts';
+import { jsonText, printable } from '../../../gateway/contract/text/printable.ts';
+import { readRunning, type Running, defaultStateDir } from '../../local/state.ts';
+import { type ServerStatus, type BackendStatus, StatusError, readManagement } from './gateway-status.ts';
+import { renderTable } from '../table.ts';
+import { count } from '../validate/problems-output.ts';
+import { EXIT, failureOf } from '../exit.ts';
 
 export interface StatusFlags {
   readonly management?: string;
@@ -30,10 +30,10 @@ export async function status(flags: StatusFlags): Promise<number> {
   const observed = await observe(flags).catch(sentenceOf);
   if (typeof observed === 'string') {
     process.stderr.write(`${observed}\n`);
-    return 1;
+    return EXIT.failed;
   }
   process.stdout.write(flags.output === 'json' ? `${jsonText(toJson(observed), 2)}\n` : tables(observed));
-  return 0;
+  return EXIT.done;
 }
 
 async function observe(flags: StatusFlags): Promise<Observation> {
@@ -41,18 +41,15 @@ async function observe(flags: StatusFlags): Promise<Observation> {
   const running = flags.management === undefined ? readRunning(stateDir) : undefined;
   const managementUrl = flags.management ?? running?.managementUrl;
   if (managementUrl === undefined) {
-    throw new NoStatus(
+    throw new StatusError(
       `no gateway runs with the state folder ${stateDir}: start one with vmcp up, or name one with --management URL`,
     );
   }
   return { servers: await readManagement(managementUrl), running };
 }
 
-/** Returns the message for a user. Throws errors other than `NoStatus`. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof NoStatus) return error.message;
-  throw error;
-}
+/** Returns the message for a user. Throws errors without such a message. */
+const sentenceOf = (error: unknown): string => failureOf(error).message;
 
 /** Prints the state every 2 s until a signal: the whole table on a terminal, else the changed rows. */
 async function watch(flags: StatusFlags): Promise<number> {
@@ -71,11 +68,11 @@ async function watch(flags: StatusFlags): Promise<number> {
       if (show === redraw) stdout.write(CLEAR);
       stdout.write(show(observed));
     } else if (observed !== complaint) stderr.write(`${observed}\n`);
-    if (typeof observed === 'string' && first) return 1;
+    if (typeof observed === 'string' && first) return EXIT.failed;
     complaint = typeof observed === 'string' ? observed : '';
     await sleep(EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
   }
-  return 0;
+  return EXIT.done;
 }
 
 type Show = (observed: Observation) => string;
@@ -119,3 +116,83 @@ const toJson = ({ servers, running }: Observation): object => ({
       ?.mcpUrl,
   })),
 });
+
+const SESSIONS_HEADER = ['USER', 'CLIENT', 'AGE', 'LAST USE'];
+/** Most sessions in a table; `-o json` has more. */
+const MAX_SESSIONS = 10;
+
+const HEADER = ['NAME', 'STATE', 'TOOLS', 'CALLS', 'REASON'];
+
+const row = (prefix: string, { name, state, tools, calls, reason }: BackendStatus): string[] => [
+  `${prefix}${name}`,
+  state,
+  tools === undefined ? '-' : String(tools),
+  String(calls),
+  reason ?? '',
+];
+
+/** Returns the problems that no row of a backend explains. */
+const otherProblems = ({ problems }: ServerStatus) =>
+  problems.filter(({ path }) => path?.startsWith('vmcp.backends.') !== true);
+
+/** Reasons have no text of a backend: only the log does. */
+function logHint({ backends }: ServerStatus): string[] {
+  const failed = backends.filter(({ state }) => state === 'unhealthy').map(({ name }) => name);
+  return failed.length === 0 ? [] : [`The log of the gateway has the errors of: ${failed.join(', ')}`];
+}
+
+const title = ({ namespace, name }: ServerStatus): string => (namespace === undefined ? name : `${namespace}/${name}`);
+
+/** Renders the sessions that were used last. `now` is in ms since the epoch. */
+function sessionLines({ sessions, sessionList }: ServerStatus, now: number): string[] {
+  const shown = sessionList.slice(0, MAX_SESSIONS);
+  if (shown.length === 0) return [];
+  const since = (time: string): string => elapsed(now - Date.parse(time));
+  const rows = shown.map(({ user, client, started_at: started, last_used_at: used }) => [
+    ...[user, client, since(started)],
+    `${since(used)} ago`,
+  ]);
+  const more = sessions - shown.length;
+  return ['', ...renderTable([SESSIONS_HEADER, ...rows]), ...(more > 0 ? [`and ${count(more, 'older session')}`] : [])];
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+] as const;
+
+/** Renders a duration in its largest whole unit: `45s`, `12m`, `3h`, `2d`. */
+function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? ['s', 1];
+  return `${String(Math.floor(seconds / length))}${unit}`;
+}
+
+/**
+ * Renders a heading, a table of backends and a table of sessions for each virtual server. `mcpUrlOf` returns the URL of a server if it is
+ * known, and `now` is in ms since the epoch.
+ */
+export function statusTables(
+  servers: readonly ServerStatus[],
+  mcpUrlOf: (server: ServerStatus) => string | undefined,
+  now: number,
+): string {
+  const sections = servers.map((server) => [
+    [title(server), mcpUrlOf(server), count(server.sessions, 'session')]
+      .filter((part) => part !== undefined)
+      .join('  '),
+    ...renderTable([HEADER, ...server.backends.map((backend) => row('', backend))]),
+    ...otherProblems(server).map(({ message, reason }) => `${message} [${reason}]`),
+    ...logHint(server),
+    ...sessionLines(server, now),
+  ]);
+  return `${sections.map((lines) => lines.map(printable).join('\n')).join('\n\n')}\n`;
+}
+
+/** Returns the header and a line for each backend. With several virtual servers names start with that of the server. */
+export function statusLines(servers: readonly ServerStatus[]): string[] {
+  const prefixOf = (server: ServerStatus): string => (servers.length > 1 ? `${title(server)}/` : '');
+  const rows = servers.flatMap((server) => server.backends.map((backend) => row(prefixOf(server), backend)));
+  return renderTable([HEADER, ...rows]);
+}

@@ -1,5 +1,4 @@
-import { readManagement } from '../status/management.ts';
-import type { BackendStatus } from '../status/gateway-status.ts';
+import { readManagement, type BackendStatus } from '../status/gateway-status.ts';
 
 /** Reads the backends of all virtual servers; none when only the MCP URL is known. */
 export async function readBackends(managementUrl: string | undefined): Promise<BackendStatus[]> {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { missingTools } from './backends.ts';
-import { nearTools } from './near-tools.ts';
-import { resultText } from './tool-result.ts';
-import { ownedTools, toolTable } from './tool-table.ts';
+import { nearTools, resultText } from './call.ts';
+import { ownedTools, toolTable } from './tools.ts';
 
 describe('the result of a call', () => {
   it('shows texts as they are and other kinds as one line each', () => {

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Backend, GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { SCHEMA_VERSION } from '../../../gateway/contract/run-config/run-config.ts';
 import { VMCP } from '../../../gateway/contract/testdata/vmcp-config.ts';
-import { describeChanges, hasSameServers } from './changes.ts';
-import type { RunnableServer } from './running-servers.ts';
+import { describeChanges, hasSameServers, type RunnableServer } from './running-servers.ts';
 
 const files = (args: string[] = ['/a'], more: Partial<Backend> = {}): Backend => ({
   name: 'files',

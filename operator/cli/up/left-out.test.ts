@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leftOutLines, leftOutProblems } from './left-out.ts';
+import { leftOutLines, leftOutProblems } from './running-servers.ts';
 
 const problem = (kind: string, name: string, reason: string) => ({
   kind,

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { BoundaryImpossible } from '../../../gateway/incoming/boundary-of.ts';
 import { ListenError } from '../../../gateway/listener.ts';
 import { startGateway, type Gateway, type ServerSpec } from '../../../gateway/process/gateway.ts';
 import { createLauncher } from '../../../gateway/workloads/runner/launcher.ts';
@@ -11,29 +10,33 @@ import type { Launcher } from '../../../gateway/workloads/runner/runner.ts';
 import { createHttpWorkloads, type HttpWorkloads } from '../../local/http-workloads.ts';
 import type { Mount } from '../../resolve/scope.ts';
 import { chooseManagementPort, choosePublicPorts, PortInUse } from '../../local/ports.ts';
-import { removeRunning, writeRunning } from '../../local/running.ts';
-import { defaultStateDir, openState, StateInUse, StateNotUsable, type State } from '../../local/state.ts';
-import { userFolders } from '../../local/user-folders.ts';
-import { pruneMounts, writeMounts } from '../../local/mounts.ts';
+import { removeRunning, writeRunning, defaultStateDir, openState, type State, userFolders } from '../../local/state.ts';
+import { pruneMounts, writeMounts } from '../../local/secrets.ts';
 import { STDIN } from '../../source/files/find-files.ts';
 import { DOCUMENT, FILE, type LocatedProblem } from '../../source/files/located.ts';
 import { engineAnswers } from '../../local/container-engine.ts';
 import { examine, type Examination } from '../validate/examine.ts';
-import { describeChanges, hasSameServers } from './changes.ts';
-import { endpointTable, startSummary } from './endpoint-table.ts';
-import { leftOutLines, leftOutProblems } from './left-out.ts';
-import { fileGroups, fileWorkloads } from './file-workloads.ts';
+import {
+  describeChanges,
+  hasSameServers,
+  leftOutLines,
+  leftOutProblems,
+  fileGroups,
+  fileWorkloads,
+  planServers,
+  serverKey,
+  type Plan,
+  type RunnableServer,
+} from './running-servers.ts';
+import { endpointTable, startSummary, issuerPortLines, redirectUriLines } from './endpoints.ts';
 import { openInstallDisplay } from './install-display.ts';
-import { issuerPortLines } from './issuer-ports.ts';
-import { redirectUriLines } from './redirect-uris.ts';
 import { formatProblem, formatProblems, summarize } from '../validate/problems-output.ts';
 import { ownCommandLine } from '../own-command.ts';
-import { planServers, serverKey, type Plan, type RunnableServer } from './running-servers.ts';
-import type { OriginFlags } from '../origin-flags.ts';
-import { createCommandLog, lowestLevel, type LogFlags } from '../log-flags.ts';
-import { untilSignal } from '../signals.ts';
+import { type OriginFlags, createCommandLog, lowestLevel, type LogFlags } from '../flags.ts';
+import { untilSignal } from '../process.ts';
 import { PROJECT_ROOT, VERSION } from '../version.ts';
 import { watchPaths, type PathsWatcher } from './watch-paths.ts';
+import { EXIT, endWith } from '../exit.ts';
 
 export interface UpOptions extends LogFlags, OriginFlags {
   readonly host: string;
@@ -48,43 +51,30 @@ export interface UpOptions extends LogFlags, OriginFlags {
   readonly watch: boolean;
 }
 
-const EXIT_INVALID = 2;
-
 /** `vmcp up`: runs until a signal. Exit codes: 0 stopped, 1 run-time failure, 2 nothing that can run, or no port. */
 export async function up(paths: readonly string[], options: UpOptions): Promise<number> {
   const stateDir = resolve(options.state ?? defaultStateDir(process.env));
   const fault = await hostFault(options.host);
   if (fault !== undefined) {
     process.stderr.write(`--host ${options.host} cannot be used (${fault}): use an address of this machine\n`);
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   if (options.watch && paths.includes(STDIN)) {
     process.stderr.write('--watch cannot follow standard input: name a file or a folder\n');
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   const printed = new Set<string>();
   const first = await readFiles(paths, options, stateDir, printed);
   if (!first) {
     process.stderr.write('nothing was started\n');
-    return EXIT_INVALID;
+    return EXIT.invalid;
   }
   let state: State | undefined;
   try {
     state = openState(stateDir);
     return await run(paths, options, state, { first, printed });
   } catch (error) {
-    if (
-      !(
-        error instanceof StateInUse ||
-        error instanceof StateNotUsable ||
-        error instanceof PortInUse ||
-        error instanceof ListenError ||
-        error instanceof BoundaryImpossible
-      )
-    )
-      throw error;
-    process.stderr.write(`${error.message}\n`);
-    return EXIT_INVALID;
+    return endWith(error, process.stderr);
   } finally {
     state?.close();
   }
@@ -157,7 +147,7 @@ async function run(
     const { manifests } = first;
     const site: Site = { paths, options, state, workloads, printed, running: plan.servers, manifests };
     stderr.write(leftOutLines(plan.servers));
-    const specs = await place(plan, first, options, state, workloads, []);
+    const specs = await place(plan, site, []);
     const gateway = await startSite(site, specs, { log, launcher });
     await pruneMounts(mountsOf(plan.servers), state.dir);
     if (options.watch) {
@@ -173,7 +163,7 @@ async function run(
     clearInterval(announcement);
     await watcher?.close();
     await gateway.stop();
-    return 0;
+    return EXIT.done;
   } finally {
     removeRunning(state.dir);
     await workloads.close();
@@ -269,10 +259,7 @@ function prepareBackends(gateway: Gateway, specs: readonly ServerSpec[], launche
 /** Writes secrets, starts HTTP workloads and gives every server its port. */
 async function place(
   { servers, kept }: Plan,
-  { manifests }: Examination,
-  options: UpOptions,
-  state: State,
-  workloads: HttpWorkloads,
+  { manifests, options, state, workloads }: Site,
   open: readonly number[],
 ): Promise<ServerSpec[]> {
   const fresh = servers.filter((server) => !kept.includes(server));
@@ -320,7 +307,7 @@ interface Site {
 
 /** Applies the changed files by the rules of the start. An invalid server keeps its previous configuration. */
 async function reload(site: Site, gateway: Gateway): Promise<void> {
-  const { paths, options, state, workloads } = site;
+  const { paths, options, state } = site;
   const { stderr, stdout } = process;
   const seen = await readFiles(paths, options, state.dir, site.printed);
   if (!seen) {
@@ -333,7 +320,7 @@ async function reload(site: Site, gateway: Gateway): Promise<void> {
   stderr.write(leftOutLines(plan.servers.filter((server) => !plan.kept.includes(server))));
   const open = gateway.servers.map(({ mcpUrl }) => Number(new URL(mcpUrl).port));
   try {
-    const specs = await place(plan, seen, options, state, workloads, open);
+    const specs = await place(plan, { ...site, manifests: seen.manifests }, open);
     const before = site.running;
     site.running = plan.servers;
     site.manifests = seen.manifests;

@@ -1,6 +1,6 @@
 import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { ENV_FILE } from '../../source/files/env-text.ts';
+import { ENV_FILE } from '../../source/files/find-files.ts';
 
 const QUIET_MS = 200;
 

@@ -1,14 +1,15 @@
 import { configFiles } from '../../../gateway/contract/gateway-config-files.ts';
-import { imageScheme } from '../../resolve/backends/images.ts';
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
-import { unusedObjects } from '../../resolve/unused.ts';
+import { imageScheme } from '../../resolve/backends/server-backend.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem, refKey, type Platform } from '../../resolve/scope.ts';
+import { unusedObjects } from '../../resolve/references.ts';
 import { allProblems, resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
-import type { Platform } from '../../resolve/scope.ts';
 import { loadManifests, type LoadOptions, type Manifests } from '../../source/files/load.ts';
-import type { LocatedProblem } from '../../source/files/located.ts';
+import { groupNameOf } from '../../source/files/manifest-object.ts';
+import { type LocatedProblem } from '../../source/files/located.ts';
 import { unreadableFiles } from '../../../gateway/config-files.ts';
-import { withoutEmptyGroups } from './empty-groups.ts';
-import { unusableSecrets } from '../files/unusable-secrets.ts';
+import { unusableSecrets } from './unusable-secrets.ts';
+import { isMemberKind, isOwnKind } from '../../../crds/kinds/roles.ts';
+import { isPlainKind } from '../../source/files/validate.ts';
 
 /** Content of the given files, the resolution of each VirtualMCPServer, and all problems and warnings. */
 export interface Examination {
@@ -125,4 +126,34 @@ export function locateProblems(
 /** Removes repeated problems, as from servers that share a backend. */
 export function distinctLines(problems: readonly LocatedProblem[]): LocatedProblem[] {
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
+}
+
+/** Reason of the warning about a group without members. */
+const GROUP_EMPTY = 'GroupEmpty';
+
+type Read = Pick<Manifests, 'objects' | 'snapshots'>;
+
+/** Removes warnings about groups that may be empty because of one of the problems: a member was rejected, or could not be read. */
+export function withoutEmptyGroups<W extends ObjectProblem>(
+  warnings: readonly W[],
+  problems: readonly ObjectProblem[],
+  manifests: Read,
+): W[] {
+  const taken = problems.map((problem) => groupsOf(problem, manifests));
+  return warnings.filter(({ reason, namespace, name }) => {
+    if (reason !== GROUP_EMPTY) return true;
+    const group = manifests.snapshots.get(namespace)?.vmcps.get(name)?.spec.groupRef.name ?? '';
+    return !taken.some((groups) => groups === 'any' || groups.has(`${namespace}/${group}`));
+  });
+}
+
+/** Returns the groups, as `namespace/name`, that the objects with this problem may belong to. */
+function groupsOf(problem: ObjectProblem, { objects, snapshots }: Read): ReadonlySet<string> | 'any' {
+  const { kind } = problem;
+  if (!isMemberKind(kind)) return isOwnKind(kind) || isPlainKind(kind) ? new Set() : 'any';
+  const names = objects.filter((object) => refKey(object) === refKey(problem)).map(groupNameOf);
+  const groups = snapshots.get(problem.namespace)?.groups;
+  // an absent or unknown group may be the mistake
+  const isKnown = names.every((name) => name !== undefined && groups?.has(name) === true);
+  return isKnown ? new Set(names.map((name) => `${problem.namespace}/${name ?? ''}`)) : 'any';
 }

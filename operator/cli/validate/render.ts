@@ -2,16 +2,17 @@ import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { STATE_FOLDER } from '../../../gateway/contract/run-config/secret-path.ts';
 import type { GatewayConfig } from '../../../gateway/contract/gateway-config.ts';
 import { CLUSTER_PLATFORM } from '../../render/index.ts';
-import { distinct, type ObjectProblem } from '../../resolve/problems.ts';
+import { distinct, type ObjectProblem } from '../../resolve/scope.ts';
 import { allProblems, resolveAll, type ResolvedServer } from '../../resolve/resolve-all.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
-import { yamlText } from '../../source/edit/yaml-text.ts';
+import { yamlText } from '../../source/edit/resource-text.ts';
 import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, summarize, type Io } from './problems-output.ts';
+import { EXIT } from '../exit.ts';
 
 export type RenderFormat = 'json' | 'yaml';
 
-export interface RenderOptions extends LoadOptions {
+export interface RenderFlags extends LoadOptions {
   /** Name or namespace/name of the VirtualMCPServer, required when there are several. */
   readonly name?: string;
   /** State folder in the rendered paths of secret files; `$STATE` when absent. */
@@ -26,7 +27,7 @@ export interface RenderOptions extends LoadOptions {
  */
 export async function render(
   paths: readonly string[],
-  { stateDir = STATE_FOLDER, name, output = 'json', ...options }: RenderOptions,
+  { stateDir = STATE_FOLDER, name, output = 'json', ...options }: RenderFlags,
   io: Io,
 ): Promise<number> {
   const examination = await examine(paths, options, stateDir);
@@ -35,16 +36,16 @@ export async function render(
   if (typeof chosen === 'string') {
     io.stderr.write(formatProblems(examination.problems, []));
     io.stderr.write(`${chosen}\n`);
-    return 2;
+    return EXIT.invalid;
   }
   if (!chosen.config || chosen.excluded.length > 0 || manifests.problems.length > 0) {
     refuse(examination, chosen, io);
-    return 2;
+    return EXIT.invalid;
   }
   const warnings = [...chosen.warnings, ...needUp(chosen.config, chosen.namespace)];
   io.stderr.write(formatProblems([], [...manifests.warnings, ...locateProblems(manifests, warnings)]));
   io.stdout.write(output === 'yaml' ? yamlText(chosen.config) : `${jsonText(chosen.config, 2)}\n`);
-  return 0;
+  return EXIT.done;
 }
 
 /** Warns about HTTP servers that only `vmcp up` starts: without their URL `vmcp gateway` rejects the document. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { examine } from './examine.ts';
-import { render, type RenderOptions } from './render.ts';
+import { render, type RenderFlags } from './render.ts';
 import { validate } from './validate.ts';
 
 let dir: string;
@@ -30,7 +30,7 @@ async function run(
   return { code, stdout: out.stdout.replaceAll(`${dir}/`, ''), stderr: out.stderr.replaceAll(`${dir}/`, '') };
 }
 const validateFolder = (paths?: string[]) => run((given, io) => validate(given, {}, io), paths);
-const renderFolder = (options: RenderOptions = {}) => run((given, io) => render(given, options, io));
+const renderFolder = (options: RenderFlags = {}) => run((given, io) => render(given, options, io));
 
 const API = 'apiVersion: vmcp.dev/v1alpha1';
 const TOOLS = `${API}

@@ -2,11 +2,12 @@ import { jsonText } from '../../../gateway/contract/text/printable.ts';
 import { API_GROUP } from '../../../gateway/contract/api-group.ts';
 import { objectsOf } from '../../resolve/snapshot.ts';
 import { examineOnline } from '../online/examine-online.ts';
-import { namedSubjects } from '../online/subjects.ts';
+import { namedSubjects } from '../online/provider-subjects.ts';
 import type { LoadOptions } from '../../source/files/load.ts';
-import { httpGet } from '../probes/http-get.ts';
+import { httpGet } from '../online/probes.ts';
 import { examine, locateProblems, type Examination } from './examine.ts';
 import { count, formatProblems, inFileOrder, summarize, type Io } from './problems-output.ts';
+import { EXIT } from '../exit.ts';
 
 export interface ValidateOptions extends LoadOptions {
   /** Prints one JSON document instead of lines. */
@@ -30,7 +31,7 @@ export async function validate(
   const examination = online === true ? await withOnlineProblems(offline) : offline;
   if (output === 'json') io.stdout.write(toJson(examination));
   else printLines(examination, cluster, io);
-  return examination.problems.length > 0 ? 2 : 0;
+  return examination.problems.length > 0 ? EXIT.invalid : EXIT.done;
 }
 
 /** Loads the operator's code only when it is needed. */

@@ -1,12 +1,10 @@
 import type { Steps } from '../../../crds/kinds/schema/object-path.ts';
 import { closest } from '../../../crds/kinds/schema/schema-problems.ts';
-import { POD_TEMPLATE_CHOICES } from './choices.ts';
-import { canonicalQuantity } from './quantity.ts';
 import { POD_TEMPLATE_TYPES, type FieldType, type ObjectType } from './types.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** A fault of a patch. `steps` start at the patch. */
-export interface Fault {
+export interface TemplateFault {
   readonly steps: Steps;
   readonly message: string;
 }
@@ -20,11 +18,11 @@ export const ELEMENT_ORDER = '$setElementOrder/';
 const STRATEGIES: readonly unknown[] = ['delete', 'replace', 'merge'];
 
 /** Lists members that are not part of a pod template, and directives without effect. */
-export function patchFaults(patch: unknown, steps: Steps = []): Fault[] {
+export function patchFaults(patch: unknown, steps: Steps = []): TemplateFault[] {
   return valueFaults(patch, { name: 'PodTemplateSpec', list: false, keys: [] }, steps);
 }
 
-function valueFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
+function valueFaults(value: unknown, type: FieldType, steps: Steps): TemplateFault[] {
   if (type.list) return listFaults(value, type, steps);
   const object = POD_TEMPLATE_TYPES.get(type.name);
   if (object) return objectFaults(value, type.name, object, steps);
@@ -33,9 +31,9 @@ function valueFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
   return wanted === undefined ? [] : [{ steps, message: wanted }];
 }
 
-function objectFaults(value: unknown, name: string, fields: ObjectType, steps: Steps): Fault[] {
+function objectFaults(value: unknown, name: string, fields: ObjectType, steps: Steps): TemplateFault[] {
   if (!isObject(value)) return [{ steps, message: 'must be an object' }];
-  return Object.entries(value).flatMap(([member, content]): Fault[] => {
+  return Object.entries(value).flatMap(([member, content]): TemplateFault[] => {
     const here = [...steps, member];
     if (member.startsWith('$')) return directiveFaults(member, content, fields, here);
     const type = fields.get(member);
@@ -53,13 +51,13 @@ function nameAdvice(member: string, fields: ObjectType): string {
 }
 
 /** Rejects a value that Kubernetes does not know for a field. An empty value means its default. */
-function choiceFaults(value: unknown, field: string, steps: Steps): Fault[] {
+function choiceFaults(value: unknown, field: string, steps: Steps): TemplateFault[] {
   const choices = POD_TEMPLATE_CHOICES.get(field);
   if (!choices || typeof value !== 'string' || value === '' || choices.includes(value)) return [];
   return [{ steps, message: `must be one of ${choices.join(', ')}` }];
 }
 
-function directiveFaults(member: string, content: unknown, fields: ObjectType, steps: Steps): Fault[] {
+function directiveFaults(member: string, content: unknown, fields: ObjectType, steps: Steps): TemplateFault[] {
   if (member === PATCH)
     return STRATEGIES.includes(content) ? [] : [{ steps, message: 'must be delete, replace or merge' }];
   if (!Array.isArray(content)) return [{ steps, message: 'must be a list' }];
@@ -77,7 +75,7 @@ function directiveFaults(member: string, content: unknown, fields: ObjectType, s
   return [];
 }
 
-function listFaults(value: unknown, type: FieldType, steps: Steps): Fault[] {
+function listFaults(value: unknown, type: FieldType, steps: Steps): TemplateFault[] {
   if (!Array.isArray(value)) return [{ steps, message: 'must be a list' }];
   const items = value.map((item: unknown, index) => ({ item, steps: [...steps, index] }));
   const faults = items.flatMap(({ item, steps: here }) =>
@@ -99,9 +97,9 @@ export const identity = (item: unknown, keys: readonly string[]): string =>
 function keyFaults(
   items: readonly { readonly item: unknown; readonly steps: Steps }[],
   keys: readonly string[],
-): Fault[] {
+): TemplateFault[] {
   const seen = new Set<string>();
-  return items.flatMap(({ item, steps }): Fault[] => {
+  return items.flatMap(({ item, steps }): TemplateFault[] => {
     if (isDirective(item) || !isObject(item)) return [];
     const missing = keys.find((key) => item[key] === undefined && KEY_DEFAULTS[key] === undefined);
     if (missing !== undefined) {
@@ -115,9 +113,9 @@ function keyFaults(
   });
 }
 
-function mapFaults(value: unknown, name: string, steps: Steps): Fault[] {
+function mapFaults(value: unknown, name: string, steps: Steps): TemplateFault[] {
   if (!isObject(value)) return [{ steps, message: 'must be an object' }];
-  return Object.entries(value).flatMap(([key, content]): Fault[] => {
+  return Object.entries(value).flatMap(([key, content]): TemplateFault[] => {
     const here = [...steps, key];
     if (key.startsWith('$')) return directiveFaults(key, content, new Map(), here);
     if (content === null) return [];
@@ -152,3 +150,120 @@ function scalarFault(value: unknown, type: string): string | undefined {
 /** Returns the canonical quantity. The API server accepts numbers too. */
 export const quantityText = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? canonicalQuantity(String(value)) : undefined;
+
+/**
+ * Fields of a pod template whose values Kubernetes 1.36 lists (a test compares them with the API server). Fields whose values depend on other fields are left to the API server.
+ */
+const CHOICES = `
+PodSpec.dnsPolicy = ClusterFirst, ClusterFirstWithHostNet, Default, None
+PodSpec.restartPolicy = Always
+PodOS.name = linux, windows
+Container.imagePullPolicy = Always, IfNotPresent, Never
+Container.terminationMessagePolicy = FallbackToLogsOnError, File
+ContainerPort.protocol = SCTP, TCP, UDP
+HTTPGetAction.scheme = HTTP, HTTPS
+SeccompProfile.type = Localhost, RuntimeDefault, Unconfined
+AppArmorProfile.type = Localhost, RuntimeDefault, Unconfined
+Toleration.operator = Equal, Exists
+Toleration.effect = NoExecute, NoSchedule, PreferNoSchedule
+NodeSelectorRequirement.operator = DoesNotExist, Exists, Gt, In, Lt, NotIn
+LabelSelectorRequirement.operator = DoesNotExist, Exists, In, NotIn
+TopologySpreadConstraint.whenUnsatisfiable = DoNotSchedule, ScheduleAnyway
+TopologySpreadConstraint.nodeAffinityPolicy = Honor, Ignore
+TopologySpreadConstraint.nodeTaintsPolicy = Honor, Ignore
+PodSecurityContext.fsGroupChangePolicy = Always, OnRootMismatch
+PodSecurityContext.supplementalGroupsPolicy = Merge, Strict
+HostPathVolumeSource.type = BlockDevice, CharDevice, Directory, DirectoryOrCreate, File, FileOrCreate, Socket
+`;
+
+/** Allowed values by type and field, such as `Container.imagePullPolicy`. */
+export const POD_TEMPLATE_CHOICES: ReadonlyMap<string, readonly string[]> = new Map(
+  CHOICES.trim()
+    .split('\n')
+    .map((line) => {
+      const [field = '', values = ''] = line.split(' = ');
+      return [field, values.split(', ')];
+    }),
+);
+
+const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+const QUANTITY = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/u;
+const NANO = 1_000_000_000n;
+/** The API server rounds longer quantities. */
+const MAX_DIGITS = 40;
+
+/**
+ * Returns a quantity as the API server does: `0.5` is `500m`, `1024Mi` is `1Gi`. Undefined for text that is not a
+ * quantity. Parts below a billionth are rounded up.
+ */
+export function canonicalQuantity(text: string): string | undefined {
+  const read = readQuantity(text);
+  if (!read) return undefined;
+  const { isNegative, nanos, suffix, exponent } = read;
+  if (nanos === 0n) return '0';
+  const minus = isNegative ? '-' : '';
+  if (exponent !== undefined) return minus + decimalExponent(nanos);
+  // Binary suffixes are for whole numbers only.
+  const isBinary = suffix.endsWith('i') && nanos >= 1024n * NANO && nanos % NANO === 0n;
+  return minus + (isBinary ? binary(nanos / NANO) : decimal(nanos));
+}
+
+/** Returns true when one quantity is larger than another; false unless both are quantities. */
+export function isLarger(text: string, than: string): boolean {
+  const [a, b] = [readQuantity(text), readQuantity(than)];
+  return a !== undefined && b !== undefined && signed(a) > signed(b);
+}
+
+const signed = ({ isNegative, nanos }: Quantity): bigint => (isNegative ? -nanos : nanos);
+
+interface Quantity {
+  readonly isNegative: boolean;
+  readonly nanos: bigint;
+  readonly suffix: string;
+  readonly exponent: string | undefined;
+}
+
+function readQuantity(text: string): Quantity | undefined {
+  const [, sign = '', digits = '', suffix = ''] = QUANTITY.exec(text) ?? [];
+  if (digits === '' || text.length > MAX_DIGITS) return undefined;
+  const exponent = /^[eE]([+-]?\d+)$/u.exec(suffix)?.[1];
+  if (exponent !== undefined && Math.abs(Number(exponent)) > 18) return undefined;
+  return { isNegative: sign === '-', nanos: inNanos(digits, suffix, exponent), suffix, exponent };
+}
+
+function inNanos(digits: string, suffix: string, exponent: string | undefined): bigint {
+  const [whole = '', fraction = ''] = digits.split('.');
+  const mantissa = BigInt(`${whole}${fraction}`);
+  const scale = NANO * (exponent === undefined ? factorOf(suffix) : 1n);
+  // A decimal suffix below one and a fraction divide.
+  const power = (exponent === undefined ? decimalPower(suffix) : Number(exponent)) - fraction.length;
+  return power >= 0 ? mantissa * scale * 10n ** BigInt(power) : divideUp(mantissa * scale, 10n ** BigInt(-power));
+}
+
+const factorOf = (suffix: string): bigint => (suffix.endsWith('i') ? 1024n ** BigInt(BINARY.indexOf(suffix)) : 1n);
+const decimalPower = (suffix: string): number => (suffix.endsWith('i') ? 0 : (DECIMAL.indexOf(suffix) - 3) * 3);
+const divideUp = (value: bigint, by: bigint): bigint => (value + by - 1n) / by;
+
+/** Formats with the largest suffix that leaves a whole number. */
+function decimal(nanos: bigint): string {
+  const [mantissa, thousands] = reduce(nanos, 1000n, DECIMAL.length - 1);
+  return `${String(mantissa)}${DECIMAL[thousands] ?? ''}`;
+}
+
+function decimalExponent(nanos: bigint): string {
+  const [mantissa, thousands] = reduce(nanos, 1000n, Number.POSITIVE_INFINITY);
+  const power = (thousands - 3) * 3;
+  return power === 0 ? String(mantissa) : `${String(mantissa)}e${String(power)}`;
+}
+
+function binary(whole: bigint): string {
+  const [mantissa, kibi] = reduce(whole, 1024n, BINARY.length - 1);
+  return `${String(mantissa)}${BINARY[kibi] ?? ''}`;
+}
+
+function reduce(value: bigint, by: bigint, most: number): readonly [bigint, number] {
+  let [rest, times] = [value, 0];
+  while (times < most && rest % by === 0n) [rest, times] = [rest / by, times + 1];
+  return [rest, times];
+}

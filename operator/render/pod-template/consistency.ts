@@ -1,8 +1,7 @@
 import { metadataFaults } from '../../../crds/kinds/schema/metadata-syntax.ts';
 import type { Steps } from '../../../crds/kinds/schema/object-path.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { quantityText, type Fault } from './check.ts';
-import { isLarger } from './quantity.ts';
+import { quantityText, type TemplateFault, isLarger } from './check.ts';
 
 /** Name of a container, a volume or a port. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u;
@@ -12,7 +11,7 @@ const MAX_LABEL = 63;
  * Lists contradictions of a complete pod template, which the API server rejects. The index of a container in the template is
  * not that in a patch: messages name the container.
  */
-export function templateFaults({ metadata, spec }: JsonObject): Fault[] {
+export function templateFaults({ metadata, spec }: JsonObject): TemplateFault[] {
   const pod = isObject(spec) ? spec : {};
   const volumes = new Set(objects(pod['volumes']).map(({ name }) => name));
   return [
@@ -32,7 +31,7 @@ export function templateFaults({ metadata, spec }: JsonObject): Fault[] {
 
 const objects = (list: unknown): JsonObject[] => (Array.isArray(list) ? list.filter(isObject) : []);
 
-const nameFaults = (list: unknown, what: string, steps: Steps): Fault[] =>
+const nameFaults = (list: unknown, what: string, steps: Steps): TemplateFault[] =>
   objects(list).flatMap(({ name }) =>
     typeof name === 'string' && !isLabel(name)
       ? [{ steps, message: `"${name}" cannot name a ${what}: use at most 63 lowercase letters, digits and hyphens` }]
@@ -42,7 +41,7 @@ const nameFaults = (list: unknown, what: string, steps: Steps): Fault[] =>
 /** Returns true for the name of a container or a volume. */
 export const isLabel = (name: string): boolean => name.length <= MAX_LABEL && DNS_LABEL.test(name);
 
-function containerFaults(container: JsonObject, volumes: ReadonlySet<unknown>, steps: Steps): Fault[] {
+function containerFaults(container: JsonObject, volumes: ReadonlySet<unknown>, steps: Steps): TemplateFault[] {
   const { name, image, volumeMounts, resources, securityContext } = container;
   const what = `container "${String(name)}"`;
   return [
@@ -61,7 +60,7 @@ function containerFaults(container: JsonObject, volumes: ReadonlySet<unknown>, s
 }
 
 /** Lists requests above the limit of the same resource. */
-export function resourceFaults(resources: unknown, steps: Steps): Fault[] {
+export function resourceFaults(resources: unknown, steps: Steps): TemplateFault[] {
   const { requests, limits } = isObject(resources) ? resources : {};
   if (!isObject(requests) || !isObject(limits)) return [];
   return Object.entries(requests).flatMap(([name, request]) => {
@@ -72,7 +71,7 @@ export function resourceFaults(resources: unknown, steps: Steps): Fault[] {
   });
 }
 
-const userFaults = (context: unknown, steps: Steps): Fault[] =>
+const userFaults = (context: unknown, steps: Steps): TemplateFault[] =>
   ['runAsUser', 'runAsGroup', 'fsGroup'].flatMap((member) => {
     const id = isObject(context) ? context[member] : undefined;
     return typeof id === 'number' && id < 0 ? [{ steps, message: `${member} must not be negative` }] : [];

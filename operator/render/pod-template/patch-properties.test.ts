@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalTemplate } from './canonical.ts';
-import { POD_TEMPLATE_CHOICES } from './choices.ts';
-import { patchFaults } from './check.ts';
+import { canonicalTemplate, strategicMerge } from './patch.ts';
+import { POD_TEMPLATE_CHOICES, patchFaults } from './check.ts';
 import { POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
-import { strategicMerge } from './strategic-merge.ts';
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 
 /** Returns a generator of reproducible numbers (mulberry32). */

@@ -1,6 +1,6 @@
 import * as client from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
-import { POD_TEMPLATE_CHOICES } from './choices.ts';
+import { POD_TEMPLATE_CHOICES } from './check.ts';
 import { ALTERNATIVES, POD_TEMPLATE_TYPES, type FieldType } from './types.ts';
 
 interface Attribute {

@@ -2,12 +2,10 @@ import { ownCallback, redirectUriFaults, sharedCallback } from '../../../gateway
 import type { EmbeddedAuthServerConfig } from '../../../gateway/contract/run-config/auth-server.ts';
 import { circularProblems, resolveUpstream, upstreamProblems } from '../../../gateway/authserver/upstream/index.ts';
 import type { UpstreamScope } from '../../../gateway/authserver/upstream/upstream.ts';
-import { bundleFile } from '../ca-bundle.ts';
+import { bundleFile } from '../config-maps.ts';
 import type { Report, Scope } from '../scope.ts';
-import { checkUserUrl } from '../user-url.ts';
-import { fieldOf } from './field-of.ts';
-import { isOwnAddress } from './own-address.ts';
-import { AUTH_SERVER_PATH, upstreamNames, type AuthServerSpec } from './spec.ts';
+import { checkUserUrl } from '../addresses.ts';
+import { fieldOf, isOwnAddress, AUTH_SERVER_PATH, upstreamNames, type AuthServerSpec } from './spec.ts';
 
 type Provider = AuthServerSpec['upstreamProviders'][number];
 type Entries = NonNullable<EmbeddedAuthServerConfig['upstreams']>;
@@ -37,7 +35,8 @@ function providerScope(provider: Provider, path: string, scope: Scope): Upstream
     bundleFile: (ref, below) => bundleFile(ref, `${block}.${below}`, scope, report),
     checkUrl(url, below, flags) {
       if (isOwnAddress(url, scope)) return; // reported by circularProblems
-      checkUserUrl(url, { path: `${block}.${below}`, block, flags, mode: scope.platform.mode }, report);
+      const shown = scope.terms.field(block);
+      checkUserUrl(url, { path: `${block}.${below}`, block: shown, flags, mode: scope.platform.mode }, report);
     },
     problem({ reason, path: below, message }) {
       report.problem(reason, `${block}.${below}`, message);

@@ -1,15 +1,12 @@
 import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
 import type { ToolRules } from '../../../gateway/contract/aggregation/aggregation.ts';
-import { reportClusterFields } from '../fields/cluster-only.ts';
-import { checkUnbuilt } from '../fields/not-supported.ts';
+import { reportClusterFields, checkUnbuilt, reportControls } from '../fields/controls.ts';
 import { checkEntryActs, resolveOutgoing } from './outgoing.ts';
-import { reportControls } from '../fields/controls.ts';
-import { CONSEQUENCE_REASON } from '../problems.ts';
+import { CONSEQUENCE_REASON, newScope, type Scope } from '../scope.ts';
 import { checkReferences } from '../references.ts';
 import { checkHeaderSecrets } from './release.ts';
 import { resolveEntry } from './remote-backend.ts';
-import { newScope, type Scope } from '../scope.ts';
-import { sharedTools } from '../tool-rules.ts';
+import { sharedTools } from '../aggregation.ts';
 import { resolveServer } from './server-backend.ts';
 import { members, type BrokenObject, type MCPServer, type MCPServerEntry } from '../snapshot.ts';
 

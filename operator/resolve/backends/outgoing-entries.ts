@@ -1,5 +1,5 @@
-import { childPath } from '../fields/field-path.ts';
 import type { VirtualMCPServer } from '../snapshot.ts';
+import { childPath } from '../fields/field-path.ts';
 
 const PATH = 'spec.outgoingAuth';
 

@@ -1,20 +1,18 @@
+import { backendEntries, backendEntry } from './outgoing-entries.ts';
 import { AUTH_SERVER } from '../../../crds/kinds/mcp-external-auth-config.ts';
 import { hasUsers } from '../../../gateway/incoming/index.ts';
 import type { Backend, OutgoingEntry } from '../../../gateway/contract/gateway-config.ts';
 import type { VariantScope } from '../../../gateway/contract/variant.ts';
 import { resolveStrategy, STRATEGIES } from '../../../gateway/outgoing/index.ts';
-import { circularExchange, isOwnAddress } from '../auth-server/own-address.ts';
-import { upstreamNames } from '../auth-server/spec.ts';
-import { unbuiltStrategy } from '../fields/not-supported.ts';
-import { authenticatesClients } from '../fields/controls.ts';
+import { circularExchange, isOwnAddress, upstreamNames } from '../auth-server/spec.ts';
+import { unbuiltStrategy, authenticatesClients } from '../fields/controls.ts';
 import { checkReferences } from '../references.ts';
-import { backendEntries, backendEntry } from './outgoing-entries.ts';
 import { checkRelease } from './release.ts';
 import { exposedTransport } from './server-backend.ts';
 import { unknownBackend } from '../aggregation.ts';
 import type { Identified, ObjectScope, Scope } from '../scope.ts';
 import type { MCPExternalAuthConfig, MCPServer, MCPServerEntry, VirtualMCPServer } from '../snapshot.ts';
-import { checkUserUrl } from '../user-url.ts';
+import { checkUserUrl } from '../addresses.ts';
 
 const PATH = 'spec.outgoingAuth';
 
@@ -123,7 +121,7 @@ function checkUse(
     scope.on(owner).problem('OutgoingAuthOnSse', path, message);
   }
   if (strategy?.perUser && !hasUsers(scope.vmcp.spec.incomingAuth.type)) {
-    const message = `"${name}" is of type ${type}, which needs a user, and VirtualMCPServer "${scope.vmcp.metadata.name}" is anonymous: set its incomingAuth.type to oidc, or refer to another config`;
+    const message = `"${name}" is of type ${type}, which needs a user, and ${scope.terms.owner} is anonymous: ${scope.terms.authenticate}, or refer to another config`;
     scope.on(owner).problem('OutgoingAuthNeedsUser', path, message);
   }
 }
@@ -132,7 +130,7 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
   const report = scope.on(config);
   const block = `spec.${config.spec.type}`;
   const place = (below: string): string => (below === '' ? block : `${block}.${below}`);
-  const { name } = scope.vmcp.metadata;
+  const { owner, authServer } = scope.terms;
   const { authServerConfig: server } = scope.vmcp.spec;
   const isInjectionDisabled = server?.disableUpstreamTokenInjection === true;
   return {
@@ -147,10 +145,10 @@ function strategyScope(config: MCPExternalAuthConfig, scope: Scope): VariantScop
     },
     problem({ reason, path, message }) {
       if (reason === 'UpstreamProviderUnknown' && isInjectionDisabled) {
-        const advice = `VirtualMCPServer "${name}" disables the injection of upstream tokens: remove its disableUpstreamTokenInjection, or use another type`;
+        const advice = `${owner} disables the injection of upstream tokens: remove its disableUpstreamTokenInjection, or use another type`;
         report.problem('UpstreamTokensDisabled', place(path), advice);
       } else if (reason === 'UpstreamProviderUnknown' && !server) {
-        const advice = `upstream tokens come from logins at the embedded authorization server, and VirtualMCPServer "${name}" has none: set its authServerConfig`;
+        const advice = `upstream tokens come from logins at the embedded authorization server, and ${owner} has none: set its ${authServer}`;
         report.problem('OutgoingAuthNeedsAuthServer', place(path), advice);
       } else report.problem(reason, place(path), message);
     },

@@ -1,7 +1,7 @@
 import type { Backend } from '../../../gateway/contract/gateway-config.ts';
 import { classifyHost } from '../../../gateway/outbound/address-class.ts';
 import { checkUrl } from '../addresses.ts';
-import { bundleFile } from '../ca-bundle.ts';
+import { bundleFile } from '../config-maps.ts';
 import { childPath } from '../fields/field-path.ts';
 import { isHeaderValue, isProtocolHeader } from '../../../gateway/contract/reserved-names.ts';
 import type { ObjectScope, Report } from '../scope.ts';

@@ -1,10 +1,13 @@
 import type { Backend, BackendProcess } from '../../../gateway/contract/gateway-config.ts';
-import { FROM_ENV_IN_CLUSTER } from '../../../crds/kinds/mcp-server-workload.ts';
-import { checkImage } from './images.ts';
-import { resolveContainer } from './local-container.ts';
+import { FROM_ENV_IN_CLUSTER, COMMAND_IN_CLUSTER } from '../../../crds/kinds/mcp-server-workload.ts';
 import { hasOwnGateway } from '../fields/controls.ts';
-import type { ObjectScope, Report } from '../scope.ts';
+import type { ObjectScope, Report, Platform } from '../scope.ts';
 import type { MCPServer } from '../snapshot.ts';
+import type { ContainerOptions } from '../../../gateway/contract/container.ts';
+import { ClosedPermissionProfile } from '../../../gateway/contract/container.ts';
+import { SCHEMA_VERSION, type RunConfig } from '../../../gateway/contract/run-config/run-config.ts';
+import { containerOptionsOf } from '../../../gateway/workloads/container/options.ts';
+import { documentName, parseConfigMapDocument } from '../config-maps.ts';
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_PROXY_MODE = 'streamable-http';
@@ -209,4 +212,118 @@ export function serviceUrl(server: MCPServer, namespace: string): string {
   const port = String(server.spec.proxyPort ?? DEFAULT_PORT);
   const path = exposedTransport(server) === 'sse' ? '/sse' : '/mcp';
   return `http://mcp-${server.metadata.name}.${namespace}.svc.cluster.local:${port}${path}`;
+}
+
+/** Members of a run configuration that a profile sets, and what precedes messages about the profile. */
+interface Access {
+  readonly members: Pick<RunConfig, 'permission_profile' | 'permission_profile_name_or_path' | 'isolate_network'>;
+  readonly document?: string;
+}
+
+const PROFILE = 'spec.permissionProfile';
+
+/** Resolves `permissionProfile` and `volumes` in local mode; undefined without either, and with mistakes, which it reports. */
+function resolveContainer(server: MCPServer, scope: ObjectScope): ContainerOptions | undefined {
+  const { image, volumes = [], permissionProfile: profile } = server.spec;
+  const access = profile === undefined ? OPEN : accessOf(server, profile, scope);
+  if (access === undefined) return undefined;
+  const isContainer = imageScheme(image) === 'oci';
+  const { options, problems } = containerOptionsOf({
+    schema_version: SCHEMA_VERSION,
+    image,
+    ...access.members,
+    ...(!isContainer && { isolate_network: false }),
+    ...(volumes.length > 0 && {
+      volumes: volumes.map((each) => `${each.hostPath}:${each.mountPath}${each.readOnly === true ? ':ro' : ''}`),
+    }),
+  });
+  const report = scope.on(server);
+  for (const { reason, path, message } of problems) {
+    const [field, text] = placeOf(path, message, access.document);
+    report.problem(reason, field, text);
+  }
+  return options && Object.keys(options).length > 0 ? options : undefined;
+}
+
+/** Without a profile, and with the built-in `network`, a container has the default network of its engine. */
+const OPEN: Access = { members: { isolate_network: false } };
+
+function accessOf(
+  server: MCPServer,
+  { type = 'builtin', name, key = '' }: NonNullable<MCPServer['spec']['permissionProfile']>,
+  scope: ObjectScope,
+): Access | undefined {
+  if (type === 'builtin') return name === 'network' ? OPEN : { members: { permission_profile_name_or_path: name } };
+  const text = scope.snapshot.configMaps.get(name)?.data[key];
+  if (text === undefined) return undefined; // its reference is reported
+  const document = documentName(name, key);
+  const read = parseConfigMapDocument(ClosedPermissionProfile, text);
+  if ('problems' in read) {
+    for (const message of read.problems) {
+      scope.on(server).problem('InvalidPermissionProfile', PROFILE, `${document}: ${message}`);
+    }
+    return undefined;
+  }
+  const { config } = read;
+  const mode = config.network?.mode ?? '';
+  const isIsolated = config.privileged !== true && ['', 'bridge', 'default', 'none'].includes(mode);
+  return { members: { permission_profile: config, isolate_network: isIsolated }, document };
+}
+
+/** Converts a path in the run configuration to the field of the MCPServer, and the message with it. */
+function placeOf(path: string, message: string, document = ''): readonly [field: string, message: string] {
+  const [, inProfile] = /^permission_profile\.(.*)$/u.exec(path) ?? [];
+  if (inProfile !== undefined) return [PROFILE, `${document}: ${inProfile}: ${message}`];
+  if (path === 'permission_profile') return [PROFILE, `${document}: ${message}`];
+  return path === 'permission_profile_name_or_path' ? [`${PROFILE}.name`, message] : [`spec.${path}`, message];
+}
+
+export type ImageScheme = 'npx' | 'uvx' | 'command' | 'oci';
+
+const NPM_NAME = String.raw`(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*`;
+const NPX = new RegExp(`^npx://${NPM_NAME}(@[A-Za-z0-9^~*<>=][A-Za-z0-9^~*.<>=+_-]*)?$`, 'u');
+const UVX =
+  /^uvx:\/\/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9][A-Za-z0-9.!+_-]*)?$/u;
+/** Name of a program on PATH, or an absolute path of a file. */
+const COMMAND = /^command:\/\/(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*|\/[^\p{Cc}]*[^\p{Cc}/])$/u;
+/** `[registry[:port]/]path[:tag][@digest]` as in the OCI distribution specification. */
+const OCI =
+  /^([A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:\w[\w.-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,})?$/u;
+
+/** Returns the scheme of an image reference; undefined when the reference is invalid. */
+export function imageScheme(image: string): ImageScheme | undefined {
+  if (NPX.test(image)) return 'npx';
+  if (UVX.test(image)) return 'uvx';
+  if (COMMAND.test(image)) return 'command';
+  return OCI.test(image) ? 'oci' : undefined;
+}
+
+/** Reports an image that cannot run on this platform. */
+export function checkImage(image: string, path: string, platform: Platform, report: Report): void {
+  const scheme = imageScheme(image);
+  if (scheme === undefined) {
+    report.problem('InvalidImageReference', path, `"${image}" ${imageAdvice(image)}`);
+  } else if (scheme === 'command' && platform.mode === 'cluster') {
+    report.problem('LocalImageInCluster', path, COMMAND_IN_CLUSTER);
+  } else if (scheme !== 'oci' && platform.mode === 'cluster') {
+    report.problem('LocalImageInCluster', path, `${scheme}:// runs in local mode only: use a container image`);
+  } else if (scheme === 'oci' && platform.mode === 'local' && platform.containerEngine === false) {
+    report.problem(
+      'NoContainerEngine',
+      path,
+      `"${image}" is a container image, and neither docker nor podman responds: start one of them, or use an npx:// or uvx:// package`,
+    );
+  }
+}
+
+function imageAdvice(image: string): string {
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//u.exec(image)?.[1];
+  if (scheme === 'npx') return 'is not an npm package: write npx://PACKAGE or npx://PACKAGE@VERSION';
+  if (scheme === 'uvx') return 'is not a PyPI package: write uvx://PACKAGE or uvx://PACKAGE==VERSION';
+  if (scheme === 'command')
+    return 'names no program: write command://NAME for a program on PATH, or command:// with an absolute path, and its arguments in spec.args';
+  if (scheme === 'http' || scheme === 'https') return 'is a URL: use kind MCPServerEntry with spec.remoteUrl';
+  if (scheme !== undefined)
+    return `has the unknown scheme ${scheme}://: use npx://, uvx://, command:// or a container image`;
+  return 'is not an image reference: write NAME:TAG, npx://PACKAGE or uvx://PACKAGE';
 }

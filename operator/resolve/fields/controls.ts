@@ -1,6 +1,9 @@
 import { storeFacts } from '../../../gateway/authserver/storage/index.ts';
 import type { Report } from '../scope.ts';
-import type { MCPServer } from '../snapshot.ts';
+import type { MCPServer, Resource } from '../snapshot.ts';
+import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
+import type { Problem } from '../../../gateway/contract/problem.ts';
+import { occurrences, type FieldPattern, covers } from './field-path.ts';
 
 type Spec = MCPServer['spec'];
 
@@ -52,3 +55,100 @@ export function reportControls({ spec }: MCPServer, report: Report): void {
     report.problem(CONTROL_NEEDS_CLUSTER, `spec.${field}`, message);
   }
 }
+
+/** Field of the schema that the gateway does not support yet. A server that sets it does not start. */
+export interface UnbuiltField {
+  readonly kind: Resource['kind'];
+  readonly pattern: FieldPattern;
+  /** Name of the missing feature. */
+  readonly feature: string;
+  /** Returns true for a value that needs no support, such as the default or an explicit "off". */
+  readonly isInert?: (value: unknown) => boolean;
+}
+
+const REASON = 'NotSupportedYet';
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+const COMPOSITE = 'tool composition';
+const OPTIMIZER = 'the optimizer';
+
+/** Unsupported fields. Delete the row when the feature is built. */
+export const UNBUILT_FIELDS: readonly UnbuiltField[] = [
+  { kind: 'VirtualMCPServer', pattern: 'spec.embeddingServerRef', feature: OPTIMIZER },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.codeMode', feature: 'code mode', isInert: isOff },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.compositeToolRefs', feature: COMPOSITE },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.compositeTools', feature: COMPOSITE },
+  { kind: 'VirtualMCPServer', pattern: 'spec.config.optimizer', feature: OPTIMIZER },
+];
+
+/** Reports every unsupported field of an object. */
+export function checkUnbuilt(object: Resource, report: Report): void {
+  for (const { kind, pattern, feature, isInert } of UNBUILT_FIELDS) {
+    if (kind !== object.kind) continue;
+    for (const { path, value } of occurrences(object, pattern)) {
+      if (!isEmptyList(value) && !isInert?.(value))
+        report.problem(REASON, path, `${feature} is not built yet: remove this field`);
+    }
+  }
+}
+
+/** Returns the problem of a strategy that the registry lists but that is not built yet. */
+export function unbuiltStrategy(type: string): Problem | undefined {
+  if (STRATEGIES.some((strategy) => strategy.type === type && strategy.supported)) return undefined;
+  return { reason: REASON, path: 'spec.type', message: `strategy ${type} is not built yet: use type unauthenticated` };
+}
+
+/** Field that only affects Kubernetes objects and has no effect in local mode. */
+export interface ClusterField {
+  readonly kind: Resource['kind'];
+  readonly pattern: FieldPattern;
+  /** Default of the schema. A field with this value was probably not written by the user. */
+  readonly default?: unknown;
+}
+
+export const CLUSTER_FIELDS: readonly ClusterField[] = [
+  { kind: 'VirtualMCPServer', pattern: 'spec.imagePullSecrets' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.podTemplateSpec' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.replicas' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.resourceOverrides' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.route' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.serviceAccount' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.serviceType', default: 'ClusterIP' },
+  { kind: 'VirtualMCPServer', pattern: 'spec.sessionAffinity', default: 'ClientIP' },
+  {
+    kind: 'VirtualMCPServer',
+    pattern: 'spec.config.operational.failureHandling.statusReportingInterval',
+    default: '30s',
+  },
+  { kind: 'MCPServer', pattern: 'spec.backendReplicas' },
+  { kind: 'MCPServer', pattern: 'spec.endpointPrefix' },
+  { kind: 'MCPServer', pattern: 'spec.maxRequestBodySize' },
+  { kind: 'MCPServer', pattern: 'spec.podTemplateSpec' },
+  { kind: 'MCPServer', pattern: 'spec.proxyMode', default: 'streamable-http' },
+  { kind: 'MCPServer', pattern: 'spec.proxyPort', default: 8080 },
+  { kind: 'MCPServer', pattern: 'spec.proxyReadTimeout' },
+  { kind: 'MCPServer', pattern: 'spec.replicas' },
+  { kind: 'MCPServer', pattern: 'spec.resourceOverrides' },
+  { kind: 'MCPServer', pattern: 'spec.resources' },
+  { kind: 'MCPServer', pattern: 'spec.serviceAccount' },
+  { kind: 'MCPServer', pattern: 'spec.sessionAffinity', default: 'ClientIP' },
+  { kind: 'MCPServer', pattern: 'spec.trustProxyHeaders', default: false },
+];
+
+/** Reports, in one warning per object, the fields that have an effect only in a cluster. */
+export function reportClusterFields(object: Resource, report: Report): void {
+  const paths = CLUSTER_FIELDS.filter(({ kind }) => kind === object.kind).flatMap((field) =>
+    occurrences(object, field.pattern)
+      .filter(({ value }) => value !== field.default)
+      .map(({ path }) => path),
+  );
+  const [first] = paths;
+  if (first === undefined) return;
+  const others = paths.length > 1 ? `, like ${paths.slice(1).join(', ')}` : '';
+  report.warning('ClusterOnly', first, `no effect outside a cluster${others}`);
+}
+
+/** Returns true for a field that has an effect only in a cluster. */
+export const isClusterField = (kind: Resource['kind'], field: FieldPattern): boolean =>
+  CLUSTER_FIELDS.some((row) => row.kind === kind && covers(row.pattern, field));

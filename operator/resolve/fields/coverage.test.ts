@@ -3,13 +3,17 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { KINDS } from '../../../crds/kinds/index.ts';
 import { STRATEGIES } from '../../../gateway/outgoing/index.ts';
 import { loadManifests, type Manifests } from '../../source/files/load.ts';
-import { CLUSTER_FIELDS, isClusterField, reportClusterFields } from './cluster-only.ts';
-import { covers, occurrences, type FieldPattern } from './field-pattern.ts';
-import { parsePath, valueAt } from './field-path.ts';
-import { checkUnbuilt, UNBUILT_FIELDS, unbuiltStrategy } from './not-supported.ts';
-import type { ObjectProblem } from '../problems.ts';
+import {
+  CLUSTER_FIELDS,
+  isClusterField,
+  reportClusterFields,
+  checkUnbuilt,
+  UNBUILT_FIELDS,
+  unbuiltStrategy,
+} from './controls.ts';
+import { covers, occurrences, type FieldPattern, parsePath, valueAt } from './field-path.ts';
+import { type ObjectProblem, reportInto, type Platform } from '../scope.ts';
 import { resolveAll } from '../resolve-all.ts';
-import { reportInto, type Platform } from '../scope.ts';
 import { objectsOf, type Resource } from '../snapshot.ts';
 
 type KindName = Resource['kind'];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { covers, occurrences } from './field-pattern.ts';
+import { covers, occurrences, childPath, parsePath, valueAt } from './field-path.ts';
 import { pathText } from '../../../crds/kinds/schema/object-path.ts';
-import { childPath, parsePath, valueAt } from './field-path.ts';
 
 describe('field paths', () => {
   it.each([

@@ -2,7 +2,7 @@ import { authorization } from '../../../gateway/policy/authorization.ts';
 import { checkPolicies, unknownProvider } from '../../../gateway/policy/authorization/check.ts';
 import { AuthorizationConfig } from '../../../gateway/policy/authorization/config.ts';
 import { AUTHZ_INVALID } from '../../../gateway/policy/authorization/policy-text.ts';
-import { documentName, parseConfigMapDocument } from '../config-map-document.ts';
+import { documentName, parseConfigMapDocument } from '../config-maps.ts';
 import type { Identified, ObjectScope, Scope } from '../scope.ts';
 import type { MCPAuthzConfig } from '../snapshot.ts';
 
@@ -46,7 +46,7 @@ function withProvider(config: AuthorizationConfig, scope: Scope): AuthorizationC
   const on = scope.on(scope.vmcp);
   if (inline !== undefined) {
     const advice = isInline ? 'move it to' : 'remove it, because it gives way to';
-    const message = `deprecated: ${advice} spec.authServerConfig.primaryUpstreamProvider`;
+    const message = `deprecated: ${advice} spec.${scope.terms.authServerBlock}.primaryUpstreamProvider`;
     on.warning('AuthzPrimaryUpstreamProviderDeprecated', `${AUTHZ}.inline.primaryUpstreamProvider`, message);
   }
   if (!providers.includes(provider)) {

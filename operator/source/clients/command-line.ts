@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { COMMANDS } from './commands/index.ts';
+import { SERVER_COMMANDS } from './commands/index.ts';
 import { isTextList } from './texts.ts';
 
 /** Command line as a client starts it. */
@@ -32,7 +32,7 @@ export function unwrapped(command: string, args: readonly string[]): CommandLine
     return inner.env || line.env ? { ...line, env: new Map([...(inner.env ?? []), ...(line.env ?? [])]) } : line;
   }
   const [first = '', ...words] = wordsOf(command);
-  return words.length > 0 && COMMANDS.has(programOf(first))
+  return words.length > 0 && SERVER_COMMANDS.has(programOf(first))
     ? { command: first, args: [...words, ...args] }
     : { command, args };
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
 import { placeholdersIn } from './placeholders.ts';
-import { quoted } from './quoted.ts';
+import { quoted } from './texts.ts';
 import { TIMEOUT_MEMBERS } from './timeouts.ts';
 import { FILTER_MEMBERS } from './tool-filter.ts';
 

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClientEntry } from './client-entry.ts';
-import { freeName, labelOf } from './names.ts';
-import { oneLine } from './quoted.ts';
+import type { ClientEntry, Reading, ServerRules, ServerSpec } from './server-spec.ts';
+import { oneLine } from './texts.ts';
 import { readServer } from './read-server.ts';
-import type { Reading, ServerRules, ServerSpec } from './server-spec.ts';
 
 export interface ImportedServer {
   /** DNS label, unique among the servers of the file. */
@@ -63,4 +61,28 @@ function withoutCopies(servers: readonly Usable[]): Usable[] {
       (other) => isDeepStrictEqual(other.server, server.server) && isDeepStrictEqual(other.rules, server.rules),
     );
   });
+}
+
+/** Maximum length of the name of a stdio server. */
+const MAX_LENGTH = 48;
+
+/** Returns the DNS label that is most similar to a text: `My Server_1` becomes `my-server-1`. */
+export function labelOf(text: string): string {
+  const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  const label = plain
+    .replace(/[^a-z0-9]+/gu, '-')
+    .replace(/^-/u, '')
+    .slice(0, MAX_LENGTH)
+    .replace(/-$/u, '');
+  return label === '' ? 'server' : label;
+}
+
+/** Returns `name`, or `name-2`, `name-3` and so on when it is taken. */
+export function freeName(name: string, isTaken: (name: string) => boolean): string {
+  let free = name;
+  for (let number = 2; isTaken(free); number += 1) {
+    const suffix = `-${String(number)}`;
+    free = `${name.slice(0, MAX_LENGTH - suffix.length)}${suffix}`;
+  }
+  return free;
 }

@@ -1,15 +1,13 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { imageScheme } from '../../resolve/backends/images.ts';
-import { COMMANDS } from './commands/index.ts';
+import { imageScheme } from '../../resolve/backends/server-backend.ts';
+import { SERVER_COMMANDS } from './commands/index.ts';
 import { commandLineOf, programOf, unwrapped } from './command-line.ts';
 import { ENV_NAME, noVariable, type Invocation } from './commands/invocation.ts';
-import { ownCommand } from './commands/own-command.ts';
+import { ownCommand } from './commands/package-runners.ts';
 import { ADDRESS_MEMBERS, folderIn, ignoredMembers, unusedVariables } from './ignored-members.ts';
-import { oneLine } from './quoted.ts';
+import { oneLine, isTextList, textMap, withoutNulls } from './texts.ts';
 import { remoteServer } from './remote-server.ts';
-import type { Reading, RemoteTransport, ServerRules, ServerSpec } from './server-spec.ts';
-import { settingOf } from './setting.ts';
-import { isTextList, textsOf, withoutNulls } from './texts.ts';
+import { type Reading, type RemoteTransport, type ServerRules, type ServerSpec, settingOf } from './server-spec.ts';
 import { timeoutIn } from './timeouts.ts';
 import { toolFilterIn } from './tool-filter.ts';
 
@@ -54,7 +52,7 @@ function readUrl(value: JsonObject): Reading {
   if (member !== 'httpUrl' && type !== undefined && !TRANSPORTS.has(named))
     return { leftOut: `vmcp has no transport ${oneLine(JSON.stringify(type))}` };
   const transport = member === 'httpUrl' ? 'streamable-http' : TRANSPORTS.get(named);
-  const env = textsOf(value['env'] ?? value['environment']) ?? new Map<string, string>();
+  const env = textMap(value['env'] ?? value['environment']) ?? new Map<string, string>();
   const settings = [...headers].map(([name, text]) => settingOf(name, text, env));
   const warnings = [...unusedVariables(env, [...headers.values()]), ...ignoredMembers(value, 'elsewhere')];
   return withRules(remoteServer(String(value[member]), transport, settings), value, warnings);
@@ -69,7 +67,7 @@ function headersOf(value: JsonObject): ReadonlyMap<string, string> | undefined {
     value['http_headers'],
     value['env_http_headers'],
     nested,
-  ].map(textsOf);
+  ].map(textMap);
   const key = keyHeader(value);
   if (!plain || !more || !named || !inRequest || !key) return undefined;
   const variables = [...named].map(([header, variable]) => [header, `\${env:${variable}}`] as const);
@@ -88,14 +86,14 @@ function keyHeader(value: JsonObject): [string, string][] | undefined {
 
 function readCommand(value: JsonObject, project?: string): Reading {
   const { command, args, env: nested } = commandLineOf(value);
-  const [inner, outer] = [textsOf(nested), environmentOf(value)];
+  const [inner, outer] = [textMap(nested), environmentOf(value)];
   if (typeof command !== 'string' || !isTextList(args)) return { leftOut: 'its command or args are not texts' };
   if (!inner || !outer) return { leftOut: 'its env values are not texts' };
   const line = unwrapped(command, args);
   const env = new Map([...inner, ...outer, ...(line.env ?? [])]);
   const wrong = [...env.keys()].find((name) => !ENV_NAME.test(name));
   if (wrong !== undefined) return { leftOut: noVariable(wrong) };
-  const read = COMMANDS.get(programOf(line.command)) ?? ownCommand;
+  const read = SERVER_COMMANDS.get(programOf(line.command)) ?? ownCommand;
   const reading = read({
     program: line.command,
     args: line.args,
@@ -126,7 +124,7 @@ function withRules(reading: Reading, value: JsonObject, more: readonly string[])
 /** Returns the variables. Codex lists in `env_vars` those that a server gets from the host, as names or `{name, source}`. */
 function environmentOf(value: JsonObject): ReadonlyMap<string, string> | undefined {
   const { env_vars: passed = [] } = value;
-  const env = textsOf(value['env'] ?? value['environment']);
+  const env = textMap(value['env'] ?? value['environment']);
   if (!env || !Array.isArray(passed)) return undefined;
   const names = passed.map((each: unknown) => (isObject(each) ? each['name'] : each));
   if (!isTextList(names)) return undefined;

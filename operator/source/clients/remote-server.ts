@@ -1,10 +1,9 @@
 import { headerNameProblems } from '../../../gateway/contract/reserved-names.ts';
 import { isEncrypted, OWN_CREDENTIAL } from '../../../gateway/contract/rule.ts';
-import { quoted } from './quoted.ts';
+import { quoted } from './texts.ts';
 import { hasSecret, STAYS_READABLE } from './secret-text.ts';
-import type { Reading, RemoteTransport, Setting } from './server-spec.ts';
+import { type Reading, type RemoteTransport, type Setting, settingWarnings } from './server-spec.ts';
 import { referencesIn, withFallbacks } from './placeholders.ts';
-import { settingWarnings } from './setting.ts';
 
 /** Returns a server that runs elsewhere. Without a transport, a path that ends in `/sse` means HTTP+SSE. */
 export function remoteServer(

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { quoted } from './quoted.ts';
+import { quoted } from './texts.ts';
 
 /** Members for the wait for a reply, with their unit in ms. */
 const REPLY: Readonly<Record<string, number>> = {

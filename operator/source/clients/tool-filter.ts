@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../gateway/contract/json.ts';
-import { oneLine } from './quoted.ts';
+import { oneLine } from './texts.ts';
 
 /** Members that list the tools to show, by client. */
 const SHOWN = [

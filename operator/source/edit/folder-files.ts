@@ -1,8 +1,9 @@
-import { DEFAULT_NAMESPACE } from '../files/manifest-object.ts';
-import { resourceText } from './resource-text.ts';
+import { DEFAULT_NAMESPACE, isManifestObject, manifestObjects } from '../files/manifest-object.ts';
+import { resourceText, joinDocuments, serverText } from './resource-text.ts';
 import { durationOf } from '../clients/timeouts.ts';
 import type { ServerRules } from '../clients/server-spec.ts';
-import { joinDocuments } from './yaml-text.ts';
+import { parseDocuments } from '../files/document.ts';
+import { validateManifest } from '../files/validate.ts';
 
 /** File to write into a folder of resources. */
 export interface NewFile {
@@ -22,7 +23,7 @@ export interface FolderCommands {
 }
 
 /** Commands for a folder whose path is not known. */
-export const COMMANDS: FolderCommands = { line: (...args) => ['vmcp', ...args].join(' '), dir: 'FOLDER' };
+const COMMANDS: FolderCommands = { line: (...args) => ['vmcp', ...args].join(' '), dir: 'FOLDER' };
 
 export const GATEWAY_FILE = 'gateway.yaml';
 export const SECRETS_FILE = 'secrets.yaml';
@@ -79,3 +80,36 @@ export const secretsFile = (secrets: readonly { readonly name: string; readonly 
   objects: secrets.map(({ name }) => `Secret/${name}`),
   mode: OWNER_ONLY,
 });
+
+/** Lists what the kinds reject in the text of new resources, as `path: message`. */
+export const textProblems = (text: string): string[] =>
+  parseDocuments('', text)
+    .documents.flatMap((document) => manifestObjects(document))
+    .filter(isManifestObject)
+    .map((object) => validateManifest(object))
+    .flatMap((verdict) => (verdict.is === 'refused' ? verdict.problems : []))
+    .map(({ path, message }) => `${path}: ${message}`);
+
+const NAME = 'everything';
+
+/** Returns the files of a new folder: a group and an endpoint with this name, and one server to try. */
+export function starterFiles(name: string, commands: FolderCommands = COMMANDS): NewFile[] {
+  const server = serverText(
+    {
+      runs: 'here',
+      image: 'npx://@modelcontextprotocol/server-everything',
+      transport: 'stdio',
+      args: [],
+      env: [],
+      secrets: [],
+    },
+    { name: NAME, namespace: DEFAULT_NAMESPACE, group: name, secretName: NAME },
+    'A server to try the endpoint: it has tools, prompts and resources of each kind.',
+    'npx://PACKAGE is a package of npm, uvx://PACKAGE one of PyPI, NAME:TAG a container image.',
+    `Remove it:  ${commands.line('remove', NAME, '--dir', commands.dir)}`,
+  );
+  return [
+    gatewayFile(name, commands),
+    { name: `${NAME}.yaml`, text: server.text, objects: [`${server.kind}/${NAME}`] },
+  ];
+}

@@ -1,7 +1,7 @@
-import { imageScheme } from '../../resolve/backends/images.ts';
+import { imageScheme } from '../../resolve/backends/server-backend.ts';
 import { programOf } from '../clients/command-line.ts';
-import { COMMANDS } from '../clients/commands/index.ts';
-import { quoted } from '../clients/quoted.ts';
+import { SERVER_COMMANDS } from '../clients/commands/index.ts';
+import { quoted } from '../clients/texts.ts';
 import { remoteServer } from '../clients/remote-server.ts';
 import { argumentWarnings, isSecretName, looksLikeKey } from '../clients/secret-text.ts';
 import type { ProcessSpec, Reading, Setting } from '../clients/server-spec.ts';
@@ -66,7 +66,7 @@ const INTERPRETERS: ReadonlySet<string> = new Set(['node', 'deno', 'python', 'py
 function mistakenImage(source: string, args: readonly string[]): string | undefined {
   if (/^(?:localhost|127\.0\.0\.1):\d{1,5}\/(?:mcp|sse)$/u.test(source))
     return `${quoted(source)} is not a server: write http://${source}, or ${source}:latest for a container image`;
-  const read = source === programOf(source) ? COMMANDS.get(source) : undefined;
+  const read = source === programOf(source) ? SERVER_COMMANDS.get(source) : undefined;
   if (read) {
     const reading = read({ program: source, args, env: new Map() });
     const isHere = 'server' in reading && reading.server.runs === 'here' && !reading.server.package;

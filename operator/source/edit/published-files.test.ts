@@ -4,8 +4,8 @@ import { stringify as stringifyYaml } from 'yaml';
 import { readClientFile } from '../clients/client-file.ts';
 import { importedServers } from '../clients/imported-servers.ts';
 import { parseDocuments } from '../files/document.ts';
-import { isManifestObject, objectsOf } from '../files/manifest-object.ts';
-import { validate } from '../files/validate.ts';
+import { isManifestObject, manifestObjects } from '../files/manifest-object.ts';
+import { validateManifest } from '../files/validate.ts';
 import { importFiles } from './import-files.ts';
 
 type Server = Readonly<Record<string, unknown>>;
@@ -111,8 +111,8 @@ it('384 published configurations are carried over whole, but for the ones with a
   const documents = files
     .filter(({ name }) => name.endsWith('.yaml'))
     .flatMap(({ name, text }) => parseDocuments(name, text).documents);
-  const objects = documents.flatMap((document) => objectsOf(document)).filter(isManifestObject);
-  expect(objects.map((document) => validate(document)).filter(({ is }) => is === 'refused')).toEqual([]);
+  const objects = documents.flatMap((document) => manifestObjects(document)).filter(isManifestObject);
+  expect(objects.map((document) => validateManifest(document)).filter(({ is }) => is === 'refused')).toEqual([]);
 });
 
 it('the file of every client says the same about a server', () => {

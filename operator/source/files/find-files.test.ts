@@ -3,8 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findFiles } from './find-files.ts';
-import { MAX_FILE_BYTES, readText } from './read-text.ts';
+import { findFiles, MAX_FILE_BYTES, readText } from './find-files.ts';
 
 let dir: string;
 beforeEach(async () => {

@@ -1,12 +1,44 @@
+import { createReadStream } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { ENV_FILE } from './env-text.ts';
+import { decodeUtf8 } from '../../../gateway/contract/text/utf8.ts';
 import { fileProblem, type LocatedProblem } from './located.ts';
+
+/** Name of standard input in positions of problems. */
+export const STDIN_FILE = '/dev/stdin';
+
+/** Maximum size of a manifest. */
+export const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+export type FileText = { readonly text: string } | { readonly reason: string; readonly message: string };
+
+/** Reads a text file, or returns the reason why it cannot. Accepts pipes and stops at the size limit. */
+export async function readText(file: string, maxBytes = MAX_FILE_BYTES): Promise<FileText> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    // A pipe of a parent process may be a socket, which cannot be opened by its path.
+    const input = file === STDIN_FILE ? process.stdin : createReadStream(file);
+    for await (const chunk of input as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) {
+        const limit = String(maxBytes / 1024 / 1024);
+        return { reason: 'FileTooLarge', message: `larger than ${limit} MiB: split it into several files` };
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    if (code === 'ENOENT') return { reason: 'FileNotFound', message: 'no such file: correct the path' };
+    return { reason: 'FileNotReadable', message: `cannot be read (${code}): make it a readable file` };
+  }
+  const text = decodeUtf8(Buffer.concat(chunks));
+  if (text === undefined) return { reason: 'InvalidEncoding', message: 'not UTF-8 text: save the file as UTF-8' };
+  return { text: text.replace(/^\uFEFF/u, '') };
+}
 
 /** Path that stands for standard input, as in other tools. */
 export const STDIN = '-';
-/** Name of standard input in positions of problems. */
-export const STDIN_FILE = '/dev/stdin';
 const MANIFEST = /\.(ya?ml|json)$/u;
 const ENV_FILE_GIVEN = 'host variables are not resources: name the folder, and vmcp finds its .env';
 const SKIPPED_FOLDER = /^(\.|node_modules$)/u;
@@ -88,3 +120,6 @@ function unreadable(path: string, error: unknown): LocatedProblem {
     return fileProblem(path, 'BrokenLink', 'the symbolic link leads to itself: repair or remove it');
   return fileProblem(path, 'FileNotReadable', `cannot be read (${code ?? 'unknown error'}): check the path`);
 }
+
+/** Name of the file with host variables beside manifests. */
+export const ENV_FILE = '.env';

@@ -1,9 +1,10 @@
 import { dirname, join, relative, resolve } from 'node:path';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import type { HostVariables } from '../../resolve/snapshot.ts';
 import { readEnvFile, type EnvFile } from './env-file.ts';
-import { ENV_FILE } from './env-text.ts';
-import { STDIN, STDIN_FILE } from './find-files.ts';
-import type { LocatedProblem } from './located.ts';
+import { ENV_FILE, STDIN, STDIN_FILE } from './find-files.ts';
+import { type LocatedProblem, fileProblem } from './located.ts';
+import type { Mount } from '../../resolve/scope.ts';
 
 /** MCPServer that reads host variables. */
 export interface VariableReader {
@@ -72,3 +73,79 @@ const isBelow = (file: string, folder: string): boolean => {
   const path = relative(folder, file);
   return path !== '' && path !== '..' && !path.startsWith('../');
 };
+
+/** Maximum size of a value, the limit of a Secret in Kubernetes. */
+const MAX_VALUE_BYTES = 1024 * 1024;
+
+/** Secrets of `--secrets-dir`: one folder for each Secret, one file for each key. */
+export interface SecretsDir {
+  /** Key names by Secret name, sorted. */
+  readonly keys: ReadonlyMap<string, readonly string[]>;
+  readonly problems: readonly LocatedProblem[];
+  /** Reads the current value. Returns undefined when the file does not exist. */
+  read(secret: string, key: string): Promise<Uint8Array | undefined>;
+}
+
+/** Lists the Secrets and their keys. Values are read on demand. */
+export async function openSecretsDir(dir: string): Promise<SecretsDir> {
+  const keys = new Map<string, readonly string[]>();
+  const problems: LocatedProblem[] = [];
+  try {
+    for (const secret of (await readdir(dir)).toSorted()) {
+      if (secret.startsWith('.') || !(await stat(join(dir, secret))).isDirectory()) continue;
+      keys.set(secret, await keyFiles(join(dir, secret)));
+    }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    problems.push(
+      fileProblem(dir, 'SecretsDirNotReadable', `the secrets folder cannot be read (${code}): correct --secrets-dir`),
+    );
+  }
+  return {
+    keys,
+    problems,
+    read: async (secret, key) =>
+      keys.get(secret)?.includes(key) === true ? readValue(join(dir, secret, key)) : undefined,
+  };
+}
+
+/** Lists the files, also through the symbolic links of the kubelet. Skips hidden names, which the kubelet uses itself. */
+async function keyFiles(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
+  const kinds = await Promise.all(
+    names.map(async (name) => (await stat(join(folder, name)).catch(() => undefined))?.isFile()),
+  );
+  return names.filter((_name, index) => kinds[index] === true);
+}
+
+async function readValue(file: string): Promise<Uint8Array | undefined> {
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_VALUE_BYTES) throw new Error(`${file} is larger than 1 MiB, the limit of a Secret`);
+    return await readFile(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+type ValueRef = Pick<Mount, 'kind' | 'namespace' | 'name' | 'key'>;
+
+/** Values of Secrets, ConfigMaps and host variables for local mode. Printing the object shows no value. */
+export interface SecretValues {
+  /** Returns a value, or undefined when the key does not exist. Secrets in files take precedence over the secrets folder. */
+  read(ref: ValueRef): Promise<Uint8Array | undefined>;
+}
+
+/** Values by `valueKey`. */
+export type FileValues = ReadonlyMap<string, Uint8Array>;
+
+export const valueKey = ({ kind, namespace, name, key }: ValueRef): string =>
+  JSON.stringify([kind, namespace, name, key]);
+
+export const secretValues = (values: FileValues, dir: SecretsDir | undefined): SecretValues => ({
+  async read(ref) {
+    const value = values.get(valueKey(ref));
+    return value ?? (ref.kind === 'Secret' ? dir?.read(ref.name, ref.key) : undefined);
+  },
+});

@@ -9,18 +9,24 @@ import {
   type ConfigMapData,
   type Snapshot,
 } from '../../resolve/snapshot.ts';
-import type { ObjectRef } from '../../resolve/problems.ts';
+import type { ObjectRef } from '../../resolve/scope.ts';
 import { annotatedHosts } from '../../resolve/backends/release.ts';
 import { isClientFile } from '../clients/client-file.ts';
 import { parseDocuments } from './document.ts';
-import { secretValues, valueKey, type SecretValues } from './file-values.ts';
-import { findFiles } from './find-files.ts';
-import { validate, type Verdict } from './validate.ts';
-import { findHostVariables, type ServerVariables, type VariableReader } from './host-variables.ts';
+import {
+  secretValues,
+  valueKey,
+  type SecretValues,
+  openSecretsDir,
+  type SecretsDir,
+  findHostVariables,
+  type ServerVariables,
+  type VariableReader,
+} from './host-variables.ts';
+import { findFiles, readText } from './find-files.ts';
+import { validateManifest, type Verdict } from './validate.ts';
+import { groupNameOf, isManifestObject, manifestObjects, type ManifestObject } from './manifest-object.ts';
 import { fileProblem, type LocatedProblem, type Position } from './located.ts';
-import { groupNameOf, isManifestObject, objectsOf, type ManifestObject } from './manifest-object.ts';
-import { readText } from './read-text.ts';
-import { openSecretsDir, type SecretsDir } from './secrets-dir.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 
 export const MAX_OBJECTS = 10_000;
@@ -60,7 +66,7 @@ export async function loadManifests(paths: readonly string[], options: LoadOptio
   const dir = options.secretsDir === undefined ? undefined : await openSecretsDir(options.secretsDir);
   const { files, objects, problems } = await readAll(paths);
   const { target = 'local' } = options;
-  const all = objects.map((object) => ({ object, verdict: validate(object, target) }));
+  const all = objects.map((object) => ({ object, verdict: validateManifest(object, target) }));
   const validated = all.filter(({ verdict }) => verdict.is !== 'other');
   const passedOver = all.flatMap(({ verdict }) => (verdict.is === 'other' && verdict.warning ? verdict.warning : []));
   const { unique, duplicates } = splitDuplicates(validated);
@@ -107,7 +113,7 @@ async function readObjects(file: string): Promise<{ objects: ManifestObject[]; p
   const text = await readText(file);
   if ('reason' in text) return { objects: [], problems: [fileProblem(file, text.reason, text.message)] };
   const { documents, problems } = parseDocuments(file, text.text);
-  const all = documents.flatMap((document) => objectsOf(document));
+  const all = documents.flatMap((document) => manifestObjects(document));
   const objects = all.filter(isManifestObject);
   const isWrong =
     problems.length > 0 || all.some((read) => !isManifestObject(read) || read.value['kind'] === undefined);

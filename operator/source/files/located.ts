@@ -1,4 +1,4 @@
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { ObjectProblem } from '../../resolve/scope.ts';
 
 /** Position in a file. Lines and columns start at 1. */
 export interface Position {
@@ -11,6 +11,7 @@ export interface Position {
 export interface LocatedProblem extends ObjectProblem, Position {}
 
 export const FILE = 'File';
+
 export const DOCUMENT = 'Document';
 
 /** Returns a problem of a whole file, positioned at its first line. */

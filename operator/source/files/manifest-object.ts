@@ -1,8 +1,7 @@
-import type { FieldPath } from '../../resolve/fields/field-path.ts';
-import { parsePath } from '../../resolve/fields/field-path.ts';
-import type { ObjectRef } from '../../resolve/problems.ts';
+import type { Position, LocatedProblem } from './located.ts';
+import { type FieldPath, parsePath } from '../../resolve/fields/field-path.ts';
+import type { ObjectRef } from '../../resolve/scope.ts';
 import type { ManifestDocument } from './document.ts';
-import type { LocatedProblem, Position } from './located.ts';
 import { isObject } from '../../../gateway/contract/json.ts';
 
 export const DEFAULT_NAMESPACE = 'default';
@@ -29,7 +28,7 @@ export function groupNameOf({ value }: Pick<ManifestObject, 'value'>): string | 
 }
 
 /** Returns the objects of a document. A List is replaced by its items. */
-export function objectsOf(document: ManifestDocument, at: FieldPath = [], value = document.value): ReadObject[] {
+export function manifestObjects(document: ManifestDocument, at: FieldPath = [], value = document.value): ReadObject[] {
   if (!isObject(value)) {
     const kind = 'Document';
     const message = 'not an object: a resource has apiVersion, kind, metadata and spec';
@@ -37,7 +36,7 @@ export function objectsOf(document: ManifestDocument, at: FieldPath = [], value 
   }
   const { items } = value;
   if (value['apiVersion'] === 'v1' && value['kind'] === 'List' && Array.isArray(items)) {
-    return items.flatMap((item: unknown, index) => objectsOf(document, [...at, 'items', index], item));
+    return items.flatMap((item: unknown, index) => manifestObjects(document, [...at, 'items', index], item));
   }
   return [manifestObject(document, at, value)];
 }

@@ -1,13 +1,19 @@
 import type { KubeClient } from '../../../gateway/kube/client.ts';
 import { RESOURCES, type KubeObject, type ResourceType } from '../../../gateway/kube/resource.ts';
-import type { ObjectProblem, ObjectRef } from '../../resolve/problems.ts';
+import type { ObjectProblem, ObjectRef } from '../../resolve/scope.ts';
 import { references } from '../../resolve/references.ts';
 import { newSnapshot, type Resource, type Snapshot } from '../../resolve/snapshot.ts';
-import { KindWatch, type KindWatchOptions } from './kind-watch.ts';
-import { keptIdentity, keptNamespace, keptOwned, withoutLastApplied } from './kept.ts';
+import {
+  KindWatch,
+  type KindWatchOptions,
+  keptIdentity,
+  keptNamespace,
+  keptOwned,
+  withoutLastApplied,
+  OwnedObjects,
+} from './kind-watch.ts';
 import { NamespaceReader } from './namespace-reader.ts';
 import { NamespaceView } from './namespace-view.ts';
-import { OwnedObjects } from './owned-objects.ts';
 import { ReferenceIndex } from './reference-index.ts';
 import { ReferencedData, type Data, type DataRef } from './referenced-data.ts';
 import { DATA_TYPES, isDataKind, OWN_TYPES, OWNED_SELECTOR, type DataKind } from './watched-kinds.ts';

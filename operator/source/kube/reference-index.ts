@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
-import { refKey, type ObjectRef } from '../../resolve/problems.ts';
+import { refKey, type ObjectRef } from '../../resolve/scope.ts';
 import { references, type Reference } from '../../resolve/references.ts';
 import type { Resource } from '../../resolve/snapshot.ts';
-import { isSameSpec } from './verdict.ts';
+import { isSameSpec } from './namespace-view.ts';
 
 /** Reference of a custom resource to an object. */
 interface KeyUse {

@@ -1,6 +1,6 @@
 import { KINDS } from '../../../crds/kinds/index.ts';
+import { type ReferenceTarget } from '../../../crds/kinds/roles.ts';
 import { ownType, RESOURCES, type ResourceType } from '../../../gateway/kube/resource.ts';
-import type { ReferenceTarget } from '../../../crds/kinds/reference-fields.ts';
 
 /** Types of the custom resources. */
 export const OWN_TYPES: readonly ResourceType[] = KINDS.map(({ kind }) => ownType(kind));

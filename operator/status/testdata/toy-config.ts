@@ -1,5 +1,4 @@
-import { validityCondition } from '../condition-state.ts';
-import { buildStatus, type ObjectStatus } from '../conditions.ts';
+import { validityCondition, buildStatus, type ObjectStatus } from '../conditions.ts';
 import type { SharedObjectInput } from '../input.ts';
 import { deletionConditions } from '../references.ts';
 

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../../gateway/kube/resource.ts';
 import { validateObject, withDefaults } from '../../../crds/kinds/validate.ts';
 import { CLUSTER_PLATFORM } from '../../render/options.ts';
 import { checkMCPServer } from '../../resolve/objects.ts';
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { ObjectProblem } from '../../resolve/scope.ts';
 import { newSnapshot, type BrokenObject, type Resource, type Snapshot } from '../../resolve/snapshot.ts';
 import { resolve } from '../../resolve/vmcp.ts';
 import {

@@ -1,9 +1,14 @@
 import type { KubeObject } from '../../../gateway/kube/resource.ts';
-import type { ObjectProblem } from '../../resolve/problems.ts';
+import type { ObjectProblem } from '../../resolve/scope.ts';
 import { compareText } from '../../resolve/snapshot.ts';
-import { failedCondition, trueCondition, unknownCondition, type ConditionState } from '../condition-state.ts';
-import { statusOf } from '../conditions.ts';
-import { cut } from '../message.ts';
+import {
+  failedCondition,
+  trueCondition,
+  unknownCondition,
+  type ConditionState,
+  statusOf,
+  cutMessage,
+} from '../conditions.ts';
 
 /** Health of the backends as the gateways reported it. */
 export interface BackendHealth {
@@ -67,8 +72,9 @@ export function backendsHealthyCondition({
   if (unknown) return unknownCondition(type, 'BackendsUnknown', 'no backend has been probed yet');
   if (unhealthy.length === 0) return trueCondition(type, 'AllBackendsRoutable', 'every backend can be called');
   const names = unhealthy.join(', ');
-  if (working === 0) return failedCondition(type, 'NoRoutableBackends', cut(`no backend can be called: ${names}`));
-  return failedCondition(type, 'SomeBackendsUnhealthy', cut(`some backends are not healthy: ${names}`));
+  if (working === 0)
+    return failedCondition(type, 'NoRoutableBackends', cutMessage(`no backend can be called: ${names}`));
+  return failedCondition(type, 'SomeBackendsUnhealthy', cutMessage(`some backends are not healthy: ${names}`));
 }
 
 interface RuntimeProblem {

@@ -1,17 +1,15 @@
 import { childPath } from '../../resolve/fields/field-path.ts';
-import { backendEntries } from '../../resolve/backends/outgoing-entries.ts';
 import { chooseConfig } from '../../resolve/backends/outgoing.ts';
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
+import { backendEntries } from '../../resolve/backends/outgoing-entries.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem, reportInto } from '../../resolve/scope.ts';
 import { checkReferences } from '../../resolve/references.ts';
 import { CREDENTIAL_WITHHELD } from '../../resolve/backends/release.ts';
-import { reportInto } from '../../resolve/scope.ts';
 import { members, type Snapshot, type VirtualMCPServer } from '../../resolve/snapshot.ts';
 import type { Resolution } from '../../resolve/vmcp.ts';
 import { CLUSTER_PLATFORM } from '../../render/options.ts';
-import { validityCondition, type ConditionState } from '../condition-state.ts';
-import { digest } from '../digest.ts';
-import { INVALID, REFUSED } from '../mcp-external-auth-config.ts';
-import type { Self } from '../message.ts';
+import { validityCondition, type ConditionState, type Self } from '../conditions.ts';
+import { digest } from '../same-status.ts';
+import { INVALID, REFUSED } from '../config-status.ts';
 import { authConfigProblems, isAboutAuthRef } from '../references.ts';
 
 const PATH = 'spec.outgoingAuth';

@@ -1,4 +1,4 @@
-import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/problems.ts';
+import { CONSEQUENCE_REASON, type ObjectProblem } from '../../resolve/scope.ts';
 
 type ConfigKind = 'MCPOIDCConfig' | 'MCPAuthzConfig' | 'MCPTelemetryConfig' | 'MCPWebhookConfig' | 'MCPToolConfig';
 

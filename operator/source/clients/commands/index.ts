@@ -5,7 +5,7 @@ import { bun, bunx, npm, pipx, pnpm, pnpx, uv, yarn } from './package-runners.ts
 import { uvx } from './uvx.ts';
 
 /** Commands of clients' files that vmcp understands, by their name without a folder and `.exe` or `.cmd`. */
-export const COMMANDS: ReadonlyMap<string, ReadCommand> = new Map([
+export const SERVER_COMMANDS: ReadonlyMap<string, ReadCommand> = new Map([
   ['npx', npx],
   ['npm', npm],
   ['pnpx', pnpx],

@@ -1,7 +1,8 @@
-import { imageScheme } from '../../../resolve/backends/images.ts';
-import { quoted } from '../quoted.ts';
-import { readOptions, valuesOf } from './command-options.ts';
+import { imageScheme } from '../../../resolve/backends/server-backend.ts';
+import { quoted } from '../texts.ts';
 import {
+  readOptions,
+  valuesOf,
   asItIs,
   chosen,
   COMMAND_NAME,
