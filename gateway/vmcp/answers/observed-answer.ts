@@ -1,6 +1,6 @@
 import type { Envelope } from '../../http/json-scan.ts';
 import type { AnsweredRequest, CallObserver } from '../../telemetry/call-observer.ts';
-import { hasTarget } from '../../telemetry/mcp-attributes.ts';
+import { methodOf } from '../../contract/protocol/methods.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
 import type { CallCount } from '../budgets/calls-in-progress.ts';
 import type { Budget } from '../budgets/limits.ts';
@@ -58,7 +58,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
   }
 
   routed(name: string): void {
-    if (hasTarget(this.method)) this.target = name;
+    if (methodOf(this.method).target) this.target = name;
     this.trace?.routed(name);
   }
 

@@ -1,3 +1,4 @@
+import { methodOf } from '../../contract/protocol/methods.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { hasTooManyMembers, memberTexts } from '../../http/known-members.ts';
 import type { ListedItem, PolicyCall } from '../../policy/policy.ts';
@@ -90,7 +91,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   }
 
   get #hasArguments(): boolean {
-    return this.method === 'tools/call' || this.method === 'prompts/get';
+    return methodOf(this.method).hasArguments === true;
   }
 
   /** True after `cancel`, which has answered the client. */

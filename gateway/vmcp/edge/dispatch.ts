@@ -1,3 +1,4 @@
+import { methodOf } from '../../contract/protocol/methods.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AuditedRequest, MessageClient } from '../../audit/audited-request.ts';
 import type { Identity } from '../../contract/identity.ts';
@@ -95,12 +96,12 @@ export function recordMessage(
 
 /** Returns the name or URI by which the method finds its item. */
 function targetOf(body: Buffer, method: string | undefined, { name, uri, ref }: ParamsSurface): string | undefined {
-  if (method === 'completion/complete') {
+  const { itemMember = 'uri' } = methodOf(method);
+  if (itemMember === 'ref') {
     const type = readString(body, memberOf(body, ref, 'type'));
     return readString(body, memberOf(body, ref, type === 'ref/resource' ? 'uri' : 'name'));
   }
-  const isNamed = method === 'tools/call' || method === 'prompts/get';
-  return readString(body, isNamed ? name : uri);
+  return readString(body, itemMember === 'name' ? name : uri);
 }
 
 const ROOTS_CHANGED = 'notifications/roots/list_changed';

@@ -6,7 +6,7 @@ import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { scanEnvelope, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
-import { MODERN_REVISION } from '../era.ts';
+import { MODERN_REVISION } from '../../contract/protocol/revisions.ts';
 import { classify } from './modern/classify.ts';
 import { replicaOfConnection } from '../replicas/connection-id.ts';
 import type { ConnectionState } from '../replicas/connection-state.ts';

@@ -12,7 +12,7 @@ import {
   type WatchingCall,
 } from '../answers/answer.ts';
 import { RETRY_AFTER_SECONDS, UNCOUNTED_OUTPUT_BYTES, type Budget } from '../budgets/limits.ts';
-import { isModern } from '../era.ts';
+import { isSessionless, revisionOf } from '../../contract/protocol/revisions.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
 import type { EventStream } from './event-stream.ts';
@@ -25,9 +25,6 @@ const headOf = (length: number): string[] => ['content-type', 'application/json'
 
 /** Status of a refusal in a session: clients such as the Python SDK 1.x end the whole session at any other status. */
 const OK = 200;
-
-/** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */
-const PRIMED_SINCE = '2025-11-25';
 
 const ABANDONED = 'the client did not resume the stream in time, so the call was cancelled: send the request again';
 
@@ -127,7 +124,7 @@ export class PostAnswer implements Answer, AwaitedReply {
       return;
     }
     if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
-    const isInSession = this.#session !== undefined && !isModern(this.#session.revision);
+    const isInSession = this.#session !== undefined && !isSessionless(this.#session.revision);
     this.send(isInSession ? OK : status, errorMessage(this.id, code, message, data));
   }
 
@@ -184,13 +181,14 @@ export class PostAnswer implements Answer, AwaitedReply {
   message(message: Buffer, _envelope: Envelope): void {
     if (!this.#session) return;
     if (!this.#stream) {
-      const { streams, revision } = this.#session;
-      this.#stream = isModern(revision) ? streams.openUnkept() : streams.open(this.id.toString());
+      const { streams } = this.#session;
+      const revision = revisionOf(this.#session.revision);
+      this.#stream = revision.isSessionless ? streams.openUnkept() : streams.open(this.id.toString());
       this.#stream.attach(this.#res, undefined, this.#identity);
       this.#res.on('close', () => {
         this.#streamClosed();
       });
-      if (!isModern(revision) && revision >= PRIMED_SINCE) this.#stream.prime();
+      if (revision.primesStreams) this.#stream.prime();
     }
     this.#stream.send(message);
   }

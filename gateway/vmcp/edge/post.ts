@@ -9,7 +9,6 @@ import { AuditedAnswer } from '../answers/audited-answer.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { CODE } from '../error-codes.ts';
 import { TooManySessions, type Session } from '../session.ts';
-import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { identify, identityOf, ownId, principalOf } from './caller.ts';
 import { classify } from './modern/classify.ts';
@@ -22,7 +21,7 @@ import { replicaOfConnection } from '../replicas/connection-id.ts';
 import type { SharedSessions } from '../replicas/shared-sessions.ts';
 import { serveRequest, handleElsewhere, handleMessage, recordMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { isModern } from '../era.ts';
+import { isSessionless, SESSION_REVISIONS } from '../../contract/protocol/revisions.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { stackOf } from '../../telemetry/log.ts';
 
@@ -54,7 +53,7 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
       refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
       return;
     }
-    const isModernRequest = isModern(req.headers['mcp-protocol-version'] as string | undefined);
+    const isModernRequest = isSessionless(req.headers['mcp-protocol-version'] as string | undefined);
     const read = (session: Session | undefined): void => {
       readMessage(server, modern, options, session, isModernRequest, req, res);
     };
@@ -220,9 +219,13 @@ function admit(server: VirtualServer, req: Request, res: Response, session: Sess
   }
   identify(server, session, identityOf(res));
   const revision = req.headers['mcp-protocol-version'];
-  if (revision === undefined || revision === session.revision || (REVISIONS as readonly unknown[]).includes(revision))
+  if (
+    revision === undefined ||
+    revision === session.revision ||
+    (SESSION_REVISIONS as readonly unknown[]).includes(revision)
+  )
     return session;
-  refuse(res, 400, CODE.invalidRequest, `MCP-Protocol-Version must be one of ${REVISIONS.join(', ')}`);
+  refuse(res, 400, CODE.invalidRequest, `MCP-Protocol-Version must be one of ${SESSION_REVISIONS.join(', ')}`);
   return undefined;
 }
 

@@ -1,3 +1,4 @@
+import { revisionOf } from '../../contract/protocol/revisions.ts';
 import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
@@ -43,16 +44,13 @@ export const complete: Method = (server, session, request, answer) => {
   });
 };
 
-/** Revision that has completions and no capability for them. @see MCP 2024-11-05, server/utilities/completion */
-const UNDECLARED_IN = '2024-11-05';
-
 /**
  * Returns the answer for the reply of the backend of a catalog; undefined when it has no completions. An unknown method is an
  * empty list for a backend that could not declare completions.
  */
 function answerTo(catalog: Catalog | undefined, answer: Answer): Answer | undefined {
   if (catalog?.capabilities['completions'] !== undefined) return answer;
-  if (catalog?.revision !== UNDECLARED_IN) return undefined;
+  if (!revisionOf(catalog?.revision).hasUndeclaredCompletions) return undefined;
   return new RewrittenAnswer(answer, (reply) => (isUnknownMethod(reply) ? resultMessage(answer.id, NOTHING) : reply));
 }
 

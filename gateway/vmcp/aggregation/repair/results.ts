@@ -1,7 +1,7 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import { isArraySpan, isObjectSpan, memberOf, splice, type Span } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
-import { isModern } from '../../era.ts';
+import { revisionOf } from '../../../contract/protocol/revisions.ts';
 import { isPlainResult } from './plain-result.ts';
 import {
   absent,
@@ -28,8 +28,8 @@ import { annotations, resource, type Repair } from './list-items.ts';
 
 /** The two ends of a call. 2026-07-28 has any structured content, older revisions only objects. */
 interface Ends {
-  readonly isModernBackend: boolean;
-  readonly isModernClient: boolean;
+  readonly isAnyFrom: boolean;
+  readonly isAnyTo: boolean;
   /** URI of a resource at the backend. */
   readonly name: string;
 }
@@ -101,6 +101,8 @@ const blocksOrOne: Form = (value, report) => {
 
 const CALL = 'tools/call';
 
+const hasAny = (revision: string | undefined): boolean => revisionOf(revision).hasAnyStructuredContent === true;
+
 /** Members of results that are not complete, which lack the others. */
 const INCOMPLETE = ['resultType', 'inputRequests', 'task', 'toolResult'];
 
@@ -119,11 +121,10 @@ const AS_TEXT = ' and becomes the structured content as text';
  * Returns the form of the result of a tool. Structured content that a client does not know becomes text, if the result has no other
  * content.
  */
-function callForm(bytes: Buffer, result: Span, { isModernBackend, isModernClient }: Ends): Form {
+function callForm(bytes: Buffer, result: Span, { isAnyFrom, isAnyTo }: Ends): Form {
   const structured = memberOf(bytes, result, 'structuredContent');
   const given = structured && { text: bytes, span: structured, path: '' };
-  const isUnknown =
-    !isModernClient && given !== undefined && !isNull(given) && !isObjectSpan(bytes, structured as Span);
+  const isUnknown = !isAnyTo && given !== undefined && !isNull(given) && !isObjectSpan(bytes, structured as Span);
   const other = isUnknown ? `[${JSON.stringify({ type: 'text', text: textOf(given) })}]` : '[]';
   const outcome = isUnknown ? AS_TEXT : ' and becomes []';
   const fill: Fill = (fault, get) => absent(other)(fault, get) && { text: other, outcome };
@@ -137,7 +138,7 @@ function callForm(bytes: Buffer, result: Span, { isModernBackend, isModernClient
       _meta: meta,
       isError: present,
       content,
-      ...(!isModernBackend && { structuredContent: isModernClient ? present : anyObject }),
+      ...(!isAnyFrom && { structuredContent: isAnyTo ? present : anyObject }),
     },
     isComplete(bytes, result) ? { content: fill } : {},
   );
@@ -247,7 +248,7 @@ export function repairReply(
     repairs.push({ fault, outcome });
   };
   const value = { text: reply, span: result, path: '' };
-  const ends = { isModernBackend: isModern(from), isModernClient: isModern(to), name };
+  const ends = { isAnyFrom: hasAny(from), isAnyTo: hasAny(to), name };
   const repaired = formOf(reply, result, ends)(value, report);
   if (typeof repaired !== 'string') return undefined;
   return { reply: splice(reply, { start: 0, end: reply.length }, result, repaired), repairs };

@@ -1,7 +1,7 @@
 import type { Method } from '../../methods/method.ts';
 import { later } from '../../methods/later.ts';
 import { serverCapabilities } from '../initialize.ts';
-import { SUPPORTED_REVISIONS } from './classify.ts';
+import { SUPPORTED_REVISIONS } from '../../../contract/protocol/revisions.ts';
 
 /** Serves `server/discover`. */
 export const discover: Method = (server, session, request, answer) => {

@@ -5,7 +5,7 @@ import { SHUTTING_DOWN, type Answer } from '../../answers/answer.ts';
 import { digestsOf } from '../../announce.ts';
 import { SESSION_SUBSCRIPTIONS } from '../../budgets/limits.ts';
 import type { ClientRequest } from '../../client-request.ts';
-import { SUBSCRIPTION_ID } from '../../era.ts';
+import { SUBSCRIPTION_ID } from '../../../contract/protocol/revisions.ts';
 import { CODE } from '../../error-codes.ts';
 import { later } from '../../methods/later.ts';
 import type { Method } from '../../methods/method.ts';

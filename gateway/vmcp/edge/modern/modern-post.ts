@@ -1,11 +1,11 @@
+import { methodOf } from '../../../contract/protocol/methods.ts';
 import type { Request, Response } from 'express';
 import { auditOf } from '../../../audit/audited-request.ts';
 import type { ClientEnvelope } from '../../../http/json-scan.ts';
 import { addHeader } from '../../../http/head/added-headers.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
-import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
 import type { HeldBytes } from '../../budgets/byte-budget.ts';
-import { MODERN_REVISION } from '../../era.ts';
+import { MODERN_REVISION } from '../../../contract/protocol/revisions.ts';
 import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
@@ -109,7 +109,7 @@ export class ModernPost {
 
   /** Returns how long the client may keep a result. Only what all users see is public. */
   #hintOf(method: string, session: Session): CacheHint {
-    const kind = LIST_OF_METHOD.get(method);
+    const kind = methodOf(method).list;
     if (kind === undefined) return NOT_CACHED;
     const hint = this.#server.views.listed(session).hints[kind];
     return this.#isAnyone(session) ? hint : { ...hint, cacheScope: 'private' };

@@ -1,3 +1,4 @@
+import { methodOf } from '../../../contract/protocol/methods.ts';
 import type { Dispatcher } from 'undici';
 import { ACCEPT_ENCODING } from '../../../bytes/content-coding.ts';
 import type { Logger } from '../../../contract/logger.ts';
@@ -116,7 +117,7 @@ export class ModernChannel implements Channel, ExchangeHost {
 
   /** Reads the tools again after a call whose headers do not fit: the backend has changed the tool. */
   rejected(code: number, method: string): boolean {
-    if (code === CODE.headerMismatch && method === 'tools/call')
+    if (code === CODE.headerMismatch && methodOf(method).callsTool)
       this.#owner.onMessage(TOOLS_CHANGED, scanBackendEnvelope(TOOLS_CHANGED));
     return code === CODE.unsupportedVersion && method !== 'server/discover';
   }
@@ -162,7 +163,7 @@ export class ModernChannel implements Channel, ExchangeHost {
   /** Returns the headers without the credential. */
   #headersOf(request: BackendRequest): string[] {
     const { method, item, headers: extra } = request;
-    const isCall = method === 'tools/call' && item !== undefined && extra === undefined;
+    const isCall = methodOf(method).callsTool === true && item !== undefined && extra === undefined;
     const known = isCall ? this.#callHeaders.get(item) : undefined;
     if (known) return known;
     const headers = [...besideOwn(extra ?? {}, this.#options.headers), ...this.#headers, ...mirroredHeaders(request)];

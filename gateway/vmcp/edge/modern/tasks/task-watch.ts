@@ -4,7 +4,7 @@ import type { Route } from '../../../aggregation/view.ts';
 import type { BackendRuntime } from '../../../backends/backend.ts';
 import type { Logger } from '../../../../contract/logger.ts';
 import type { ClientRequest } from '../../../client-request.ts';
-import { isModern } from '../../../era.ts';
+import { revisionOf } from '../../../../contract/protocol/revisions.ts';
 import { failRequest } from '../../../methods/failures.ts';
 import type { Session } from '../../../session.ts';
 import { BackendError, type BackendRequest, type Channel, type RequestHandle } from '../../../transport/channel.ts';
@@ -149,7 +149,7 @@ class BackendTasks {
   }
 
   #openOn(channel: Channel, request: BackendRequest, waitMs: number): Promise<Opened | undefined> {
-    if (!isModern(channel.facts.revision)) return Promise.resolve(undefined);
+    if (!revisionOf(channel.facts.revision).listens) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         handle.cancel('no acknowledgement');
