@@ -25,8 +25,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
     answer: Answer,
     method: string,
     revision: string | undefined,
-    observer: CallObserver,
-    now: () => number,
+    { observer, now }: { readonly observer: CallObserver; readonly now: () => number },
     trace?: RequestTrace,
   ) {
     this.#answer = answer;

@@ -122,14 +122,11 @@ export class LocalConnection implements ClientConnection {
     const view = server.views.listed(session);
     session.streams.main.adopt(this.#res, this.identity);
     server
-      .observe(
-        new StreamAnswer(session, body.subarray(envelope.id?.start, envelope.id?.end)),
-        'initialize',
-        session,
+      .observe(new StreamAnswer(session, body.subarray(envelope.id?.start, envelope.id?.end)), 'initialize', session, {
         body,
         envelope,
-        headers,
-      )
+        received: headers,
+      })
       .result(initializeResult(session.revision, this.#options.version, view));
     server.listen(session);
     return { kind: 'created', session };

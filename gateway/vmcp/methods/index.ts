@@ -22,7 +22,7 @@ export const METHODS: ReadonlyMap<string, ObservedMethod> = new Map<string, Obse
   ['logging/setLevel', setLevel],
   [
     'ping',
-    (_server, _session, _request, answer) => {
+    (_server, { answer }) => {
       answer.result('{}');
     },
   ],

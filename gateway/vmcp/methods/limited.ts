@@ -1,19 +1,13 @@
 import { overBudget } from '../answers/answer.ts';
 import type { ObservedAnswer } from '../answers/observed-answer.ts';
 import { CALLS_PER_PRINCIPAL, RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
-import type { ClientRequest } from '../client-request.ts';
+import type { Call } from '../call.ts';
 import { CODE } from '../error-codes.ts';
-import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import type { Method } from './method.ts';
 
-/** A method whose answer is observed. */
-export type ObservedMethod = (
-  server: VirtualServer,
-  session: Session,
-  request: ClientRequest,
-  answer: ObservedAnswer,
-) => void;
+/** A method that gets the observed answer of the call, too. */
+export type ObservedMethod = (server: VirtualServer, call: Call, observed: ObservedAnswer) => void;
 
 const TOO_MANY = {
   status: 429,
@@ -26,17 +20,18 @@ const TOO_MANY = {
 /** Counts the requests of `method` as calls in progress of their principal until they are answered. Rejects those above the limit. */
 export const limited =
   (method: Method): ObservedMethod =>
-  (server, session, request, answer) => {
+  (server, call, observed) => {
+    const { session } = call;
     if (!session.calls.enter()) {
       session.account.refused('calls');
-      answer.refuse(TOO_MANY);
+      observed.refuse(TOO_MANY);
       return;
     }
-    answer.occupy(session.calls);
+    observed.occupy(session.calls);
     try {
-      method(server, session, request, answer);
+      method(server, call);
     } catch (error) {
-      answer.vacate();
+      observed.vacate();
       throw error;
     }
   };
