@@ -5,7 +5,6 @@ import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { QueuedCall } from '../budgets/call-gate.ts';
 import type { Budget } from '../budgets/limits.ts';
 import type { EndedCall, Peer } from '../../telemetry/call-observer.ts';
-import { onCredential } from './late-credential.ts';
 import { overloaded, TOO_LONG, type OnFailure } from './failure.ts';
 import { errorTypeOfReply, outcomeOf } from './outcome.ts';
 import { repairReply } from '../aggregation/repair/results.ts';
@@ -14,7 +13,14 @@ import type { Call } from '../call.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall } from '../running-calls.ts';
 import type { Session } from '../session.ts';
-import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
+import {
+  BackendError,
+  type BackendFailure,
+  type BackendRequest,
+  type Channel,
+  type ReplySink,
+  type RequestHandle,
+} from '../transport/channel.ts';
 import type { BackendRuntime } from '../backends/backend.ts';
 
 /**
@@ -322,4 +328,21 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
 
 function onQueuedTooLong(call: BackendCall): void {
   call.queuedTooLong();
+}
+
+/** Waits for a credential no longer than for a reply. Calls `fail` with a `BackendError` after `timeoutMs`. */
+function onCredential(
+  credential: Promise<CredentialHeaders>,
+  timeoutMs: number,
+  use: (credential: CredentialHeaders) => void,
+  fail: (error: unknown) => void,
+): void {
+  const timer = setTimeout(() => {
+    fail(new BackendError({ kind: 'timeout', detail: `no credential after ${String(timeoutMs)} ms` }));
+  }, timeoutMs);
+  credential
+    .finally(() => {
+      clearTimeout(timer);
+    })
+    .then(use, fail);
 }

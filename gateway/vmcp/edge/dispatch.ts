@@ -15,7 +15,7 @@ import { CODE } from '../error-codes.ts';
 import type { Call } from '../call.ts';
 import type { TracedSession } from '../calls/trace-propagation.ts';
 import { METHODS } from '../methods/index.ts';
-import type { ObservedMethod } from '../methods/limited.ts';
+import type { ObservedMethod } from '../methods/method.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
 import type { Replica } from '../replicas/replica.ts';

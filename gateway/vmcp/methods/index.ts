@@ -2,7 +2,7 @@ import { callTool } from './call-tool.ts';
 import { complete } from './complete.ts';
 import { getPrompt } from './get-prompt.ts';
 import { list } from './lists.ts';
-import { limited, type ObservedMethod } from './limited.ts';
+import { limited, type ObservedMethod } from './method.ts';
 import { readResource } from './read-resource.ts';
 import { setLevel } from './set-level.ts';
 import { subscription } from './subscribe.ts';

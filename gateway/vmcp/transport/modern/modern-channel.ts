@@ -19,8 +19,7 @@ import {
 import type { ClientInfo } from '../handshake.ts';
 import type { ExchangeHost } from '../http/exchange-host.ts';
 import { HttpExchange } from '../http/exchange.ts';
-import { ACCEPT_POST, besideOwn, withCredential, withSignature } from '../http/headers.ts';
-import { RequestBodies } from '../http/request-body.ts';
+import { ACCEPT_POST, besideOwn, withCredential, withSignature, RequestBodies } from '../http/request.ts';
 import { ModernRequests } from './modern-requests.ts';
 import { membersAt, mirroredHeaders, openOfMeta, withMeta, type MetaMembers } from './request-text.ts';
 import type { BodyPieces } from '../http/body-pieces.ts';
