@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import type { Identity } from '../../contract/identity.ts';
 import type { ClientEnvelope } from '../../http/json-scan.ts';
 import type { SessionFacts } from '../../policy/policy.ts';
-import { SHUTTING_DOWN } from '../answers/answer.ts';
+import { SHUTTING_DOWN } from '../answers/ending.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';
 import type { ConnectionState } from '../replicas/connection-state.ts';

@@ -4,14 +4,9 @@ import type { Identity } from '../../contract/identity.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { SHORT, shortText } from '../../http/short-text.ts';
 import type { Session } from '../session.ts';
-import {
-  overBudget,
-  STORE_RETRY_AFTER_SECONDS,
-  type Answer,
-  type CallRefusal,
-  type WatchingCall,
-} from '../answers/answer.ts';
-import { RETRY_AFTER_SECONDS, UNCOUNTED_OUTPUT_BYTES, type Budget } from '../budgets/limits.ts';
+import type { Answer, WatchingCall } from '../answers/answer.ts';
+import { factsOf, type Ending } from '../answers/ending.ts';
+import { UNCOUNTED_OUTPUT_BYTES } from '../budgets/limits.ts';
 import { isSessionless, revisionOf } from '../../contract/protocol/revisions.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
@@ -83,7 +78,8 @@ export class PostAnswer implements Answer, AwaitedReply {
     const unread = message.length > UNCOUNTED_OUTPUT_BYTES ? this.#session?.account.reply() : undefined;
     if (unread?.resize(message.length) === false) {
       this.#session?.account.refused('unread_bytes');
-      this.busy('too many replies wait to be read by clients: try again', 'unread_bytes');
+      const message = 'too many replies wait to be read by clients: try again';
+      this.end({ kind: 'overloaded', message, budget: 'unread_bytes' });
       return;
     }
     if (unread) {
@@ -109,7 +105,21 @@ export class PostAnswer implements Answer, AwaitedReply {
     this.#res.end(message, 'latin1');
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
+  end(ending: Ending): boolean {
+    if (ending.kind === 'challenged') return this.#challenge(ending.message, ending.scopes);
+    if (ending.kind !== 'refused' && this.#res.headersSent) return false;
+    const { status, code, data, retryAfterSeconds } = factsOf(ending);
+    if (this.#stream) {
+      this.error(code, ending.message, data);
+      return true;
+    }
+    if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
+    const isInSession = this.#session !== undefined && !isSessionless(this.#session.revision);
+    this.send(isInSession ? OK : status, errorMessage(this.id, code, ending.message, data));
+    return true;
+  }
+
+  #challenge(description: string, scopes: readonly string[] | undefined): boolean {
     if (this.#res.headersSent) {
       if (this.#session && !scopes) this.#session.pendingChallenge = description;
       return false;
@@ -118,34 +128,10 @@ export class PostAnswer implements Answer, AwaitedReply {
     return true;
   }
 
-  refuse({ status, code, message, data, retryAfterSeconds }: CallRefusal): void {
-    if (this.#stream) {
-      this.error(code, message, data);
-      return;
-    }
-    if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
-    const isInSession = this.#session !== undefined && !isSessionless(this.#session.revision);
-    this.send(isInSession ? OK : status, errorMessage(this.id, code, message, data));
-  }
-
   /** Sends a whole JSON-RPC message with an HTTP status. Nothing may have been sent before. */
   send(status: number, message: Buffer): void {
     this.#res.writeHead(status, headOf(message.length));
     this.#res.end(message);
-  }
-
-  unavailable(description: string): boolean {
-    return this.#refuseLater(description, {}, STORE_RETRY_AFTER_SECONDS);
-  }
-
-  busy(description: string, budget: Budget): boolean {
-    return this.#refuseLater(description, overBudget(budget), RETRY_AFTER_SECONDS);
-  }
-
-  #refuseLater(message: string, data: object, retryAfterSeconds: number): boolean {
-    if (this.#res.headersSent) return false;
-    this.refuse({ status: 503, code: CODE.internal, message, data, retryAfterSeconds });
-    return true;
   }
 
   /**

@@ -4,7 +4,8 @@ import { auditOf, type AuditedRequest } from '../../audit/audited-request.ts';
 import { readBody } from '../../http/body/read-body.ts';
 import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
-import { SHUTTING_DOWN, STORE_RETRY_AFTER_SECONDS, type Answer } from '../answers/answer.ts';
+import type { Answer } from '../answers/answer.ts';
+import { SHUTTING_DOWN, STORE_RETRY_AFTER_SECONDS } from '../answers/ending.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { Call } from '../call.ts';
@@ -253,7 +254,7 @@ function initialize({ server, options }: Endpoint, res: Response, body: Buffer, 
     return;
   }
   if (server.draining) {
-    plain.refuse(SHUTTING_DOWN);
+    plain.end(SHUTTING_DOWN);
     answer.trace?.answered('unavailable');
     audit?.answered({ outcome: 'error', status: 503 });
     return;

@@ -1,4 +1,4 @@
-import { overBudget } from '../answers/answer.ts';
+import { overBudget } from '../answers/ending.ts';
 import type { ObservedAnswer } from '../answers/observed-answer.ts';
 import { CALLS_PER_PRINCIPAL, RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
 import type { Call } from '../call.ts';
@@ -12,6 +12,7 @@ export type Method = (server: VirtualServer, call: Call) => void;
 export type ObservedMethod = (server: VirtualServer, call: Call, observed: ObservedAnswer) => void;
 
 const TOO_MANY = {
+  kind: 'refused',
   status: 429,
   code: CODE.rateLimited,
   message: `your account has ${String(CALLS_PER_PRINCIPAL)} calls in progress, the most at once: try again when some have ended`,
@@ -26,7 +27,7 @@ export const limited =
     const { session } = call;
     if (!session.calls.enter()) {
       session.account.refused('calls');
-      observed.refuse(TOO_MANY);
+      observed.end(TOO_MANY);
       return;
     }
     observed.occupy(session.calls);

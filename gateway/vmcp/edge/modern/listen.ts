@@ -1,7 +1,8 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf, withMember, type Span } from '../../../http/json-walk.ts';
 import { hasTooManyMembers } from '../../../http/known-members.ts';
-import { SHUTTING_DOWN, type Answer } from '../../answers/answer.ts';
+import type { Answer } from '../../answers/answer.ts';
+import { SHUTTING_DOWN } from '../../answers/ending.ts';
 import { digestsOf } from '../../announce.ts';
 import { SESSION_SUBSCRIPTIONS } from '../../budgets/limits.ts';
 import type { Call } from '../../call.ts';
@@ -40,7 +41,7 @@ export const listen =
   (server, call) => {
     const { session, answer } = call;
     if (server.draining) {
-      answer.refuse(SHUTTING_DOWN);
+      answer.end(SHUTTING_DOWN);
       return;
     }
     const filter = readFilter(call);

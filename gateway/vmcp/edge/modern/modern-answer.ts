@@ -1,8 +1,8 @@
 import { methodOf } from '../../../contract/protocol/methods.ts';
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, type Span } from '../../../http/json-walk.ts';
-import type { Answer, CallRefusal, WatchingCall } from '../../answers/answer.ts';
-import type { Budget } from '../../budgets/limits.ts';
+import type { Answer, WatchingCall } from '../../answers/answer.ts';
+import type { Ending } from '../../answers/ending.ts';
 import { CODE } from '../../error-codes.ts';
 import { passesLogLevel } from '../../log-level.ts';
 import { errorMessage, resultMessage } from '../../message.ts';
@@ -130,20 +130,8 @@ export class ModernAnswer implements Answer {
     this.#out.message(message, envelope);
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    return this.#out.challenge(description, scopes);
-  }
-
-  refuse(refusal: CallRefusal): void {
-    this.#out.refuse(refusal);
-  }
-
-  unavailable(message: string): boolean {
-    return this.#out.unavailable(message);
-  }
-
-  busy(message: string, budget: Budget): boolean {
-    return this.#out.busy(message, budget);
+  end(ending: Ending): boolean {
+    return this.#out.end(ending);
   }
 
   drop(): void {

@@ -154,7 +154,7 @@ function stored<T>(
   later(server, call, settled, (found) => {
     const message = 'the session store is unavailable: try again';
     if (found) onValue(found.result);
-    else if (!answer.unavailable(message)) answer.error(CODE.internal, message);
+    else if (!answer.end({ kind: 'store_unavailable', message })) answer.error(CODE.internal, message);
   });
 }
 

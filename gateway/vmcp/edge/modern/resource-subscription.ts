@@ -73,21 +73,9 @@ export class Verdict implements Answer {
     this.#settle(false);
   }
 
-  refuse(): void {
-    this.#settle(false);
-  }
-
-  challenge(): boolean {
+  end(): boolean {
     this.#settle(false);
     return true;
-  }
-
-  unavailable(): boolean {
-    return this.challenge();
-  }
-
-  busy(): boolean {
-    return this.challenge();
   }
 
   drop(): void {
