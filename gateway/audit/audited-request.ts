@@ -1,3 +1,4 @@
+import { methodOf } from '../contract/protocol/methods.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request, Response } from 'express';
 import type { Identity } from '../contract/identity.ts';
@@ -16,7 +17,6 @@ import {
   type Source,
   type Target,
 } from './event.ts';
-import { typeOfMethod, typeOfRequest } from './method-types.ts';
 import { redactContent } from '../telemetry/redact.ts';
 
 /** Characters of `User-Agent`, of a name and of a URI that are written. */
@@ -141,10 +141,10 @@ export class AuditedRequest {
   }
 
   read({ method, name, params, from }: ReadMessage): void {
-    const { type, target } = typeOfMethod(method);
+    const { audit: type, item } = methodOf(method);
     this.#type = type;
     this.#method = method?.slice(0, MAX_NAME) ?? 'response';
-    this.#targetType = target;
+    this.#targetType = item;
     this.#name = name;
     this.#from = from;
     const { hasRequests, maxDataSize } = this.log.settings;
@@ -263,4 +263,11 @@ const TRANSPORTS: Readonly<Record<string, string | undefined>> = {
 
 function writeAtClose(this: Response): void {
   auditOf(this)?.closed();
+}
+
+/** Returns the event type of a request without a message that could be read. */
+function typeOfRequest(endpoint: string, httpMethod: string): AuditEventType {
+  if (endpoint === '/sse') return 'sse_connection';
+  if (endpoint !== '/mcp' && endpoint !== '/messages') return 'http_request';
+  return httpMethod === 'GET' ? 'sse_connection' : 'mcp_request';
 }

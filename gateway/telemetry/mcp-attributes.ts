@@ -1,20 +1,9 @@
+import { methodOf } from '../contract/protocol/methods.ts';
 import type { Peer } from './call-observer.ts';
 import type { Operation } from './operation-series.ts';
 
 /** Attributes of OpenTelemetry, by name. */
 export type Attributes = Readonly<Record<string, string | number>>;
-
-/** First MCP revision without sessions. */
-const SESSIONLESS_SINCE = '2026-07-28';
-
-/** Returns true for revisions whose requests belong to a session, which spans then name. */
-export const hasSessions = (revision: string): boolean => revision < SESSIONLESS_SINCE;
-
-/** Methods on a tool: its call, and the tasks that a call makes. */
-const TOOL_METHODS: ReadonlySet<string> = new Set(['tools/call', 'tasks/get', 'tasks/update', 'tasks/cancel']);
-
-/** Returns true for methods whose name is one of a tool or prompt. URIs are too many for metrics and names of spans. */
-export const hasTarget = (method: string): boolean => TOOL_METHODS.has(method) || method === 'prompts/get';
 
 const JSON_RPC_CODE = /^-?\d+$/u;
 
@@ -27,10 +16,11 @@ export const isReply = (errorType: string): boolean =>
  * gen-ai/mcp.md, at commit 0393513c908bf895e7b3ec480a2c1eb073c584af
  */
 export function attributesOf({ method, target, errorType, revision }: Operation): Attributes {
+  const { callsTool, target: kind } = methodOf(method);
   return {
     ...(method !== '' && { 'mcp.method.name': method }),
-    ...(method === 'tools/call' && { 'gen_ai.operation.name': 'execute_tool' }),
-    ...(target !== '' && { [TOOL_METHODS.has(method) ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: target }),
+    ...(callsTool && { 'gen_ai.operation.name': 'execute_tool' }),
+    ...(target !== '' && { [kind === 'tool' ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: target }),
     ...(errorType !== '' && { 'error.type': errorType }),
     ...(JSON_RPC_CODE.test(errorType) && { 'rpc.response.status_code': errorType }),
     ...(revision !== '' && { 'mcp.protocol.version': revision }),

@@ -1,16 +1,9 @@
+import { methodOf } from '../contract/protocol/methods.ts';
 import type { Registry } from 'prom-client';
 import type { CallObserver, Peer } from './call-observer.ts';
-import {
-  add,
-  BACKEND_BOUNDS,
-  bucketsOf,
-  MCP_BOUNDS,
-  noDurations,
-  record,
-  type Durations,
-  OperationTree,
-} from './operation-series.ts';
-import { attributesOf, hasTarget, isReply, peerAttributes, type Attributes } from './mcp-attributes.ts';
+import { add, BACKEND_BOUNDS, bucketsOf, MCP_BOUNDS, noDurations, record, type Durations } from './operation-series.ts';
+import { attributesOf, isReply, peerAttributes, type Attributes } from './mcp-attributes.ts';
+import { OperationTree } from './operation-series.ts';
 
 /** One histogram as data. */
 export interface HistogramData {
@@ -115,7 +108,7 @@ export class OperationMetrics {
       ended: (call) => {
         const { isSent, peer, method, originalName, errorType = '', backendRevision = '' } = call;
         if (!isSent || !peer) return;
-        const target = (hasTarget(method) ? originalName : undefined) ?? '';
+        const target = (methodOf(method).target ? originalName : undefined) ?? '';
         const { calls } = backendSeries(series, call.backend, peer);
         record(calls.of(method, target, errorType, backendRevision), call.durationMs);
       },

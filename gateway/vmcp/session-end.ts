@@ -1,4 +1,4 @@
-import { isModern } from './era.ts';
+import { isSessionless } from '../contract/protocol/revisions.ts';
 import { sessionsElsewhere } from './backends/backend-sessions.ts';
 import type { Fleet } from './backends/fleet.ts';
 import type { Replica } from './replicas/replica.ts';
@@ -38,7 +38,7 @@ export function ended(session: Session, reason: SessionEnd, surroundings: Surrou
 
 function record(session: Session, reason: SessionEnd, { now, metrics, onSessionEnd }: Surroundings): void {
   const { revision, startedAt } = session;
-  if (reason === 'released' || isModern(revision)) return;
+  if (reason === 'released' || isSessionless(revision)) return;
   metrics.sessionEnded?.({ revision, durationMs: now() - startedAt });
   onSessionEnd?.(session, reason);
 }

@@ -6,7 +6,7 @@ import { Subscriptions } from './subscriptions.ts';
 import { ANONYMOUS, type Identity } from '../contract/identity.ts';
 import type { Span } from '../http/json-walk.ts';
 import type { ClientInfo } from '../policy/policy.ts';
-import { isModern } from './era.ts';
+import { isSessionless } from '../contract/protocol/revisions.ts';
 import { RunningCalls } from './running-calls.ts';
 import type { Channel } from './transport/channel.ts';
 
@@ -230,7 +230,7 @@ export class Sessions {
       throw new TooManySessions('principal');
     if (!this.#makeRoom(this.#live, limit)) throw new TooManySessions('all');
     const id = connection ?? newId();
-    const shared = isModern(client.revision) ? undefined : share?.(id);
+    const shared = isSessionless(client.revision) ? undefined : share?.(id);
     return this.#add(id, principal, client, now(), shared);
   }
 
@@ -272,7 +272,7 @@ export class Sessions {
       listeners: undefined,
     };
     this.#live.set(session.id, session);
-    if (isModern(session.revision)) this.#hidden += 1;
+    if (isSessionless(session.revision)) this.#hidden += 1;
     const own = this.#byPrincipal.get(principal);
     if (own) own.add(session);
     else this.#byPrincipal.set(principal, new Set([session]));
@@ -324,14 +324,14 @@ export class Sessions {
   /** Returns the live session with this id, of any principal. */
   known(id: string): Session | undefined {
     const session = this.#live.get(id);
-    return session && isModern(session.revision) ? undefined : session;
+    return session && isSessionless(session.revision) ? undefined : session;
   }
 
   end(session: Session, reason: SessionEnd): void {
     if (session.ended) return;
     session.ended = true;
     this.#live.delete(session.id);
-    if (isModern(session.revision)) this.#hidden -= 1;
+    if (isSessionless(session.revision)) this.#hidden -= 1;
     const own = this.#byPrincipal.get(session.principal);
     own?.delete(session);
     if (own?.size === 0) this.#byPrincipal.delete(session.principal);

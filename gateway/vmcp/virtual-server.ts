@@ -1,10 +1,9 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { durationMs } from '../contract/fields.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { Problem } from '../contract/problem.ts';
-import type { ClientEnvelope } from '../http/json-scan.ts';
 import type { CallObserver } from '../telemetry/call-observer.ts';
 import type { Answer } from './answers/answer.ts';
 import { ObservedAnswer } from './answers/observed-answer.ts';
@@ -16,7 +15,7 @@ import { Account, type Budgets } from './budgets/account.ts';
 import type { Budget } from './budgets/limits.ts';
 import { announce, digestsOf } from './announce.ts';
 import { Forwarder } from './calls/forwarder.ts';
-import { beginTrace, type TracedSession } from './calls/trace-propagation.ts';
+import { beginTrace, type TracedMessage, type TracedSession } from './calls/trace-propagation.ts';
 import { relay } from './relay.ts';
 import { CurrentReplica } from './replicas/current-replica.ts';
 import type { Replica } from './replicas/replica.ts';
@@ -44,7 +43,7 @@ export class VirtualServer {
   readonly calls: Forwarder;
   readonly #createPolicies: VirtualServerDeps['createPolicies'];
   readonly #boundary: VirtualServerDeps['boundary'];
-  readonly #observer: CallObserver;
+  readonly #observing: { readonly observer: CallObserver; readonly now: () => number };
   readonly #tracing: VirtualServerDeps['tracing'];
   /** ms since the epoch. */
   readonly now: () => number;
@@ -73,7 +72,7 @@ export class VirtualServer {
     this.log = deps.log;
     this.refusals = deps.refusals;
     this.#boundary = deps.boundary;
-    this.#observer = deps.metrics;
+    this.#observing = { observer: deps.metrics, now: deps.now };
     this.#tracing = deps.tracing;
     this.now = deps.now;
     this.#budgets = deps.budgets;
@@ -254,17 +253,10 @@ export class VirtualServer {
   }
 
   /** Returns an answer that is observed until the client has it, and traced when the request is sampled. */
-  observe(
-    answer: Answer,
-    method: string,
-    session: TracedSession | undefined,
-    body: Buffer,
-    envelope: ClientEnvelope,
-    headers: IncomingHttpHeaders,
-  ): ObservedAnswer {
+  observe(answer: Answer, method: string, session: TracedSession | undefined, message: TracedMessage): ObservedAnswer {
     const tracing = this.#tracing?.tracing;
-    const trace = tracing && beginTrace(tracing, method, session, body, envelope, headers);
-    return new ObservedAnswer(answer, method, session?.revision, this.#observer, this.now, trace);
+    const trace = tracing && beginTrace(tracing, method, session, message);
+    return new ObservedAnswer(answer, method, session?.revision, this.#observing, trace);
   }
 
   accountOf(principal: string): Account {

@@ -1,3 +1,4 @@
+import { methodOf } from '../../contract/protocol/methods.ts';
 import { Type, type Static } from 'typebox';
 import { Closed, Duration, durationMs } from '../../contract/fields.ts';
 import type { Problem } from '../../contract/problem.ts';
@@ -120,7 +121,7 @@ export const rateLimit = definePolicy({
       namedTools: namedTools(settings),
       countsCalls: true,
       decide({ method, name, session }) {
-        const plan = method === 'tools/call' ? planOf(name) : undefined;
+        const plan = methodOf(method).callsTool ? planOf(name) : undefined;
         if (!plan) return ALLOW;
         const taken = buckets.take(plan, session.principal);
         return taken instanceof Promise

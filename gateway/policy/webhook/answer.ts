@@ -1,3 +1,4 @@
+import { methodOf } from '../../contract/protocol/methods.ts';
 import { isObject } from '../../contract/json.ts';
 import { parseExactly, applyPatch, PatchError, pointerTokens, readPatch, type PatchOperation } from './json-patch.ts';
 import { WEBHOOK_VERSION } from './request.ts';
@@ -34,7 +35,6 @@ const MAX_TEXT = 300;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Z}\p{Cs}]+/gu;
 /** Prefix of every path that a patch may change. */
 const ARGUMENTS = ['mcp_request', 'params', 'arguments'];
-const MUTABLE_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get']);
 
 const invalid = (detail: string): WebhookAnswer => ({ kind: 'invalid', detail });
 
@@ -79,7 +79,7 @@ function change(type: unknown, patch: unknown, call: AskedCall): WebhookAnswer {
   try {
     const operations = readPatch(patch);
     if (operations.length === 0) return { kind: 'allowed' };
-    return operations.every(staysInArguments) && MUTABLE_METHODS.has(call.method)
+    return operations.every(staysInArguments) && methodOf(call.method).hasArguments
       ? patched(operations, call)
       : { kind: 'forbidden_change', detail: 'its patch changes more than /mcp_request/params/arguments' };
   } catch (error) {

@@ -1,3 +1,5 @@
+import { isSessionless } from '../../contract/protocol/revisions.ts';
+import { methodOf } from '../../contract/protocol/methods.ts';
 import {
   ROOT_CONTEXT,
   SpanKind,
@@ -11,15 +13,9 @@ import {
 } from '@opentelemetry/api';
 import { TraceState } from '@opentelemetry/core';
 import type { EndedCall, Peer } from '../call-observer.ts';
-import { attributesOf, hasSessions, hasTarget, peerAttributes, type Attributes } from '../mcp-attributes.ts';
-import {
-  originOf,
-  parseTraceparent,
-  type RequestTrace,
-  type TraceContext,
-  type TracedRequest,
-  type Tracing,
-} from '../tracing.ts';
+import { attributesOf, peerAttributes, type Attributes } from '../mcp-attributes.ts';
+import { originOf, parseTraceparent } from '../tracing.ts';
+import type { RequestTrace, TraceContext, TracedRequest, Tracing } from '../tracing.ts';
 
 export interface SpanTracingOptions {
   readonly tracer: Tracer;
@@ -80,7 +76,7 @@ class SpanRequestTrace implements RequestTrace {
           ...attributesOf({ method, target: '', errorType: '', revision }),
           ...peerAttributes({ transport: 'tcp' }),
           'jsonrpc.request.id': idText(id).slice(0, LONGEST_ID),
-          ...(sessionId !== undefined && hasSessions(revision) && { 'mcp.session.id': sessionId }),
+          ...(sessionId !== undefined && !isSessionless(revision) && { 'mcp.session.id': sessionId }),
         }),
       },
       contextWith(parent && spanContextOf(parent)),
@@ -130,7 +126,7 @@ class SpanRequestTrace implements RequestTrace {
   /** Adds the item to a span: to its name only where the items are few. */
   #name(span: Span, name: string): void {
     const method = this.#method;
-    if (hasTarget(method)) {
+    if (methodOf(method).target) {
       span.updateName(`${method} ${name}`);
       span.setAttributes(this.#named(attributesOf({ method, target: name, errorType: '', revision: '' })));
     } else if (method.startsWith('resources/')) span.setAttribute('mcp.resource.uri', withoutSecrets(name));

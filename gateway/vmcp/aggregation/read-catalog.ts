@@ -1,6 +1,6 @@
 import { readString } from '../../http/json-scan.ts';
 import { arrayElements, isArraySpan, isObjectSpan, objectMembers, wholeOf, type Span } from '../../http/json-walk.ts';
-import { isModern } from '../era.ts';
+import { revisionOf } from '../../contract/protocol/revisions.ts';
 import { hasValidHeaders } from '../tool-headers.ts';
 import type { ListItem } from './catalog.ts';
 import { repairItem } from './repair/list-items.ts';
@@ -19,11 +19,6 @@ export const WIRE: Readonly<
   prompts: { method: 'prompts/list', list: 'prompts', key: 'name' },
   skills: { method: 'skills/list', list: 'skills', key: 'uri' },
 };
-
-/** Lists by their methods. */
-export const LIST_OF_METHOD: ReadonlyMap<string, PagedKind> = new Map(
-  (Object.keys(WIRE) as PagedKind[]).map((kind) => [WIRE[kind].method, kind]),
-);
 
 /** Items of a list in messages. */
 const NOUNS: Readonly<Record<PagedKind, string>> = {
@@ -132,7 +127,7 @@ export function nextCursor(result: Buffer, revision: string): string | undefined
   const span = wholeOf(result);
   if (!isObjectSpan(result, span)) return undefined;
   const cursor = readString(result, objectMembers(result, span).get('nextCursor'));
-  return cursor === '' && !isModern(revision) ? undefined : cursor;
+  return cursor === '' && !revisionOf(revision).hasEmptyCursors ? undefined : cursor;
 }
 
 function listed(backend: string, kind: PagedKind, page: Buffer, warnings: WarningCollector): readonly Span[] {

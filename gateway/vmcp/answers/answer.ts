@@ -1,8 +1,7 @@
-import { RETRY_AFTER_SECONDS, type Budget } from '../budgets/limits.ts';
-import { CODE } from '../error-codes.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
 import type { Capabilities } from '../server-requests.ts';
 import type { ReplySink } from '../transport/channel.ts';
+import type { Ending } from './ending.ts';
 
 /** A call that ends when its client can no longer receive the reply. */
 export interface WatchingCall {
@@ -23,16 +22,10 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   result(result: Buffer | string, errorType?: string): void;
   error(code: number, message: string, data?: unknown): void;
   /**
-   * Answers 401: the client must log in again. With `scopes` 403: it must log in with more scopes. Returns false when
-   * the response has started.
+   * Ends the request without a reply. Returns false when the response has started and so cannot say it: only `refused` is then a JSON-RPC
+   * error.
    */
-  challenge(description: string, scopes?: readonly string[]): boolean;
-  /** Answers a JSON-RPC error, with the status where the revision has no sessions and the response has not started. */
-  refuse(refusal: CallRefusal): void;
-  /** Refuses with 503. Returns false when the response has started. */
-  unavailable(description: string): boolean;
-  /** Refuses with 503 because a budget is exceeded. Returns false when the response has started. */
-  busy(description: string, budget: Budget): boolean;
+  end(ending: Ending): boolean;
   /** Notifies `call` when the client has left and cannot receive the reply, until `unwatchClient`. */
   watchClient(call: WatchingCall): void;
   unwatchClient(): void;
@@ -45,32 +38,3 @@ export interface Answer extends Omit<ReplySink, 'fail' | 'reply'> {
   /** Rejects the call, because its backend needs capabilities that the client has not declared. */
   lacks?(missing: Capabilities): void;
 }
-
-/** A rejected call in terms of HTTP and JSON-RPC. */
-export interface CallRefusal {
-  /** Status where the revision has no sessions. In a session it is 200. */
-  readonly status: 403 | 429 | 503;
-  readonly code: number;
-  readonly message: string;
-  readonly data: object;
-  readonly retryAfterSeconds?: number | undefined;
-}
-
-/** Refusal of what would keep a gateway running that stops. */
-export const SHUTTING_DOWN: CallRefusal = {
-  status: 503,
-  code: CODE.internal,
-  message: 'the gateway is shutting down: try again',
-  data: {},
-  retryAfterSeconds: 1,
-};
-
-/** Seconds to wait before a retry while the login store is unavailable. */
-export const STORE_RETRY_AFTER_SECONDS = 5;
-
-/** Returns the `data` of an error for an exceeded budget: a stable reason and the time to retry. */
-export const overBudget = (budget: Budget): object => ({
-  reason: 'over_budget',
-  budget,
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-});

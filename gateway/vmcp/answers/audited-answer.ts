@@ -1,10 +1,10 @@
 import type { AuditedRequest, Reply } from '../../audit/audited-request.ts';
 import { capture } from '../../audit/redact-json.ts';
-import { CLIENT_LEFT_STATUS, outcomeOfStatus, type Captured } from '../../audit/event.ts';
+import { CLIENT_LEFT_STATUS, type Captured } from '../../audit/event.ts';
 import { scanBackendEnvelope, type Envelope } from '../../http/json-scan.ts';
-import type { Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
-import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
+import type { Answer, WatchingCall } from './answer.ts';
+import { factsOf, type Ending } from './ending.ts';
 
 const OK = 200;
 /** Ends without a reply. */
@@ -75,34 +75,9 @@ export class AuditedAnswer implements Answer, WatchingCall {
     this.#answer.message(message, envelope);
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    const isSent = this.#answer.challenge(description, scopes);
-    const reason = scopes ? 'scope' : 'reauthenticate';
-    if (isSent) this.#write({ outcome: 'denied', status: scopes ? 403 : 401, reason });
-    return isSent;
-  }
-
-  refuse(refusal: CallRefusal): void {
-    this.#answer.refuse(refusal);
-    const { status, code, data } = refusal;
-    const { reason } = data as { readonly reason?: unknown };
-    this.#write({
-      outcome: outcomeOfStatus(status),
-      status: OK, // or that of the response
-      errorCode: code,
-      reason: typeof reason === 'string' ? reason : undefined,
-    });
-  }
-
-  unavailable(description: string): boolean {
-    const isSent = this.#answer.unavailable(description);
-    if (isSent) this.#write({ outcome: 'error', status: OK, errorCode: CODE.internal, reason: 'store_unavailable' });
-    return isSent;
-  }
-
-  busy(description: string, budget: Budget): boolean {
-    const isSent = this.#answer.busy(description, budget);
-    if (isSent) this.#write({ outcome: 'error', status: OK, errorCode: CODE.internal, reason: budget });
+  end(ending: Ending): boolean {
+    const isSent = this.#answer.end(ending);
+    if (isSent) this.#write(factsOf(ending).audit);
     return isSent;
   }
 

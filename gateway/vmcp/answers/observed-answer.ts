@@ -1,10 +1,10 @@
 import type { Envelope } from '../../http/json-scan.ts';
 import type { AnsweredRequest, CallObserver } from '../../telemetry/call-observer.ts';
-import { hasTarget } from '../../telemetry/mcp-attributes.ts';
+import { methodOf } from '../../contract/protocol/methods.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
 import type { CallCount } from '../budgets/calls-in-progress.ts';
-import type { Budget } from '../budgets/limits.ts';
-import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
+import type { Answer, WatchingCall } from './answer.ts';
+import { factsOf, type Ending } from './ending.ts';
 
 /** Reports the time until the answer, and how the request failed. */
 export class ObservedAnswer implements Answer, AnsweredRequest {
@@ -25,8 +25,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
     answer: Answer,
     method: string,
     revision: string | undefined,
-    observer: CallObserver,
-    now: () => number,
+    { observer, now }: { readonly observer: CallObserver; readonly now: () => number },
     trace?: RequestTrace,
   ) {
     this.#answer = answer;
@@ -58,7 +57,7 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
   }
 
   routed(name: string): void {
-    if (hasTarget(this.method)) this.target = name;
+    if (methodOf(this.method).target) this.target = name;
     this.trace?.routed(name);
   }
 
@@ -77,26 +76,9 @@ export class ObservedAnswer implements Answer, AnsweredRequest {
     this.#answered(errorType);
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    const isSent = this.#answer.challenge(description, scopes);
-    if (isSent) this.#answered(scopes ? 'insufficient_scope' : 'unauthenticated', description);
-    return isSent;
-  }
-
-  refuse(refusal: CallRefusal): void {
-    this.#answer.refuse(refusal);
-    this.#answered(String(refusal.code), refusal.message);
-  }
-
-  unavailable(description: string): boolean {
-    const isSent = this.#answer.unavailable(description);
-    if (isSent) this.#answered('unavailable', description);
-    return isSent;
-  }
-
-  busy(description: string, budget: Budget): boolean {
-    const isSent = this.#answer.busy(description, budget);
-    if (isSent) this.#answered('overloaded', description);
+  end(ending: Ending): boolean {
+    const isSent = this.#answer.end(ending);
+    if (isSent) this.#answered(factsOf(ending).errorType, ending.message);
     return isSent;
   }
 

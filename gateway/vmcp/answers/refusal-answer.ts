@@ -1,5 +1,5 @@
-import type { Budget } from '../budgets/limits.ts';
-import type { Answer, CallRefusal } from './answer.ts';
+import type { Answer } from './answer.ts';
+import type { Ending } from './ending.ts';
 import { RewrittenAnswer } from './rewritten-answer.ts';
 
 /** Answer to a request that the gateway may only refuse. `onRefused` is called before the client learns of it, or leaves. */
@@ -21,24 +21,9 @@ export class RefusalAnswer extends RewrittenAnswer {
     super.error(code, message, data);
   }
 
-  override refuse(refusal: CallRefusal): void {
+  override end(ending: Ending): boolean {
     this.#onRefused();
-    super.refuse(refusal);
-  }
-
-  override challenge(description: string, scopes?: readonly string[]): boolean {
-    this.#onRefused();
-    return super.challenge(description, scopes);
-  }
-
-  override unavailable(description: string): boolean {
-    this.#onRefused();
-    return super.unavailable(description);
-  }
-
-  override busy(description: string, budget: Budget): boolean {
-    this.#onRefused();
-    return super.busy(description, budget);
+    return super.end(ending);
   }
 
   override drop(): void {

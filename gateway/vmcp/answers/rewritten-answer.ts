@@ -1,8 +1,8 @@
 import type { Envelope } from '../../http/json-scan.ts';
 import type { RequestTrace } from '../../telemetry/tracing.ts';
 import type { Capabilities } from '../server-requests.ts';
-import type { Answer, CallRefusal, WatchingCall } from './answer.ts';
-import type { Budget } from '../budgets/limits.ts';
+import type { Answer, WatchingCall } from './answer.ts';
+import type { Ending } from './ending.ts';
 
 /** Answer that changes the reply of a backend on its way to the client, or what the backend sends before it. */
 export class RewrittenAnswer implements Answer {
@@ -59,20 +59,8 @@ export class RewrittenAnswer implements Answer {
     this.#relay(message, envelope);
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    return this.#answer.challenge(description, scopes);
-  }
-
-  refuse(refusal: CallRefusal): void {
-    this.#answer.refuse(refusal);
-  }
-
-  unavailable(description: string): boolean {
-    return this.#answer.unavailable(description);
-  }
-
-  busy(description: string, budget: Budget): boolean {
-    return this.#answer.busy(description, budget);
+  end(ending: Ending): boolean {
+    return this.#answer.end(ending);
   }
 
   lacks(missing: Capabilities): void {

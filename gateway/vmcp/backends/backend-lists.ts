@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../contract/json.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { Warning } from '../aggregation/view.ts';
-import { isModern } from '../era.ts';
+import { revisionOf } from '../../contract/protocol/revisions.ts';
 import { wordsOf } from '../health/reason.ts';
 import { BackendError, type Channel, type FailureKind } from '../transport/channel.ts';
 import { ask } from '../transport/request-reply.ts';
@@ -124,7 +124,7 @@ const LISTED = ['tools', 'resources', 'prompts'] as const;
  * cannot: each request may reach another instance of it.
  */
 export function announces({ facts: { capabilities, hasSession, revision }, hears }: Channel): boolean {
-  if (hears === false || !(hasSession || isModern(revision))) return false;
+  if (hears === false || !(hasSession || revisionOf(revision).listens)) return false;
   return LISTED.every((list) => {
     const capability = capabilities[list];
     return capability === undefined || (isObject(capability) && capability['listChanged'] === true);

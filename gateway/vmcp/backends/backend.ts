@@ -8,7 +8,7 @@ import { OWN_CAPABILITIES } from '../aggregation/extensions.ts';
 import { CallGate } from '../budgets/call-gate.ts';
 import { CALL_LIMITS, TASK_STREAM_LIMITS } from '../budgets/limits.ts';
 import { StreamPlaces } from '../budgets/stream-places.ts';
-import { isModern } from '../era.ts';
+import { isSessionless, LATEST_REVISION } from '../../contract/protocol/revisions.ts';
 import { createCircuit, type Circuit } from '../health/circuit.ts';
 import { initTimeoutMs, replyTimeoutMs } from '../timeouts.ts';
 import { LOG_LEVELS } from '../log-level.ts';
@@ -24,7 +24,6 @@ import {
   type ChannelOwner,
   type Transport,
 } from '../transport/channel.ts';
-import { LATEST_REVISION } from '../transport/handshake.ts';
 import { failureOfError } from '../transport/failure.ts';
 import { KeyValueStoreUnavailable } from '../../kvstore/key-value-store.ts';
 import type { BackendSessions } from './backend-sessions.ts';
@@ -180,7 +179,7 @@ export class BackendRuntime {
     if (held?.channel instanceof MeasuredChannel) held.channel.lost();
     const own = this.#own;
     const { hasSession, revision } = own?.facts ?? NO_FACTS;
-    if (own?.alive && !hasSession && !isModern(revision) && !this.credentials.perUser) return own;
+    if (own?.alive && !hasSession && !isSessionless(revision) && !this.credentials.perUser) return own;
     if (held?.opening) return held.opening;
     const entry: SessionChannel = { channel: undefined, opening: undefined, lastUsedAt: this.now() };
     session.channels.set(this.name, entry);

@@ -3,7 +3,7 @@ import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { Catalog, ListItem } from '../aggregation/catalog.ts';
 import { readCacheHint, strictest, type CacheHint } from '../aggregation/cache-hint.ts';
-import { isModern } from '../era.ts';
+import { revisionOf } from '../../contract/protocol/revisions.ts';
 import { CODE } from '../error-codes.ts';
 import { extensionOf, SKILLS } from '../aggregation/extensions.ts';
 import { nextCursor, readItems, WIRE } from '../aggregation/read-catalog.ts';
@@ -64,6 +64,7 @@ export async function discover(
   const failures: BackendError[] = [];
   const unread = new Map<PagedKind, string>();
   const { capabilities, revision, instructions } = channel.facts;
+  const { hasCacheHints, mirrorsArguments } = revisionOf(revision);
   const declared = declaredLists(capabilities);
   const missing = (kind: PagedKind, failure: BackendFailure): void => {
     unread.set(kind, listFailure(WIRE[kind].method, failure));
@@ -72,8 +73,8 @@ export async function discover(
     try {
       const { pages, failure } = await readPages(channel, kind, timeoutMs, options);
       if (failure) missing(kind, failure);
-      const list = await inTurns(readItems(backend, kind, pages, isModern(channel.facts.revision)));
-      if (isModern(channel.facts.revision)) hints[kind] = strictest(pages.map(readCacheHint));
+      const list = await inTurns(readItems(backend, kind, pages, mirrorsArguments));
+      if (hasCacheHints) hints[kind] = strictest(pages.map(readCacheHint));
       const { items, warnings: found } =
         kind === 'skills' ? advertisedSkills(backend, list.items) : { items: list.items, warnings: [] };
       warnings.push(...list.warnings, ...found);

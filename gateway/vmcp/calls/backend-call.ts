@@ -5,15 +5,22 @@ import type { HeldBytes } from '../budgets/byte-budget.ts';
 import type { QueuedCall } from '../budgets/call-gate.ts';
 import type { Budget } from '../budgets/limits.ts';
 import type { EndedCall, Peer } from '../../telemetry/call-observer.ts';
-import { onCredential } from './late-credential.ts';
 import { overloaded, TOO_LONG, type OnFailure } from './failure.ts';
 import { errorTypeOfReply, outcomeOf } from './outcome.ts';
 import { repairReply } from '../aggregation/repair/results.ts';
 import type { Answer } from '../answers/answer.ts';
+import type { Call } from '../call.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall } from '../running-calls.ts';
 import type { Session } from '../session.ts';
-import type { BackendFailure, BackendRequest, Channel, ReplySink, RequestHandle } from '../transport/channel.ts';
+import {
+  BackendError,
+  type BackendFailure,
+  type BackendRequest,
+  type Channel,
+  type ReplySink,
+  type RequestHandle,
+} from '../transport/channel.ts';
 import type { BackendRuntime } from '../backends/backend.ts';
 
 /**
@@ -38,7 +45,8 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   readonly #onFailure: OnFailure;
   readonly #onReply: ((message: Buffer) => void) | undefined;
   readonly #startedAt: number;
-  readonly #maxReplyBytes: number;
+  /** The longest reply that policies allow. */
+  maxReplyBytes = Infinity;
   /** Set only while the observer reads the call. */
   #reply: Buffer | undefined;
   /** Budget share of the body that `#request` is a part of. */
@@ -66,28 +74,21 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
 
   constructor(
     backend: BackendRuntime,
-    session: Session,
+    { session, identity, answer, fail, onReply, held }: Call,
+    request: BackendRequest,
     name: string,
     originalName: string,
-    identity: Identity | undefined,
-    request: BackendRequest,
-    answer: Answer,
-    onFailure: OnFailure,
-    onReply?: (message: Buffer) => void,
-    held?: HeldBytes,
-    maxReplyBytes = Infinity,
   ) {
     this.method = request.method;
     this.name = name;
     this.originalName = originalName;
-    this.#maxReplyBytes = maxReplyBytes;
     this.#held = held;
     this.#backend = backend;
     this.session = session;
     this.#identity = identity;
     this.#request = request;
     this.#answer = answer;
-    this.#onFailure = onFailure;
+    this.#onFailure = fail;
     this.#onReply = onReply;
     this.id = request.id.toString('latin1');
     this.#startedAt = backend.now();
@@ -182,7 +183,7 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
   }
 
   reply(received: Buffer): void {
-    if (received.length > this.#maxReplyBytes) {
+    if (received.length > this.maxReplyBytes) {
       this.fail(TOO_LONG);
       return;
     }
@@ -327,4 +328,21 @@ export class BackendCall implements ReplySink, RunningCall, QueuedCall, EndedCal
 
 function onQueuedTooLong(call: BackendCall): void {
   call.queuedTooLong();
+}
+
+/** Waits for a credential no longer than for a reply. Calls `fail` with a `BackendError` after `timeoutMs`. */
+function onCredential(
+  credential: Promise<CredentialHeaders>,
+  timeoutMs: number,
+  use: (credential: CredentialHeaders) => void,
+  fail: (error: unknown) => void,
+): void {
+  const timer = setTimeout(() => {
+    fail(new BackendError({ kind: 'timeout', detail: `no credential after ${String(timeoutMs)} ms` }));
+  }, timeoutMs);
+  credential
+    .finally(() => {
+      clearTimeout(timer);
+    })
+    .then(use, fail);
 }

@@ -6,11 +6,9 @@ import { stackOf } from '../../telemetry/log.ts';
 import { edited, forwardParams } from '../aggregation/forward-params.ts';
 import type { ListKind, Route } from '../aggregation/view.ts';
 import { BackendCall } from './backend-call.ts';
-import type { OnFailure, PolicyRefusal } from './failure.ts';
+import type { PolicyRefusal } from './failure.ts';
 import type { Fleet } from '../backends/fleet.ts';
-import type { ClientRequest } from '../client-request.ts';
-import type { Answer } from '../answers/answer.ts';
-import type { Session } from '../session.ts';
+import type { Call } from '../call.ts';
 import { decide, type Judge } from './decide.ts';
 import { PolicedCall } from './policed-call.ts';
 import { traced } from './trace-propagation.ts';
@@ -52,50 +50,30 @@ export class Forwarder {
   }
 
   /**
-   * Forwards `request` to the backend of `route`. `name` is the advertised name or URI; `nameSpan` is the name in `params`
-   * that a renamed route replaces. `onReply` receives the reply before the client does. A request that
-   * continues a call is judged in the same way, but not sent.
+   * Forwards `call` to the backend of `route`. `name` is the advertised name or URI; `nameSpan` is the name in `params`
+   * that a renamed route replaces. A request that continues an earlier call is judged in the same way, but not sent.
    */
-  forward(
-    session: Session,
-    request: ClientRequest,
-    route: Route,
-    name: string,
-    nameSpan: Span | undefined,
-    answer: Answer,
-    onFailure: OnFailure,
-    onReply?: (message: Buffer) => void,
-  ): void {
-    answer.routed?.(name, route.backend);
-    request.audit?.routed(name, route.backend);
+  forward(call: Call, route: Route, name: string, nameSpan: Span | undefined): void {
+    call.answer.routed?.(name, route.backend);
+    call.audit?.routed(name, route.backend);
     if (this.#policies.length === 0) {
-      this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply);
+      this.#send(call, route, name, nameSpan);
       return;
     }
-    const call = new PolicedCall(session, request, itemOf(route, name, request), answer, this.#deps);
-    const policies = request.resumes ? this.#onResumed : this.#policies;
-    this.#judge(policies, call, request, answer, onFailure, ({ maxReplyBytes }) => {
-      const allowed = { maxReplyBytes, replaced: call.replaced };
-      this.#send(session, request, route, name, nameSpan, answer, onFailure, onReply, allowed);
+    const policed = new PolicedCall(call, itemOf(route, name, call), this.#deps);
+    const policies = call.resumes ? this.#onResumed : this.#policies;
+    this.#judge(policies, policed, call, ({ maxReplyBytes }) => {
+      this.#send(call, route, name, nameSpan, { maxReplyBytes, replaced: policed.replaced });
     });
   }
 
   /** Calls `answerIt` when the policies allow a request that the gateway answers itself, on the item of `route`. */
-  answerHere(
-    session: Session,
-    request: ClientRequest,
-    route: Route,
-    name: string,
-    answer: Answer,
-    onFailure: OnFailure,
-    answerIt: () => void,
-  ): void {
+  answerHere(call: Call, route: Route, name: string, answerIt: () => void): void {
     if (this.#policies.length === 0) {
       answerIt();
       return;
     }
-    const call = new PolicedCall(session, request, itemOf(route, name, request), answer, this.#deps);
-    this.#judge(this.#policies, call, request, answer, onFailure, answerIt);
+    this.#judge(this.#policies, new PolicedCall(call, itemOf(route, name, call), this.#deps), call, answerIt);
   }
 
   /**
@@ -103,15 +81,12 @@ export class Forwarder {
    * that of an item that may exist: every policy decides on it.
    */
   answerUnknown(
-    session: Session,
-    request: ClientRequest,
+    call: Call,
     {
       kind,
       name,
       backend = '',
     }: { readonly kind: ListKind; readonly name: string; readonly backend?: string | undefined },
-    answer: Answer,
-    onFailure: OnFailure,
     answerIt: () => void,
   ): void {
     const policies = backend === '' ? this.#onUnknown : this.#policies;
@@ -119,37 +94,24 @@ export class Forwarder {
       answerIt();
       return;
     }
-    const call = new PolicedCall(session, request, { kind, name, backend, json: undefined }, answer, this.#deps);
-    this.#judge(policies, call, request, answer, onFailure, answerIt);
+    this.#judge(policies, new PolicedCall(call, { kind, name, backend, json: undefined }, this.#deps), call, answerIt);
   }
 
   /** Calls `onAllowed`, or answers with the rejection of the first policy that does not allow the call. */
-  #judge(
-    policies: readonly Judge[],
-    call: PolicedCall,
-    request: ClientRequest,
-    answer: Answer,
-    onFailure: OnFailure,
-    onAllowed: (decision: Allow) => void,
-  ): void {
-    this.#decide(policies, call, request, (decision) => {
+  #judge(policies: readonly Judge[], policed: PolicedCall, call: Call, onAllowed: (decision: Allow) => void): void {
+    this.#decide(policies, policed, call, (decision) => {
       if (decision.verdict === 'allow') {
         onAllowed(decision);
         return;
       }
       const refusal = refusalOf(decision);
-      call.end(refusal.kind);
-      onFailure(answer, refusal, { name: call.backend, timeoutMs: 0 });
+      policed.end(refusal.kind);
+      call.fail(policed.answer, refusal, { name: policed.backend, timeoutMs: 0 });
     });
   }
 
   /** Calls `settle` with the decision of the policies, unless the client cancels the call before. */
-  #decide(
-    policies: readonly Judge[],
-    call: PolicedCall,
-    { held }: ClientRequest,
-    settle: (decision: Decision) => void,
-  ): void {
+  #decide(policies: readonly Judge[], call: PolicedCall, { held }: Call, settle: (decision: Decision) => void): void {
     const decision = this.#decisionOn(policies, call);
     if (!(decision instanceof Promise)) {
       settle(decision);
@@ -189,21 +151,18 @@ export class Forwarder {
   }
 
   #send(
-    session: Session,
-    request: ClientRequest,
+    call: Call,
     route: Route,
     name: string,
     nameSpan: Span | undefined,
-    answer: Answer,
-    onFailure: OnFailure,
-    onReply: ((message: Buffer) => void) | undefined,
-    { maxReplyBytes, replaced }: Allowed = {},
+    { maxReplyBytes, replaced }: Allowed = NO_CHANGE,
   ): void {
-    if (request.resumes) {
-      request.resumes();
+    if (call.resumes) {
+      call.resumes();
       return;
     }
-    const { params, method } = request.envelope;
+    const { session, answer } = call;
+    const { params, method } = call.envelope;
     if (params === undefined || method === undefined) throw new Error('a routed request has no params');
     const backend = this.#deps.fleet.runtime(route.backend);
     if (!backend) {
@@ -212,34 +171,27 @@ export class Forwarder {
       const facts = { session, method, name, backend: route.backend };
       const ended = { failure, errorType: failure, outcome: failure, isSent: false, durationMs: 0 } as const;
       this.#deps.observer.ended({ ...facts, ...ended });
-      onFailure(answer, { kind: failure, detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
+      call.fail(answer, { kind: failure, detail: 'removed' }, { name: route.backend, timeoutMs: 0 });
       return;
     }
-    const named = paramsFor(request, params, nameSpan, route);
+    const named = paramsFor(call, params, nameSpan, route);
     const bytes = replaced ? withArguments(named, replaced) : named;
     const originalName = nameSpan ? route.name : name;
-    const { headers, client = session } = request;
+    const { headers, client = session } = call;
     const { timeoutMs } = backend;
     const sent = { method, params: bytes, id: answer.id, timeoutMs, headers, item: route.json, client };
     const { trace } = answer;
-    new BackendCall(
-      backend,
-      session,
-      name,
-      originalName,
-      request.identity,
-      trace ? traced(sent, trace.sending({ name: originalName, backend: backend.name, peer: backend.peer })) : sent,
-      answer,
-      onFailure,
-      onReply,
-      request.held,
-      maxReplyBytes,
-    ).start();
+    const request = trace
+      ? traced(sent, trace.sending({ name: originalName, backend: backend.name, peer: backend.peer }))
+      : sent;
+    const running = new BackendCall(backend, call, request, name, originalName);
+    if (maxReplyBytes !== undefined) running.maxReplyBytes = maxReplyBytes;
+    running.start();
   }
 }
 
 /** Returns the JSON text of `params` for the backend of `route`. */
-function paramsFor({ body, edits }: ClientRequest, params: Span, name: Span | undefined, route: Route): Buffer {
+function paramsFor({ body, edits }: Call, params: Span, name: Span | undefined, route: Route): Buffer {
   // most clients send the name first
   if (edits)
     return edited(body, params, name && route.renamed ? [{ span: name, text: route.nameJson }, ...edits] : edits);
@@ -247,7 +199,7 @@ function paramsFor({ body, edits }: ClientRequest, params: Span, name: Span | un
 }
 
 /** Returns the item of a request. The URI of a read through a template is a resource that no list has. */
-function itemOf(route: Route, name: string, { envelope: { method } }: ClientRequest): ListedItem {
+function itemOf(route: Route, name: string, { envelope: { method } }: Call): ListedItem {
   const { kind, backend, json } = route;
   const isTemplate = kind === 'templates' && name === route.advertised && method === 'completion/complete';
   if (kind === 'templates' && !isTemplate) return { kind: 'resources', name, backend, json: undefined };
@@ -260,6 +212,8 @@ interface Allowed {
   /** JSON text that replaces the arguments of the client. */
   readonly replaced?: Buffer | undefined;
 }
+
+const NO_CHANGE: Allowed = {};
 
 /** Returns the JSON text of `params` with other arguments. */
 const withArguments = (params: Buffer, replaced: Buffer): Buffer =>

@@ -3,7 +3,7 @@ import { memberOf } from '../../http/json-walk.ts';
 import { shortText } from '../../http/short-text.ts';
 import type { CallOutcome } from '../../telemetry/call-observer.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
-import { isPlainResult } from '../aggregation/repair/plain-result.ts';
+import { isPlainResult } from '../aggregation/repair/results.ts';
 
 /** Classifies a call by the kind of its failure, else by the reply of its backend. */
 export function outcomeOf(failure: string | undefined, reply: Buffer | undefined): CallOutcome {

@@ -1,9 +1,10 @@
+import { methodOf } from '../../contract/protocol/methods.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { hasTooManyMembers, memberTexts } from '../../http/known-members.ts';
 import type { ListedItem, PolicyCall } from '../../policy/policy.ts';
 import type { CallObserver, EndedCall } from '../../telemetry/call-observer.ts';
 import type { Answer, WatchingCall } from '../answers/answer.ts';
-import type { ClientRequest } from '../client-request.ts';
+import type { Call } from '../call.ts';
 import { OPEN_OBJECT } from '../../http/json-walk.ts';
 import { CODE } from '../error-codes.ts';
 import type { RunningCall } from '../running-calls.ts';
@@ -23,17 +24,15 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   failure: string | undefined;
   durationMs = 0;
   place = -1;
-  readonly #answer: Answer;
+  readonly answer: Answer;
   readonly #observer: CallObserver;
   readonly #now: () => number;
   readonly #startedAt: number;
   #aborted: AbortController | undefined;
 
   constructor(
-    session: Session,
-    { body, envelope, params, identity }: ClientRequest,
+    { session, body, envelope, params, identity, answer }: Call,
     item: ListedItem,
-    answer: Answer,
     { observer, now }: { readonly observer: CallObserver; readonly now: () => number },
   ) {
     this.session = session;
@@ -42,7 +41,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     this.identity = identity;
     if (this.#hasArguments && params.arguments)
       this.arguments = body.subarray(params.arguments.start, params.arguments.end);
-    this.#answer = answer;
+    this.answer = answer;
     this.#observer = observer;
     this.#now = now;
     this.#startedAt = now();
@@ -74,7 +73,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   }
 
   get id(): string {
-    return this.#answer.id.toString('latin1');
+    return this.answer.id.toString('latin1');
   }
 
   get errorType(): string | undefined {
@@ -90,7 +89,7 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   }
 
   get #hasArguments(): boolean {
-    return this.method === 'tools/call' || this.method === 'prompts/get';
+    return methodOf(this.method).hasArguments === true;
   }
 
   /** True after `cancel`, which has answered the client. */
@@ -101,12 +100,12 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
   /** Lets the client cancel the call until `unwatch`. */
   watch(): void {
     this.session.running.add(this);
-    this.#answer.watchClient(this);
+    this.answer.watchClient(this);
   }
 
   unwatch(): void {
     this.session.running.delete(this);
-    this.#answer.unwatchClient();
+    this.answer.unwatchClient();
   }
 
   clientLeft(): void {
@@ -118,8 +117,8 @@ export class PolicedCall implements PolicyCall, EndedCall, RunningCall, Watching
     this.unwatch();
     this.end('cancelled');
     this.#aborted?.abort(new Error(reason));
-    if (this.session.ended) this.#answer.error(CODE.internal, 'the session ended before the reply came');
-    else this.#answer.drop();
+    if (this.session.ended) this.answer.error(CODE.internal, 'the session ended before the reply came');
+    else this.answer.drop();
   }
 
   /** Notifies the observer of the end of the call. */

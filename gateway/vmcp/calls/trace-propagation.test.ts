@@ -27,7 +27,8 @@ function asked(meta: unknown, headers: Readonly<Record<string, string>>, isSampl
   };
   const message = { jsonrpc: '2.0', id: 'seven', method: 'tools/call', params: { name: 'x', _meta: meta } };
   const body = Buffer.from(JSON.stringify(message));
-  beginTrace(tracing, 'tools/call', { id: 's', revision: '2025-11-25' }, body, scanEnvelope(body), headers);
+  const received = { body, envelope: scanEnvelope(body), received: headers };
+  beginTrace(tracing, 'tools/call', { id: 's', revision: '2025-11-25' }, received);
   return { decisions, begun };
 }
 

@@ -17,14 +17,19 @@ export interface TracedSession {
   readonly revision: string;
 }
 
+/** A message as the edge has received it. */
+export interface TracedMessage {
+  readonly body: Buffer;
+  readonly envelope: ClientEnvelope;
+  readonly received: IncomingHttpHeaders;
+}
+
 /** Begins the trace of a request when it is sampled. */
 export function beginTrace(
   tracing: Tracing,
   method: string,
   session: TracedSession | undefined,
-  body: Buffer,
-  { id, surface }: ClientEnvelope,
-  headers: IncomingHttpHeaders,
+  { body, envelope: { id, surface }, received: headers }: TracedMessage,
 ): RequestTrace | undefined {
   const meta = surface?.meta;
   const inMeta = meta && metaText(body, meta, 'traceparent');

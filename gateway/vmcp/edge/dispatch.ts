@@ -1,6 +1,6 @@
+import { methodOf } from '../../contract/protocol/methods.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AuditedRequest, MessageClient } from '../../audit/audited-request.ts';
-import type { Identity } from '../../contract/identity.ts';
 import {
   paramsOf,
   readString,
@@ -10,24 +10,22 @@ import {
   type ParamsSurface,
 } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
-import type { HeldBytes } from '../budgets/byte-budget.ts';
 import { notifyPrivate } from '../backends/session-channels.ts';
 import { CODE } from '../error-codes.ts';
-import type { ClientRequest } from '../client-request.ts';
+import type { Call } from '../call.ts';
 import type { TracedSession } from '../calls/trace-propagation.ts';
 import { METHODS } from '../methods/index.ts';
-import type { ObservedMethod } from '../methods/limited.ts';
+import type { ObservedMethod } from '../methods/method.ts';
 import { OTHER } from '../../telemetry/operation-series.ts';
 import type { Session } from '../session.ts';
 import type { Replica } from '../replicas/replica.ts';
 import { replicaOfRequest } from '../replicas/replica-name.ts';
 import { readOwnId } from '../server-requests.ts';
 import type { VirtualServer } from '../virtual-server.ts';
-import type { Answer } from '../answers/answer.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 
 /** Parts of the dispatch that depend on the era of a request. */
-export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client'> {
+export interface RequestEra {
   readonly methods: ReadonlyMap<string, ObservedMethod>;
   /** Session that telemetry names. */
   readonly traced?: TracedSession;
@@ -36,40 +34,27 @@ export interface RequestEra extends Pick<ClientRequest, 'edits' | 'client'> {
 const LEGACY: RequestEra = { methods: METHODS };
 
 /** Serves a request of a session. Throws `ScanError` before anything is sent when `params` cannot be read. */
-export function serveRequest(
-  server: VirtualServer,
-  session: Session,
-  identity: Identity | undefined,
-  received: IncomingHttpHeaders,
-  body: Buffer,
-  envelope: ClientEnvelope,
-  given: Answer,
-  held?: HeldBytes,
-  audit?: AuditedRequest,
-  { methods, edits, client, traced = session }: RequestEra = LEGACY,
-): void {
+export function serveRequest(server: VirtualServer, call: Call, { methods, traced }: RequestEra = LEGACY): void {
+  const { session, envelope, audit } = call;
   if (!session.isUsed) use(server, session);
-  const answer = audit ? new AuditedAnswer(given, audit) : given;
+  const answer = audit ? new AuditedAnswer(call.answer, audit) : call.answer;
   const method = methods.get(envelope.method ?? '');
   const name = method ? (envelope.method ?? OTHER) : OTHER;
-  const observed = server.observe(answer, name, traced, body, envelope, received);
+  const observed = server.observe(answer, name, traced ?? session, call);
   if (!method) {
     observed.error(CODE.methodNotFound, 'method not found');
     return;
   }
   const params = paramsOf(envelope);
-  if (client === undefined && params.requestState) {
+  if (call.client === undefined && params.requestState) {
     // a backend of the revision that has it could take it for one that the gateway has checked
     observed.error(CODE.invalidParams, 'the revision of this session has no "requestState": leave it out');
     return;
   }
-  const sent = passthrough(server, received);
-  method(
-    server,
-    session,
-    { body, envelope, params, identity, headers: sent, held, audit, edits, client, received },
-    observed,
-  );
+  call.params = params;
+  call.headers = passthrough(server, call.received);
+  call.answer = observed;
+  method(server, call, observed);
 }
 
 /** Records that a request uses the session: it then lasts longer. */
@@ -95,12 +80,12 @@ export function recordMessage(
 
 /** Returns the name or URI by which the method finds its item. */
 function targetOf(body: Buffer, method: string | undefined, { name, uri, ref }: ParamsSurface): string | undefined {
-  if (method === 'completion/complete') {
+  const { itemMember = 'uri' } = methodOf(method);
+  if (itemMember === 'ref') {
     const type = readString(body, memberOf(body, ref, 'type'));
     return readString(body, memberOf(body, ref, type === 'ref/resource' ? 'uri' : 'name'));
   }
-  const isNamed = method === 'tools/call' || method === 'prompts/get';
-  return readString(body, isNamed ? name : uri);
+  return readString(body, itemMember === 'name' ? name : uri);
 }
 
 const ROOTS_CHANGED = 'notifications/roots/list_changed';

@@ -5,7 +5,7 @@ import { relayedExtensions, sessionExtensions } from '../aggregation/extensions.
 import type { View, ViewCapabilities } from '../aggregation/view.ts';
 import { RELAYED_CAPABILITIES } from '../server-requests.ts';
 import type { ClientFacts } from '../session.ts';
-import { LATEST_REVISION, REVISIONS } from '../transport/handshake.ts';
+import { LATEST_REVISION, SESSION_REVISIONS } from '../../contract/protocol/revisions.ts';
 
 /** Longest capabilities that a session stores, in characters. Those of the protocol have about 300. */
 const LONGEST_CAPABILITIES = 2_048;
@@ -23,7 +23,7 @@ export function readClientFacts(body: Buffer, { params }: Envelope): ClientFacts
     sessionExtensions(relayedExtensions(declared)),
   );
   return {
-    revision: (REVISIONS as readonly string[]).includes(asked) ? asked : LATEST_REVISION,
+    revision: SESSION_REVISIONS.includes(asked) ? asked : LATEST_REVISION,
     capabilities,
     offers: new Set(Object.keys(JSON.parse(capabilities) as object)),
     client: readClientInfo(body, memberOf(body, params, 'clientInfo')),

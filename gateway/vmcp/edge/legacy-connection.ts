@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import type { Identity } from '../../contract/identity.ts';
 import type { ClientEnvelope } from '../../http/json-scan.ts';
 import type { SessionFacts } from '../../policy/policy.ts';
-import { SHUTTING_DOWN } from '../answers/answer.ts';
+import { SHUTTING_DOWN } from '../answers/ending.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';
 import type { ConnectionState } from '../replicas/connection-state.ts';
@@ -122,14 +122,11 @@ export class LocalConnection implements ClientConnection {
     const view = server.views.listed(session);
     session.streams.main.adopt(this.#res, this.identity);
     server
-      .observe(
-        new StreamAnswer(session, body.subarray(envelope.id?.start, envelope.id?.end)),
-        'initialize',
-        session,
+      .observe(new StreamAnswer(session, body.subarray(envelope.id?.start, envelope.id?.end)), 'initialize', session, {
         body,
         envelope,
-        headers,
-      )
+        received: headers,
+      })
       .result(initializeResult(session.revision, this.#options.version, view));
     server.listen(session);
     return { kind: 'created', session };

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { auditOf } from '../../audit/audited-request.ts';
 import { readBody } from '../../http/body/read-body.ts';
 import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { scanEnvelope, type ClientEnvelope } from '../../http/json-scan.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
+import { Call } from '../call.ts';
 import { CODE } from '../error-codes.ts';
-import { MODERN_REVISION } from '../era.ts';
+import { MODERN_REVISION } from '../../contract/protocol/revisions.ts';
 import { classify } from './modern/classify.ts';
 import { replicaOfConnection } from '../replicas/connection-id.ts';
 import type { ConnectionState } from '../replicas/connection-state.ts';
@@ -56,9 +57,8 @@ export function legacySse(server: VirtualServer, options: EdgeOptions, messagesP
       const connection = connections.get(id);
       const { replica } = server;
       const owner = replica && !connection ? replicaOfConnection(id) : undefined;
-      if (replica && owner !== undefined && owner !== replica.name)
-        postElsewhere(server, options, replica, id, req, res);
-      else if (connection?.principal === principalOf(res)) readMessage(server, options, connection, req, res);
+      if (replica && owner !== undefined && owner !== replica.name) postElsewhere(server, options, replica, id, res);
+      else if (connection?.principal === principalOf(res)) readMessage(server, options, connection, res);
       else refuseConnection(id, res, connection ? 'foreign' : 'unknown');
     },
   };
@@ -85,18 +85,11 @@ function serveOthers(connections: ReadonlyMap<string, LocalConnection>, replica:
 }
 
 /** Serves a message of a client whose connection another replica has. */
-function postElsewhere(
-  server: VirtualServer,
-  options: EdgeOptions,
-  replica: Replica,
-  id: string,
-  req: Request,
-  res: Response,
-): void {
+function postElsewhere(server: VirtualServer, options: EdgeOptions, replica: Replica, id: string, res: Response): void {
   findElsewhere(replica, id, principalOf(res))
     .then((found) => {
       if (typeof found === 'string') refuseConnection(id, res, found);
-      else readMessage(server, options, found, req, res);
+      else readMessage(server, options, found, res);
     })
     .catch((error: unknown) => {
       answerError(server, res, error);
@@ -129,13 +122,8 @@ function refuseConnection(id: string, res: Response, kind: 'foreign' | 'unknown'
 }
 
 /** Reads the body of a message within the budgets, and handles the message. */
-function readMessage(
-  server: VirtualServer,
-  options: EdgeOptions,
-  connection: ClientConnection,
-  req: Request,
-  res: Response,
-): void {
+function readMessage(server: VirtualServer, options: EdgeOptions, connection: ClientConnection, res: Response): void {
+  const { req } = res;
   const refusal = refuseType(req);
   if (refusal) {
     refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
@@ -152,7 +140,7 @@ function readMessage(
       keyOf: options.turnKeyOf,
     },
     (body) => {
-      onMessage(server, connection, req, res, body, held);
+      onMessage(server, connection, res, body, held);
       held?.release();
     },
     (reason) => {
@@ -170,7 +158,6 @@ function readMessage(
 function onMessage(
   server: VirtualServer,
   connection: ClientConnection,
-  req: Request,
   res: Response,
   body: Buffer,
   held: HeldBytes | undefined,
@@ -179,19 +166,19 @@ function onMessage(
   try {
     const envelope = scanEnvelope(body);
     recordMessage(auditOf(res), body, envelope, session);
-    const classified = classify(req.headers, body, envelope, []);
+    const classified = classify(res.req.headers, body, envelope, []);
     if (classified.era === 'rejected') {
       const { code, message } = classified.rejection;
       refuse(res, 400, code, message);
     } else if (classified.era === 'modern') refuse(res, 400, CODE.invalidRequest, NO_SESSIONS);
-    else if (envelope.method === 'initialize' && envelope.id) initialize(server, connection, req, res, body, envelope);
+    else if (envelope.method === 'initialize' && envelope.id) initialize(server, connection, res, body, envelope);
     else if (!session) refuse(res, 400, CODE.invalidRequest, SEND_INITIALIZE);
     else if (session.ended) refuseSession(res);
     else if (envelope.id !== undefined && answerPendingChallenge(server, session, res)) return;
     else if (envelope.method === undefined || envelope.id === undefined)
       acceptAfter(server, res, handleMessage(server, session, body, envelope));
     else {
-      answerOnStream(server, session, req, res, body, envelope, held);
+      answerOnStream(server, callOnStream(session, res, body, envelope, held));
       accept(res);
     }
   } catch (error) {
@@ -199,20 +186,27 @@ function onMessage(
   }
 }
 
-function answerOnStream(
-  server: VirtualServer,
+/** Returns the call of a request whose reply is sent on the stream of its session. */
+function callOnStream(
   session: Session,
-  req: Request,
   res: Response,
   body: Buffer,
   envelope: ClientEnvelope,
   held: HeldBytes | undefined,
-): void {
+): Call {
   const answer = new StreamAnswer(session, body.subarray(envelope.id?.start, envelope.id?.end));
-  const identity = identityOf(res);
-  identify(server, session, identity);
+  const call = new Call(session, answer, body, envelope, res.req.headers);
+  call.identity = identityOf(res);
+  call.held = held;
+  call.audit = auditOf(res);
+  return call;
+}
+
+function answerOnStream(server: VirtualServer, call: Call): void {
+  const { answer } = call;
+  identify(server, call.session, call.identity);
   try {
-    serveRequest(server, session, identity, req.headers, body, envelope, answer, held, auditOf(res));
+    serveRequest(server, call);
   } catch (error) {
     answer.drop();
     throw error;
@@ -239,12 +233,11 @@ function acceptAfter(server: VirtualServer, res: Response, handled: Promise<void
 function initialize(
   server: VirtualServer,
   connection: ClientConnection,
-  { headers }: Request,
   res: Response,
   body: Buffer,
   envelope: ClientEnvelope,
 ): void {
-  const initialized = connection.initialize({ body, envelope, headers, identity: identityOf(res) });
+  const initialized = connection.initialize({ body, envelope, headers: res.req.headers, identity: identityOf(res) });
   if (!(initialized instanceof Promise)) {
     answerInitialize(res, initialized);
     return;

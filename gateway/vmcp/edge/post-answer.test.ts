@@ -43,9 +43,11 @@ it.each([10, 10_000])('sends every character of a result of %i', async (length) 
 });
 
 it('refuses with the id of the request', async () => {
-  const { body } = await received((answer) => answer.unavailable('the store is down'));
+  const { body } = await received((answer) => answer.end({ kind: 'store_unavailable', message: 'the store is down' }));
   expect(JSON.parse(body.toString())).toMatchObject({ id: 7, error: { message: 'the store is down' } });
-  const busy = await received((answer) => answer.busy('too many calls', 'calls'));
+  const busy = await received((answer) =>
+    answer.end({ kind: 'overloaded', message: 'too many calls', budget: 'calls' }),
+  );
   expect(JSON.parse(busy.body.toString())).toMatchObject({ id: 7, error: { data: { budget: 'calls' } } });
 });
 

@@ -4,15 +4,10 @@ import type { Identity } from '../../contract/identity.ts';
 import type { Envelope } from '../../http/json-scan.ts';
 import { SHORT, shortText } from '../../http/short-text.ts';
 import type { Session } from '../session.ts';
-import {
-  overBudget,
-  STORE_RETRY_AFTER_SECONDS,
-  type Answer,
-  type CallRefusal,
-  type WatchingCall,
-} from '../answers/answer.ts';
-import { RETRY_AFTER_SECONDS, UNCOUNTED_OUTPUT_BYTES, type Budget } from '../budgets/limits.ts';
-import { isModern } from '../era.ts';
+import type { Answer, WatchingCall } from '../answers/answer.ts';
+import { factsOf, type Ending } from '../answers/ending.ts';
+import { UNCOUNTED_OUTPUT_BYTES } from '../budgets/limits.ts';
+import { isSessionless, revisionOf } from '../../contract/protocol/revisions.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage, resultMessage, resultPieces } from '../message.ts';
 import type { EventStream } from './event-stream.ts';
@@ -25,9 +20,6 @@ const headOf = (length: number): string[] => ['content-type', 'application/json'
 
 /** Status of a refusal in a session: clients such as the Python SDK 1.x end the whole session at any other status. */
 const OK = 200;
-
-/** Revisions from this one on that have sessions allow an event without data, which lets the client reconnect at once. */
-const PRIMED_SINCE = '2025-11-25';
 
 const ABANDONED = 'the client did not resume the stream in time, so the call was cancelled: send the request again';
 
@@ -86,7 +78,8 @@ export class PostAnswer implements Answer, AwaitedReply {
     const unread = message.length > UNCOUNTED_OUTPUT_BYTES ? this.#session?.account.reply() : undefined;
     if (unread?.resize(message.length) === false) {
       this.#session?.account.refused('unread_bytes');
-      this.busy('too many replies wait to be read by clients: try again', 'unread_bytes');
+      const message = 'too many replies wait to be read by clients: try again';
+      this.end({ kind: 'overloaded', message, budget: 'unread_bytes' });
       return;
     }
     if (unread) {
@@ -112,7 +105,21 @@ export class PostAnswer implements Answer, AwaitedReply {
     this.#res.end(message, 'latin1');
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
+  end(ending: Ending): boolean {
+    if (ending.kind === 'challenged') return this.#challenge(ending.message, ending.scopes);
+    if (ending.kind !== 'refused' && this.#res.headersSent) return false;
+    const { status, code, data, retryAfterSeconds } = factsOf(ending);
+    if (this.#stream) {
+      this.error(code, ending.message, data);
+      return true;
+    }
+    if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
+    const isInSession = this.#session !== undefined && !isSessionless(this.#session.revision);
+    this.send(isInSession ? OK : status, errorMessage(this.id, code, ending.message, data));
+    return true;
+  }
+
+  #challenge(description: string, scopes: readonly string[] | undefined): boolean {
     if (this.#res.headersSent) {
       if (this.#session && !scopes) this.#session.pendingChallenge = description;
       return false;
@@ -121,34 +128,10 @@ export class PostAnswer implements Answer, AwaitedReply {
     return true;
   }
 
-  refuse({ status, code, message, data, retryAfterSeconds }: CallRefusal): void {
-    if (this.#stream) {
-      this.error(code, message, data);
-      return;
-    }
-    if (retryAfterSeconds !== undefined) this.#res.setHeader('retry-after', String(retryAfterSeconds));
-    const isInSession = this.#session !== undefined && !isModern(this.#session.revision);
-    this.send(isInSession ? OK : status, errorMessage(this.id, code, message, data));
-  }
-
   /** Sends a whole JSON-RPC message with an HTTP status. Nothing may have been sent before. */
   send(status: number, message: Buffer): void {
     this.#res.writeHead(status, headOf(message.length));
     this.#res.end(message);
-  }
-
-  unavailable(description: string): boolean {
-    return this.#refuseLater(description, {}, STORE_RETRY_AFTER_SECONDS);
-  }
-
-  busy(description: string, budget: Budget): boolean {
-    return this.#refuseLater(description, overBudget(budget), RETRY_AFTER_SECONDS);
-  }
-
-  #refuseLater(message: string, data: object, retryAfterSeconds: number): boolean {
-    if (this.#res.headersSent) return false;
-    this.refuse({ status: 503, code: CODE.internal, message, data, retryAfterSeconds });
-    return true;
   }
 
   /**
@@ -184,13 +167,14 @@ export class PostAnswer implements Answer, AwaitedReply {
   message(message: Buffer, _envelope: Envelope): void {
     if (!this.#session) return;
     if (!this.#stream) {
-      const { streams, revision } = this.#session;
-      this.#stream = isModern(revision) ? streams.openUnkept() : streams.open(this.id.toString());
+      const { streams } = this.#session;
+      const revision = revisionOf(this.#session.revision);
+      this.#stream = revision.isSessionless ? streams.openUnkept() : streams.open(this.id.toString());
       this.#stream.attach(this.#res, undefined, this.#identity);
       this.#res.on('close', () => {
         this.#streamClosed();
       });
-      if (!isModern(revision) && revision >= PRIMED_SINCE) this.#stream.prime();
+      if (revision.primesStreams) this.#stream.prime();
     }
     this.#stream.send(message);
   }

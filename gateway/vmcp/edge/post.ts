@@ -4,12 +4,13 @@ import { auditOf, type AuditedRequest } from '../../audit/audited-request.ts';
 import { readBody } from '../../http/body/read-body.ts';
 import { refuseTooLarge } from '../../http/body/refuse-too-large.ts';
 import { scanEnvelope, ScanError, type ClientEnvelope } from '../../http/json-scan.ts';
-import { SHUTTING_DOWN, STORE_RETRY_AFTER_SECONDS, type Answer } from '../answers/answer.ts';
+import type { Answer } from '../answers/answer.ts';
+import { SHUTTING_DOWN, STORE_RETRY_AFTER_SECONDS } from '../answers/ending.ts';
 import { AuditedAnswer } from '../answers/audited-answer.ts';
 import type { HeldBytes } from '../budgets/byte-budget.ts';
+import { Call } from '../call.ts';
 import { CODE } from '../error-codes.ts';
 import { TooManySessions, type Session } from '../session.ts';
-import { REVISIONS } from '../transport/handshake.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { identify, identityOf, ownId, principalOf } from './caller.ts';
 import { classify } from './modern/classify.ts';
@@ -22,7 +23,7 @@ import { replicaOfConnection } from '../replicas/connection-id.ts';
 import type { SharedSessions } from '../replicas/shared-sessions.ts';
 import { serveRequest, handleElsewhere, handleMessage, recordMessage } from './dispatch.ts';
 import { initializeResult, readClientFacts } from './initialize.ts';
-import { isModern } from '../era.ts';
+import { isSessionless, SESSION_REVISIONS } from '../../contract/protocol/revisions.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { stackOf } from '../../telemetry/log.ts';
 
@@ -32,6 +33,13 @@ export interface EdgeOptions {
   readonly version: string;
   /** Returns the key by which a large body takes turns with others. */
   readonly turnKeyOf: (req: IncomingMessage) => string;
+}
+
+/** What serves the requests of one virtual server. */
+interface Endpoint {
+  readonly server: VirtualServer;
+  readonly options: EdgeOptions;
+  readonly modern: ModernPost;
 }
 
 /** Longest body that is read without a session, when only `initialize` needs none. */
@@ -44,7 +52,7 @@ const TOO_LONG = 'the body is longer than the gateway accepts';
  * Server
  */
 export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHandler {
-  const modern = new ModernPost(server, options.version);
+  const endpoint: Endpoint = { server, options, modern: new ModernPost(server, options.version) };
   server.onReplica((replica) => {
     handleElsewhere(server, replica);
   });
@@ -54,29 +62,24 @@ export function mcpPost(server: VirtualServer, options: EdgeOptions): RequestHan
       refuse(res, refusal[0], CODE.invalidRequest, refusal[1]);
       return;
     }
-    const isModernRequest = isModern(req.headers['mcp-protocol-version'] as string | undefined);
-    const read = (session: Session | undefined): void => {
-      readMessage(server, modern, options, session, isModernRequest, req, res);
-    };
+    const isModernRequest = isSessionless(req.headers['mcp-protocol-version'] as string | undefined);
     const session = isModernRequest ? undefined : sessionOf(server, req, res);
     if (session instanceof Promise)
-      session.then(read).catch((error: unknown) => {
-        answerError(server, res, error);
-      });
-    else read(session);
+      session
+        .then((found) => {
+          readMessage(endpoint, found, isModernRequest, res);
+        })
+        .catch((error: unknown) => {
+          answerError(server, res, error);
+        });
+    else readMessage(endpoint, session, isModernRequest, res);
   };
 }
 
 /** Reads the body of a request within the budgets, and serves it. */
-function readMessage(
-  server: VirtualServer,
-  modern: ModernPost,
-  options: EdgeOptions,
-  session: Session | undefined,
-  isModernRequest: boolean,
-  req: Request,
-  res: Response,
-): void {
+function readMessage(endpoint: Endpoint, session: Session | undefined, isModernRequest: boolean, res: Response): void {
+  const { server, options } = endpoint;
+  const { req } = res;
   let held: HeldBytes | undefined;
   const hold = (bytes: number): boolean =>
     (held ??= (session?.account ?? server.accountOf(principalOf(res))).request()).resize(bytes);
@@ -88,7 +91,19 @@ function readMessage(
       let envelope: ClientEnvelope | undefined;
       try {
         envelope = scanEnvelope(body, lastMeta());
-        onMessage(server, modern, options, session, req, res, body, envelope, held);
+        const classified = classify(req.headers, body, envelope, server.olderVersionHeaderClients);
+        if (classified.era !== 'legacy') endpoint.modern.serve(res, body, envelope, classified, held);
+        else {
+          const found = onMessage(endpoint, session, res, body, envelope);
+          if (found && envelope.id) {
+            const answer = new PostAnswer(res, ownId(body, envelope.id, held), found, server.challenge);
+            const call = new Call(found, answer, body, envelope, req.headers);
+            call.identity = identityOf(res);
+            call.held = held;
+            call.audit = auditOf(res);
+            serveRequest(server, call);
+          }
+        }
       } catch (error) {
         const id = envelope?.id;
         answerError(server, res, error, id && body.subarray(id.start, id.end));
@@ -99,7 +114,7 @@ function readMessage(
       held?.release();
       if (reason === 'too_large')
         refuseTooLarge(req, res, `${TOO_LONG}: at most ${String(options.maxBodyBytes)} bytes`);
-      else if (reason === 'not_kept') admit(server, req, res, undefined);
+      else if (reason === 'not_kept') admit(server, res, undefined);
       else if (reason === 'not_held') {
         server.refused('request_bytes');
         refuseBody(req, res);
@@ -123,30 +138,22 @@ function refuseHeaders(req: Request): [number, string] | undefined {
   return json && events ? undefined : [406, 'Accept must name application/json and text/event-stream'];
 }
 
+/** Answers a message that is no request within a session; returns the session of a request that is to be served. */
 function onMessage(
-  server: VirtualServer,
-  modern: ModernPost,
-  options: EdgeOptions,
+  endpoint: Endpoint,
   found: Session | undefined,
-  req: Request,
   res: Response,
   body: Buffer,
   envelope: ClientEnvelope,
-  held: HeldBytes | undefined,
-): void {
-  const classified = classify(req.headers, body, envelope, server.olderVersionHeaderClients);
-  if (classified.era !== 'legacy') {
-    modern.serve(req, res, body, envelope, classified, held);
-    return;
-  }
-  const audit = auditOf(res);
-  recordMessage(audit, body, envelope, found);
+): Session | undefined {
+  const { server } = endpoint;
+  recordMessage(auditOf(res), body, envelope, found);
   if (envelope.method === 'initialize') {
-    initialize(server, options, req, res, body, envelope);
-    return;
+    initialize(endpoint, res, body, envelope);
+    return undefined;
   }
-  const session = admit(server, req, res, found);
-  if (!session) return;
+  const session = admit(server, res, found);
+  if (!session) return undefined;
   if (envelope.method === undefined || envelope.id === undefined) {
     const accept = (): void => {
       res.writeHead(202, { 'content-length': 0 });
@@ -158,11 +165,9 @@ function onMessage(
       passing.then(accept).catch((error: unknown) => {
         answerError(server, res, error);
       });
-    return;
+    return undefined;
   }
-  if (answerPendingChallenge(server, session, res)) return;
-  const answer = new PostAnswer(res, ownId(body, envelope.id, held), session, server.challenge);
-  serveRequest(server, session, identityOf(res), req.headers, body, envelope, answer, held, audit);
+  return answerPendingChallenge(server, session, res) ? undefined : session;
 }
 
 /** Answers a request with the challenge that an earlier request of the session could not receive. */
@@ -182,7 +187,7 @@ export function withSession(
   onFound: (session: Session) => void | Promise<void>,
 ): void {
   const serve = (found: Session | undefined): void | Promise<void> => {
-    const session = admit(server, req, res, found);
+    const session = admit(server, res, found);
     return session && onFound(session);
   };
   const onError = (error: unknown): void => {
@@ -209,7 +214,8 @@ function sessionOf(server: VirtualServer, req: Request, res: Response): ReturnTy
  * Checks the headers of a request for `session`, which may have ended while the body arrived. Returns undefined after a
  * rejection.
  */
-function admit(server: VirtualServer, req: Request, res: Response, session: Session | undefined): Session | undefined {
+function admit(server: VirtualServer, res: Response, session: Session | undefined): Session | undefined {
+  const { req } = res;
   if (req.headers['mcp-session-id'] === undefined) {
     refuse(res, 400, CODE.invalidRequest, 'the Mcp-Session-Id header is missing: send initialize first');
     return undefined;
@@ -220,20 +226,17 @@ function admit(server: VirtualServer, req: Request, res: Response, session: Sess
   }
   identify(server, session, identityOf(res));
   const revision = req.headers['mcp-protocol-version'];
-  if (revision === undefined || revision === session.revision || (REVISIONS as readonly unknown[]).includes(revision))
+  if (
+    revision === undefined ||
+    revision === session.revision ||
+    (SESSION_REVISIONS as readonly unknown[]).includes(revision)
+  )
     return session;
-  refuse(res, 400, CODE.invalidRequest, `MCP-Protocol-Version must be one of ${REVISIONS.join(', ')}`);
+  refuse(res, 400, CODE.invalidRequest, `MCP-Protocol-Version must be one of ${SESSION_REVISIONS.join(', ')}`);
   return undefined;
 }
 
-function initialize(
-  server: VirtualServer,
-  options: EdgeOptions,
-  req: Request,
-  res: Response,
-  body: Buffer,
-  envelope: ClientEnvelope,
-): void {
+function initialize({ server, options }: Endpoint, res: Response, body: Buffer, envelope: ClientEnvelope): void {
   if (envelope.id === undefined) {
     refuse(res, 400, CODE.invalidRequest, 'initialize must be a request with an id');
     return;
@@ -241,13 +244,17 @@ function initialize(
   const client = readClientFacts(body, envelope);
   const audit = auditOf(res);
   const plain = new PostAnswer(res, body.subarray(envelope.id.start, envelope.id.end), undefined, server.challenge);
-  const answer = server.observe(answerOf(plain, audit), 'initialize', client, body, envelope, req.headers);
+  const answer = server.observe(answerOf(plain, audit), 'initialize', client, {
+    body,
+    envelope,
+    received: res.req.headers,
+  });
   if (client === undefined) {
     answer.error(CODE.invalidParams, 'initialize needs a "protocolVersion" that is a string');
     return;
   }
   if (server.draining) {
-    plain.refuse(SHUTTING_DOWN);
+    plain.end(SHUTTING_DOWN);
     answer.trace?.answered('unavailable');
     audit?.answered({ outcome: 'error', status: 503 });
     return;

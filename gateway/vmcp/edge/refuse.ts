@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseUnread } from '../../http/body/refuse-too-large.ts';
-import { overBudget } from '../answers/answer.ts';
+import { overBudget } from '../answers/ending.ts';
 import { RETRY_AFTER_SECONDS } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 import { errorMessage } from '../message.ts';

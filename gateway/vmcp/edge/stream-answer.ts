@@ -1,4 +1,5 @@
-import type { Answer, CallRefusal } from '../answers/answer.ts';
+import type { Answer } from '../answers/answer.ts';
+import type { Ending } from '../answers/ending.ts';
 import { errorMessage, resultMessage } from '../message.ts';
 import { remoteConnectionOf, type RemoteConnection, type Session } from '../session.ts';
 
@@ -43,21 +44,11 @@ export class StreamAnswer implements Answer {
     this.#session.streams.main.send(message);
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    if (!scopes) this.#session.pendingChallenge = description;
-    return false;
-  }
-
-  refuse({ code, message, data }: CallRefusal): void {
-    this.error(code, message, data);
-  }
-
-  unavailable(): boolean {
-    return false;
-  }
-
-  busy(): boolean {
-    return false;
+  end(ending: Ending): boolean {
+    if (ending.kind === 'challenged' && !ending.scopes) this.#session.pendingChallenge = ending.message;
+    if (ending.kind !== 'refused') return false;
+    this.error(ending.code, ending.message, ending.data);
+    return true;
   }
 
   drop(): void {

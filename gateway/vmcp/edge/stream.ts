@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { auditOf } from '../../audit/audited-request.ts';
-import { isModern, MODERN_REVISION } from '../era.ts';
+import { isSessionless, MODERN_REVISION } from '../../contract/protocol/revisions.ts';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { readEventId } from './event-stream.ts';
@@ -94,7 +94,7 @@ async function followElsewhere(
 
 /** Rejects a request of the revision that has only POST. */
 function refuseModern(req: Request, res: Response): boolean {
-  if (!isModern(req.headers['mcp-protocol-version'] as string | undefined)) return false;
+  if (!isSessionless(req.headers['mcp-protocol-version'] as string | undefined)) return false;
   res.setHeader('allow', 'POST');
   refuse(res, 405, CODE.invalidRequest, `revision ${MODERN_REVISION} has neither sessions nor a GET stream: use POST`);
   return true;

@@ -5,35 +5,33 @@ import { CODE } from '../error-codes.ts';
 import { later } from './later.ts';
 import type { Route, View } from '../aggregation/view.ts';
 import type { Answer } from '../answers/answer.ts';
-import type { OnFailure } from '../calls/failure.ts';
-import type { ClientRequest } from '../client-request.ts';
-import type { Session } from '../session.ts';
+import type { Call } from '../call.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { wrongParamHeader } from '../tool-headers.ts';
-import { withoutTask } from './without-task.ts';
+import { leaveOutTask } from './without-task.ts';
 import type { Method } from './method.ts';
 
 /** Serves `tools/call`, the hot path: finds the route by name and forwards `params` unchanged, except `task`. */
-export const callTool: Method = (server, session, asked, answer) => {
-  const request = asked.params.task ? withoutTask(asked) : asked;
-  const { params } = request;
-  const name = readString(request.body, params.name);
+export const callTool: Method = (server, call) => {
+  const { answer, params } = call;
+  if (params.task) leaveOutTask(call);
+  call.fail = failToolCall;
+  const name = readString(call.body, params.name);
   if (name === undefined) {
     answer.error(CODE.invalidParams, 'tools/call needs a "name" that is a string');
     return;
   }
-  if (params.arguments !== undefined && request.body[params.arguments.start] !== 0x7b) {
+  if (params.arguments !== undefined && call.body[params.arguments.start] !== 0x7b) {
     answer.error(CODE.invalidParams, '"arguments" of tools/call must be an object');
     return;
   }
   const send = (found: Route): void => {
-    const wrong = wrongHeader(request, found);
-    if (wrong === undefined)
-      server.calls.forward(session, request, found, found.advertised, params.name, answer, failToolCall);
+    const wrong = wrongHeader(call, found);
+    if (wrong === undefined) server.calls.forward(call, found, found.advertised, params.name);
     else
       answer.error(CODE.headerMismatch, `the header ${wrong} must equal its argument`, { mismatch: { header: wrong } });
   };
-  withTool(server, session, request, answer, name, failToolCall, send, refuseUnknown);
+  withTool(server, call, name, send, refuseUnknown);
 };
 
 const refuseUnknown = (answer: Answer, name: string): void => {
@@ -46,14 +44,12 @@ const refuseUnknown = (answer: Answer, name: string): void => {
  */
 export function withTool(
   server: VirtualServer,
-  session: Session,
-  request: ClientRequest,
-  answer: Answer,
+  call: Call,
   name: string,
-  onFailure: OnFailure,
   onFound: (route: Route) => void,
   onMissing: (answer: Answer, name: string) => void,
 ): void {
+  const { session, answer } = call;
   const view = server.view(session);
   const route = view.certain ? view.current.tools.get(name) : undefined;
   if (route) {
@@ -64,8 +60,8 @@ export function withTool(
     const unread = server.views.unreadBackend(session, name);
     const backend = unread && server.fleet.runtime(unread.backend);
     const item = { kind: 'tools', name, backend: backend?.name } as const;
-    server.calls.answerUnknown(session, request, item, answer, onFailure, () => {
-      if (backend) onFailure(answer, unread.failure, backend);
+    server.calls.answerUnknown(call, item, () => {
+      if (backend) call.fail(answer, unread.failure, backend);
       else onMissing(answer, name);
     });
   };
@@ -73,14 +69,14 @@ export function withTool(
   const again = server.views.readAgain(session, (backend) => server.views.mayHaveTool(backend, name));
   if (view.settled && !again) unknown();
   else
-    later(server, request, answer, whenFound(view, find, again), (late) => {
+    later(server, call, whenFound(view, find, again), (late) => {
       if (late) onFound(late);
       else unknown();
     });
 }
 
 /** Returns the `Mcp-Param-*` header that contradicts the arguments. */
-const wrongHeader = ({ body, params, received, client }: ClientRequest, { json }: Route): string | undefined =>
+const wrongHeader = ({ body, params, received, client }: Call, { json }: Route): string | undefined =>
   wrongParamHeader(json, body, params.arguments, received, client !== undefined);
 
 const shown = (name: string): string => (name.length > 128 ? `${name.slice(0, 128)}…` : name);

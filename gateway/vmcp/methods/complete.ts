@@ -1,3 +1,4 @@
+import { revisionOf } from '../../contract/protocol/revisions.ts';
 import { scanBackendEnvelope } from '../../http/json-scan.ts';
 import { memberOf } from '../../http/json-walk.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
@@ -5,7 +6,6 @@ import { judgedUri, readReference, routeReference } from '../aggregation/routing
 import type { Route, View } from '../aggregation/view.ts';
 import type { Answer } from '../answers/answer.ts';
 import { RewrittenAnswer } from '../answers/rewritten-answer.ts';
-import { failRequest } from './failures.ts';
 import { CODE } from '../error-codes.ts';
 import { resultMessage } from '../message.ts';
 import { later } from './later.ts';
@@ -17,14 +17,15 @@ const NOTHING = '{"completion":{"values":[],"total":0,"hasMore":false}}';
  * Serves `completion/complete`: forwards it to the backend of the referenced prompt or resource, under the backend's
  * own name.
  */
-export const complete: Method = (server, session, request, answer) => {
-  const reference = request.params.ref && readReference(request.body, request.params.ref);
+export const complete: Method = (server, call) => {
+  const { session, answer } = call;
+  const reference = call.params.ref && readReference(call.body, call.params.ref);
   if (reference === undefined) {
     answer.error(CODE.invalidParams, 'completion/complete needs a "ref" of type ref/prompt or ref/resource');
     return;
   }
   const find = (view: View): Route | undefined => routeReference(view, reference);
-  later(server, request, answer, server.views.whenKnown(session, find), () => {
+  later(server, call, server.views.whenKnown(session, find), () => {
     const route = find(server.view(session).current);
     const { type, key, value } = reference;
     const none = (): void => {
@@ -32,19 +33,17 @@ export const complete: Method = (server, session, request, answer) => {
     };
     if (!route) {
       const kind = type === 'ref/prompt' ? 'prompts' : 'resources';
-      server.calls.answerUnknown(session, request, { kind, name: key }, answer, failRequest, none);
+      server.calls.answerUnknown(call, { kind, name: key }, none);
       return;
     }
     const sent = answerTo(server.view(session).catalog(route.backend), answer);
     if (sent) {
       const span = type === 'ref/prompt' || route.renamed ? value : undefined;
-      server.calls.forward(session, request, route, judgedUri(route, key), span, sent, failRequest);
-    } else server.calls.answerHere(session, request, route, judgedUri(route, key), answer, failRequest, none);
+      call.answer = sent;
+      server.calls.forward(call, route, judgedUri(route, key), span);
+    } else server.calls.answerHere(call, route, judgedUri(route, key), none);
   });
 };
-
-/** Revision that has completions and no capability for them. @see MCP 2024-11-05, server/utilities/completion */
-const UNDECLARED_IN = '2024-11-05';
 
 /**
  * Returns the answer for the reply of the backend of a catalog; undefined when it has no completions. An unknown method is an
@@ -52,7 +51,7 @@ const UNDECLARED_IN = '2024-11-05';
  */
 function answerTo(catalog: Catalog | undefined, answer: Answer): Answer | undefined {
   if (catalog?.capabilities['completions'] !== undefined) return answer;
-  if (catalog?.revision !== UNDECLARED_IN) return undefined;
+  if (!revisionOf(catalog?.revision).hasUndeclaredCompletions) return undefined;
   return new RewrittenAnswer(answer, (reply) => (isUnknownMethod(reply) ? resultMessage(answer.id, NOTHING) : reply));
 }
 

@@ -1,6 +1,7 @@
 import type { OnFailure, PolicyRefusal } from '../calls/failure.ts';
 import type { BackendFailure } from '../transport/channel.ts';
-import { overBudget, STORE_RETRY_AFTER_SECONDS, type Answer } from '../answers/answer.ts';
+import type { Answer } from '../answers/answer.ts';
+import { factsOf, type Ending } from '../answers/ending.ts';
 import type { Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 
@@ -42,6 +43,13 @@ function sentence(
   }
 }
 
+/** Ends a request, with a JSON-RPC error when the response has started. */
+function endWith(answer: Answer, ending: Ending): void {
+  if (answer.end(ending)) return;
+  const { code, data, lateData = data } = factsOf(ending);
+  answer.error(code, ending.message, lateData);
+}
+
 /**
  * Answers a request without a usable credential when a new login or a retry can help: as HTTP status while nothing was
  * sent, else as a JSON-RPC error. Returns false for failures of another kind.
@@ -52,14 +60,11 @@ function refuseCredential(answer: Answer, { kind, provider }: BackendFailure): b
       provider === undefined
         ? 'your token is not accepted for this backend'
         : `the stored login at provider "${provider}" is missing or has ended`;
-    const message = `${what}: log in again`;
-    if (!answer.challenge(message)) answer.error(CODE.reauthenticate, message, { reauth: true });
+    endWith(answer, { kind: 'challenged', message: `${what}: log in again` });
     return true;
   }
   if (kind !== 'store_unavailable') return false;
-  const message = 'the key-value store is unavailable: try again later';
-  if (!answer.unavailable(message))
-    answer.error(CODE.internal, message, { retryAfterSeconds: STORE_RETRY_AFTER_SECONDS });
+  endWith(answer, { kind: 'store_unavailable', message: 'the key-value store is unavailable: try again later' });
   return true;
 }
 
@@ -81,23 +86,20 @@ function overBudgetMessage(budget: Budget, backend: string): string {
 function refuseOverBudget(answer: Answer, failure: BackendFailure, backend: { readonly name: string }): boolean {
   const { kind, budget = 'queued_calls' } = failure;
   if (kind !== 'overloaded') return false;
-  const message = overBudgetMessage(budget, backend.name);
-  if (!answer.busy(message, budget)) answer.error(CODE.internal, message, overBudget(budget));
+  endWith(answer, { kind: 'overloaded', message: overBudgetMessage(budget, backend.name), budget });
   return true;
 }
 
 /** Rejects a call that a policy denied or could not decide on, or that needs more scopes. Returns false for failures of another kind. */
 function refuseByPolicy(answer: Answer, failure: BackendFailure | PolicyRefusal): failure is PolicyRefusal {
   if (failure.kind === 'challenged') {
-    const { scopes, message } = failure;
-    if (!answer.challenge(message, scopes))
-      answer.error(CODE.denied, message, { reason: 'insufficient_scope', scopes });
+    endWith(answer, failure);
     return true;
   }
   if (failure.kind !== 'denied' && failure.kind !== 'undecided') return false;
   const { reason, message, retryAfterSeconds } = failure;
   const data = { reason, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
-  answer.refuse({ ...statusOf(failure), message, data, retryAfterSeconds });
+  answer.end({ kind: 'refused', ...statusOf(failure), message, data, retryAfterSeconds });
   return true;
 }
 

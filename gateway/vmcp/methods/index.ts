@@ -2,7 +2,7 @@ import { callTool } from './call-tool.ts';
 import { complete } from './complete.ts';
 import { getPrompt } from './get-prompt.ts';
 import { list } from './lists.ts';
-import { limited, type ObservedMethod } from './limited.ts';
+import { limited, type ObservedMethod } from './method.ts';
 import { readResource } from './read-resource.ts';
 import { setLevel } from './set-level.ts';
 import { subscription } from './subscribe.ts';
@@ -22,7 +22,7 @@ export const METHODS: ReadonlyMap<string, ObservedMethod> = new Map<string, Obse
   ['logging/setLevel', setLevel],
   [
     'ping',
-    (_server, _session, _request, answer) => {
+    (_server, { answer }) => {
       answer.result('{}');
     },
   ],

@@ -1,5 +1,4 @@
-import type { ClientRequest } from '../client-request.ts';
-import type { Answer } from '../answers/answer.ts';
+import type { Call } from '../call.ts';
 import { CODE } from '../error-codes.ts';
 import type { VirtualServer } from '../virtual-server.ts';
 import { stackOf } from '../../telemetry/log.ts';
@@ -10,8 +9,7 @@ import { stackOf } from '../../telemetry/log.ts';
  */
 export function later<T>(
   server: VirtualServer,
-  { held }: ClientRequest,
-  answer: Answer,
+  { held, answer }: Pick<Call, 'held' | 'answer'>,
   ready: Promise<T>,
   onReady: (value: T) => void,
 ): void {

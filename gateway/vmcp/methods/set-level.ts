@@ -8,7 +8,7 @@ import type { Method } from './method.ts';
  * Serves `logging/setLevel`: stores the level in the session, sends it to the session's backends, and filters their
  * messages by it.
  */
-export const setLevel: Method = (server, session, { body, envelope }, answer) => {
+export const setLevel: Method = (server, { session, body, envelope, answer }) => {
   const level = readString(body, memberOf(body, envelope.params, 'level'));
   const index = (LOG_LEVELS as readonly (string | undefined)[]).indexOf(level);
   if (index === -1) {

@@ -2,8 +2,7 @@ import { readString, scanBackendEnvelope, type Span } from '../../http/json-scan
 import { judgedUri, listedUri, routeResource } from '../aggregation/routing.ts';
 import type { Route, View } from '../aggregation/view.ts';
 import { SESSION_SUBSCRIPTIONS } from '../budgets/limits.ts';
-import type { ClientRequest } from '../client-request.ts';
-import type { Answer } from '../answers/answer.ts';
+import type { Call } from '../call.ts';
 import { CODE } from '../error-codes.ts';
 import type { Session } from '../session.ts';
 import type { VirtualServer } from '../virtual-server.ts';
@@ -22,14 +21,15 @@ const FULL = {
  */
 export const subscription =
   (subscribe: boolean): Method =>
-  (server, session, request, answer) => {
-    const asked = readString(request.body, request.params.uri);
+  (server, call) => {
+    const { session, answer } = call;
+    const asked = readString(call.body, call.params.uri);
     if (asked === undefined) {
       answer.error(CODE.invalidParams, '"uri" must be a string');
       return;
     }
     const find = (view: View): Route | undefined => routeResource(view, listedUri(view, asked));
-    later(server, request, answer, server.views.whenKnown(session, find), () => {
+    later(server, call, server.views.whenKnown(session, find), () => {
       const view = server.view(session).current;
       const uri = listedUri(view, asked);
       if (!subscribe) {
@@ -40,37 +40,31 @@ export const subscription =
       const route = found && uri !== asked ? { ...found, renamed: true } : found;
       // updates of a resource have one name only, the advertised one
       if (!route || judgedUri(route, uri) !== uri) {
-        server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {
+        server.calls.answerUnknown(call, { kind: 'resources', name: uri }, () => {
           answer.error(CODE.resourceNotFound, 'resource not found', { uri });
         });
       } else if (!hasSubscriptions(server, session, route.backend)) {
-        server.calls.answerHere(session, request, route, uri, answer, failRequest, () => {
+        server.calls.answerHere(call, route, uri, () => {
           answer.error(CODE.methodNotFound, `backend "${route.backend}" has no subscriptions`);
         });
-      } else if (subscribe) begin(server, session, request, answer, uri, route);
+      } else if (subscribe) begin(server, call, uri, route);
       else if (isShared(server, session, route.backend, uri)) {
-        server.calls.answerHere(session, request, route, uri, answer, failRequest, () => {
+        server.calls.answerHere(call, route, uri, () => {
           answer.result('{}');
         });
-      } else server.calls.forward(session, request, route, uri, spanOf(route, request), answer, failRequest);
+      } else server.calls.forward(call, route, uri, spanOf(route, call));
     });
   };
 
 /** Returns the URI in `params` that the one at the backend replaces; undefined for a resource that is not renamed. */
-const spanOf = ({ renamed }: Route, { params }: ClientRequest): Span | undefined => (renamed ? params.uri : undefined);
+const spanOf = ({ renamed }: Route, { params }: Call): Span | undefined => (renamed ? params.uri : undefined);
 
 /**
  * Records the subscription before the request is sent, as an update may precede the reply. Removes it when the backend
  * rejects it.
  */
-function begin(
-  server: VirtualServer,
-  session: Session,
-  request: ClientRequest,
-  answer: Answer,
-  uri: string,
-  route: Route,
-): void {
+function begin(server: VirtualServer, call: Call, uri: string, route: Route): void {
+  const { session, answer } = call;
   if (session.ended) {
     answer.error(CODE.internal, 'the session ended before the reply came');
     return;
@@ -80,7 +74,7 @@ function begin(
   if (full) {
     server.refused('subscriptions');
     const [code, reason] = full === 'session' ? [CODE.invalidParams, 'too_many'] : [CODE.internal, 'over_budget'];
-    server.calls.answerHere(session, request, route, uri, answer, failRequest, () => {
+    server.calls.answerHere(call, route, uri, () => {
       answer.error(code, FULL[full], { reason, budget: 'subscriptions' });
     });
     return;
@@ -93,21 +87,14 @@ function begin(
     if (isAccepted) replica?.subscribed(session, uri, place);
     else if (!subscriptions.has(uri)) replica?.unsubscribed(session, uri);
   };
-  server.calls.forward(
-    session,
-    request,
-    route,
-    uri,
-    spanOf(route, request),
-    answer,
-    (refused, failure, backend) => {
-      settle(false);
-      failRequest(refused, failure, backend);
-    },
-    (reply) => {
-      settle(scanBackendEnvelope(reply).error === undefined);
-    },
-  );
+  call.fail = (refused, failure, backend) => {
+    settle(false);
+    failRequest(refused, failure, backend);
+  };
+  call.onReply = (reply) => {
+    settle(scanBackendEnvelope(reply).error === undefined);
+  };
+  server.calls.forward(call, route, uri, spanOf(route, call));
 }
 
 function hasSubscriptions(server: VirtualServer, session: Session, backend: string): boolean {

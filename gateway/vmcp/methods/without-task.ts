@@ -1,15 +1,15 @@
 import { readKey, visitMembers, type Span } from '../../http/json-walk.ts';
-import type { ClientRequest } from '../client-request.ts';
+import type { Call } from '../call.ts';
 
 /**
- * Returns the request without the member `task` of its `params`, to which a backend of 2025-11-25 would reply with a task. The
+ * Leaves out the member `task` of its `params`, to which a backend of 2025-11-25 would reply with a task. The
  * gateway offers no tasks of that revision, so the call runs without one.
  * @see MCP 2025-11-25, basic/utilities/tasks, Task Support and Handling
  */
-export function withoutTask(request: ClientRequest): ClientRequest {
-  const { body, envelope, edits = [] } = request;
+export function leaveOutTask(call: Call): void {
+  const { body, envelope, edits = [] } = call;
   const span = envelope.params && taskMember(body, envelope.params);
-  return span ? { ...request, edits: [...edits, { span, text: '' }] } : request;
+  if (span) call.edits = [...edits, { span, text: '' }];
 }
 
 /** Returns the member `task` of an object with one of its commas. */

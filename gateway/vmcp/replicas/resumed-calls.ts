@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scanBackendEnvelope, type Envelope } from '../../http/json-scan.ts';
-import type { Answer, CallRefusal, WatchingCall } from '../answers/answer.ts';
+import type { Answer, WatchingCall } from '../answers/answer.ts';
+import type { Ending, Refused } from '../answers/ending.ts';
 import type { Budget } from '../budgets/limits.ts';
 import { CODE } from '../error-codes.ts';
 import type { Mailbox } from './messages.ts';
@@ -165,14 +166,13 @@ function play(answer: Answer, step: string, args: readonly unknown[], body: Buff
       answer.error(args[0] as number, args[1] as string, args[2]);
       return true;
     case 'refuse':
-      answer.refuse(args[0] as CallRefusal);
-      return true;
+      return answer.end({ ...(args[0] as Refused), kind: 'refused' });
     case 'challenge':
-      return answer.challenge(args[0] as string, args[1] as string[] | undefined);
+      return answer.end({ kind: 'challenged', message: args[0] as string, scopes: args[1] as string[] | undefined });
     case 'unavailable':
-      return answer.unavailable(args[0] as string);
+      return answer.end({ kind: 'store_unavailable', message: args[0] as string });
     case 'busy':
-      return answer.busy(args[0] as string, args[1] as Budget);
+      return answer.end({ kind: 'overloaded', message: args[0] as string, budget: args[1] as Budget });
     default:
       answer.drop();
       return true;
@@ -222,25 +222,16 @@ class RemoteAnswer implements Answer {
     this.#last('error', [code, message, data]);
   }
 
-  refuse(refusal: CallRefusal): void {
-    this.#last('refuse', [refusal]);
-  }
-
-  challenge(description: string, scopes?: readonly string[]): boolean {
+  end(ending: Ending): boolean {
+    const { kind, message } = ending;
+    if (kind === 'refused') {
+      this.#last('refuse', [ending]);
+      return true;
+    }
     if (this.started) return false;
-    this.#last('challenge', [description, scopes]);
-    return true;
-  }
-
-  unavailable(description: string): boolean {
-    if (this.started) return false;
-    this.#last('unavailable', [description]);
-    return true;
-  }
-
-  busy(description: string, budget: Budget): boolean {
-    if (this.started) return false;
-    this.#last('busy', [description, budget]);
+    if (kind === 'challenged') this.#last('challenge', [message, ending.scopes]);
+    else if (kind === 'overloaded') this.#last('busy', [message, ending.budget]);
+    else this.#last('unavailable', [message]);
     return true;
   }
 

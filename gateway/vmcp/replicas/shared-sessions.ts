@@ -6,14 +6,7 @@ import type { Connections } from './connections.ts';
 import type { EventLog } from './event-log.ts';
 import type { Mailbox } from './messages.ts';
 import { MAIN_STREAM } from '../stream-log.ts';
-import {
-  remoteConnectionOf,
-  type ClientFacts,
-  type ListDigests,
-  type Session,
-  type Sessions,
-  type SharedState,
-} from '../session.ts';
+import { remoteConnectionOf, type ClientFacts, type Session, type Sessions, type SharedState } from '../session.ts';
 
 /** Time after which a session that is used is confirmed in the background. */
 const CONFIRM_AFTER_MS = 5_000;
@@ -120,7 +113,11 @@ export class SharedSessions {
   /** Stores a new session. Rejects with `KeyValueStoreUnavailable`. */
   async save({ id, principal, startedAt, seen, shared, ...client }: Session): Promise<void> {
     const { store, sessions, rules } = this.#options;
-    await store.create(id, recordOf(principal, rules(), client, startedAt, seen, shared?.holder), sessions.ttlMs);
+    await store.create(
+      id,
+      recordOf(principal, rules(), client, { startedAt, seen, holder: shared?.holder }),
+      sessions.ttlMs,
+    );
   }
 
   /**
@@ -260,9 +257,7 @@ const recordOf = (
   principal: string,
   rules: string,
   { revision, capabilities, offers, client }: ClientFacts,
-  startedAt: number,
-  seen: ListDigests | undefined,
-  holder: string | undefined,
+  { startedAt, seen, holder }: Pick<SessionRecord, 'startedAt' | 'seen' | 'holder'>,
 ): SessionRecord => ({
   principal,
   rules,

@@ -1,12 +1,8 @@
 import { isObjectSpan, memberOf, objectMembers, type Span } from '../../http/json-walk.ts';
 import { readString, scanBackendEnvelope } from '../../http/json-scan.ts';
-import { isModern } from '../era.ts';
+import { isSessionless, LATEST_REVISION, SESSION_REVISIONS } from '../../contract/protocol/revisions.ts';
 import { BackendError, type ChannelOwner, type ServerFacts } from './channel.ts';
 import { garbage } from './failure.ts';
-
-/** Supported MCP revisions, newest first. */
-export const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
-export const LATEST_REVISION = REVISIONS[0];
 
 export interface ClientInfo {
   readonly name: string;
@@ -30,10 +26,10 @@ export async function initialize(
   client: ClientInfo,
   ask: (params: Buffer) => Promise<Buffer>,
 ): Promise<Buffer> {
-  const offered = isModern(owner.revision) ? LATEST_REVISION : owner.revision;
+  const offered = isSessionless(owner.revision) ? LATEST_REVISION : owner.revision;
   const reply = await ask(initializeParams(offered, owner, client));
   const supported = supportedRevisions(reply);
-  const common = REVISIONS.find((revision) => supported.includes(revision) && revision !== offered);
+  const common = SESSION_REVISIONS.find((revision) => supported.includes(revision) && revision !== offered);
   return common === undefined ? reply : ask(initializeParams(common, owner, client));
 }
 
@@ -64,7 +60,7 @@ export function readServerFacts(reply: Buffer, hasSession: boolean): ServerFacts
   if (!isObjectSpan(reply, result)) throw refused('the initialize result is not an object');
   const members = objectMembers(reply, result);
   const revision = readString(reply, members.get('protocolVersion'));
-  if (revision === undefined || !(REVISIONS as readonly string[]).includes(revision)) {
+  if (revision === undefined || !SESSION_REVISIONS.includes(revision)) {
     throw refused(
       `the backend speaks revision ${JSON.stringify(revision ?? null).slice(0, 40)}, which the gateway does not`,
     );

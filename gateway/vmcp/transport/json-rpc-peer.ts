@@ -1,7 +1,7 @@
 import { scanBackendEnvelope, ScanError, type Envelope } from '../../http/json-scan.ts';
 import { arrayElements, memberOf, skipWhitespace, splice, type Span } from '../../http/json-walk.ts';
 import { LONGEST_TIMER_MS } from '../../kit/time.ts';
-import { SUBSCRIPTION_ID } from '../era.ts';
+import { SUBSCRIPTION_ID } from '../../contract/protocol/revisions.ts';
 import {
   DISCOVERY,
   LONGEST_HOLD_MS,

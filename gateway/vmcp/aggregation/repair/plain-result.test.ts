@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isPlainResult } from './plain-result.ts';
+import { isPlainResult } from './results.ts';
 
 const text = (value: string, more: object = {}): object => ({ content: [{ type: 'text', text: value, ...more }] });
 const reply = (result: object, id: unknown = 7): string => JSON.stringify({ jsonrpc: '2.0', id, result });

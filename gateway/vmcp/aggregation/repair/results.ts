@@ -1,8 +1,7 @@
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import { isArraySpan, isObjectSpan, memberOf, splice, type Span } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
-import { isModern } from '../../era.ts';
-import { isPlainResult } from './plain-result.ts';
+import { revisionOf } from '../../../contract/protocol/revisions.ts';
 import {
   absent,
   anyObject,
@@ -28,8 +27,8 @@ import { annotations, resource, type Repair } from './list-items.ts';
 
 /** The two ends of a call. 2026-07-28 has any structured content, older revisions only objects. */
 interface Ends {
-  readonly isModernBackend: boolean;
-  readonly isModernClient: boolean;
+  readonly isAnyFrom: boolean;
+  readonly isAnyTo: boolean;
   /** URI of a resource at the backend. */
   readonly name: string;
 }
@@ -101,6 +100,8 @@ const blocksOrOne: Form = (value, report) => {
 
 const CALL = 'tools/call';
 
+const hasAny = (revision: string | undefined): boolean => revisionOf(revision).hasAnyStructuredContent === true;
+
 /** Members of results that are not complete, which lack the others. */
 const INCOMPLETE = ['resultType', 'inputRequests', 'task', 'toolResult'];
 
@@ -119,11 +120,10 @@ const AS_TEXT = ' and becomes the structured content as text';
  * Returns the form of the result of a tool. Structured content that a client does not know becomes text, if the result has no other
  * content.
  */
-function callForm(bytes: Buffer, result: Span, { isModernBackend, isModernClient }: Ends): Form {
+function callForm(bytes: Buffer, result: Span, { isAnyFrom, isAnyTo }: Ends): Form {
   const structured = memberOf(bytes, result, 'structuredContent');
   const given = structured && { text: bytes, span: structured, path: '' };
-  const isUnknown =
-    !isModernClient && given !== undefined && !isNull(given) && !isObjectSpan(bytes, structured as Span);
+  const isUnknown = !isAnyTo && given !== undefined && !isNull(given) && !isObjectSpan(bytes, structured as Span);
   const other = isUnknown ? `[${JSON.stringify({ type: 'text', text: textOf(given) })}]` : '[]';
   const outcome = isUnknown ? AS_TEXT : ' and becomes []';
   const fill: Fill = (fault, get) => absent(other)(fault, get) && { text: other, outcome };
@@ -137,7 +137,7 @@ function callForm(bytes: Buffer, result: Span, { isModernBackend, isModernClient
       _meta: meta,
       isError: present,
       content,
-      ...(!isModernBackend && { structuredContent: isModernClient ? present : anyObject }),
+      ...(!isAnyFrom && { structuredContent: isAnyTo ? present : anyObject }),
     },
     isComplete(bytes, result) ? { content: fill } : {},
   );
@@ -247,8 +247,43 @@ export function repairReply(
     repairs.push({ fault, outcome });
   };
   const value = { text: reply, span: result, path: '' };
-  const ends = { isModernBackend: isModern(from), isModernClient: isModern(to), name };
+  const ends = { isAnyFrom: hasAny(from), isAnyTo: hasAny(to), name };
   const repaired = formOf(reply, result, ends)(value, report);
   if (typeof repaired !== 'string') return undefined;
   return { reply: splice(reply, { start: 0, end: reply.length }, result, repaired), repairs };
+}
+
+const HEAD = '"result":{"content":[{"type":"text","text":"';
+/** End of such a reply, from the quote behind its text on. The members of a reply may have any order. */
+const REST = /"\}\](?:,"isError":false)?\}(?:,"jsonrpc":"2\.0")?(?:,"id":(?:\d{1,20}|"[^"\\]{0,80}"))?\}$/uy;
+/** Escaped quotes in a text above which it is not looked at further. */
+const MOST_QUOTES = 64;
+
+let last: Buffer | undefined;
+let isLastPlain = false;
+
+/**
+ * Returns true for a short reply whose result is a single text and nothing else. Most results are, and need no other look. The envelope
+ * of the reply must be known to be in order. Several checks of the same reply share the answer.
+ */
+export function isPlainResult(reply: Buffer): boolean {
+  if (reply === last) return isLastPlain;
+  const text = shortText(reply);
+  if (text === undefined) return false; // a long reply is not kept
+  last = reply;
+  return (isLastPlain = isPlain(text));
+}
+
+function isPlain(all: string): boolean {
+  const head = all.indexOf(HEAD);
+  if (head === -1) return false;
+  let at = head + HEAD.length - 1;
+  for (let quotes = 0; quotes < MOST_QUOTES; quotes += 1) {
+    at = all.indexOf('"', at + 1);
+    if (at === -1) return false;
+    if (all[at - 1] === '\\') continue; // a text that ends with a backslash is searched beyond its end, and in vain
+    REST.lastIndex = at;
+    return REST.test(all);
+  }
+  return false;
 }

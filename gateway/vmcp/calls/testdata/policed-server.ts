@@ -15,7 +15,7 @@ import type { EndedCall } from '../../../telemetry/call-observer.ts';
 import { createLog } from '../../../telemetry/log.ts';
 import { RefusalLog } from '../../../telemetry/refusal-log.ts';
 import { createBudgets } from '../../budgets/account.ts';
-import { META, MODERN_REVISION } from '../../era.ts';
+import { META, MODERN_REVISION } from '../../../contract/protocol/revisions.ts';
 import { createTransports } from '../../transport/index.ts';
 import { VirtualServer } from '../../virtual-server.ts';
 

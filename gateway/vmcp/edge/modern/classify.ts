@@ -1,16 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { paramsOf, readString, type ClientEnvelope } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf } from '../../../http/json-walk.ts';
-import { isModern, META, MODERN_REVISION, nameMemberOf } from '../../era.ts';
+import { methodOf } from '../../../contract/protocol/methods.ts';
+import {
+  isSessionless,
+  META,
+  MODERN_REVISION,
+  SESSION_REVISIONS,
+  SUPPORTED_REVISIONS,
+} from '../../../contract/protocol/revisions.ts';
 import { CODE } from '../../error-codes.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
-import { REVISIONS } from '../../transport/handshake.ts';
 import { decodeHeaderValue } from '../../header-value.ts';
 import { logLevelOf } from './client-facts.ts';
 import { hasClaim, readMeta, type RequestMeta } from './request-meta.ts';
-
-/** Revisions that clients may use, newest first. */
-export const SUPPORTED_REVISIONS: readonly string[] = [MODERN_REVISION, ...REVISIONS];
 
 /** A rejected request. Its status is 400. */
 export interface Rejection {
@@ -47,11 +50,11 @@ export function classify(
 ): Classified {
   const version = headers['mcp-protocol-version'] as string | undefined;
   const meta = readMeta(body, envelope.surface);
-  if (envelope.method === undefined) return isModern(version) ? rejected(NO_RESPONSES) : LEGACY;
+  if (envelope.method === undefined) return isSessionless(version) ? rejected(NO_RESPONSES) : LEGACY;
   if (meta === undefined || !hasClaim(meta)) return unclaimed(version, headers, body, envelope, meta);
   const isInitialize = envelope.method === 'initialize';
   const { claimed } = meta;
-  if (isInitialize && !isModern(claimed)) return LEGACY;
+  if (isInitialize && !isSessionless(claimed)) return LEGACY;
   const olderHeader =
     olderVersionHeaderClients.length === 0
       ? undefined
@@ -70,8 +73,7 @@ function olderHeaderOf(
   claimed: string | undefined,
   names: readonly string[],
 ): OlderHeader | undefined {
-  if (version === undefined || !isModern(claimed) || !(REVISIONS as readonly string[]).includes(version))
-    return undefined;
+  if (version === undefined || !isSessionless(claimed) || !SESSION_REVISIONS.includes(version)) return undefined;
   const name = readString(text, memberOf(text, client, 'name'));
   return name !== undefined && names.includes(name) ? { client: name, version } : undefined;
 }
@@ -92,7 +94,7 @@ function unclaimed(
   meta: RequestMeta | undefined,
 ): Classified {
   const { method = '', id } = envelope;
-  if (!isModern(version)) {
+  if (!isSessionless(version)) {
     const isUnknown = version !== undefined && !SUPPORTED_REVISIONS.includes(version);
     // another text than a revision is not repeated: it may be a credential in the wrong header
     if (isUnknown && id !== undefined && method !== 'initialize')
@@ -138,7 +140,7 @@ function headerRejection(
   const isNotification = envelope.id === undefined;
   if (version === undefined ? !isNotification : version !== claimed)
     return mismatch('MCP-Protocol-Version', `_meta "${META.version}"`);
-  if (!isModern(claimed)) return unsupported(claimed);
+  if (!isSessionless(claimed)) return unsupported(claimed);
   const method = headers['mcp-method'];
   if (method === undefined ? !isNotification : method !== envelope.method) return mismatch('Mcp-Method', 'method');
   return nameMismatch(headers['mcp-name'], body, envelope);
@@ -172,7 +174,7 @@ function contradiction(headers: IncomingHttpHeaders, body: Buffer, envelope: Cli
 
 /** Returns the problem of an `Mcp-Name` that differs from the member that it repeats, if that is a string. */
 function nameMismatch(sent: unknown, body: Buffer, envelope: ClientEnvelope): Rejection | undefined {
-  const member = nameMemberOf(envelope.method ?? '');
+  const member = methodOf(envelope.method).nameHeader;
   const name = member && readString(body, paramsOf(envelope)[member]);
   if (member === undefined || name === undefined) return undefined;
   return typeof sent === 'string' && decodeHeaderValue(sent) === name

@@ -1,7 +1,7 @@
 import type { MessageClient } from '../../../audit/audited-request.ts';
 import { readString, type Span } from '../../../http/json-scan.ts';
 import type { ClientInfo } from '../../../policy/policy.ts';
-import { MODERN_REVISION } from '../../era.ts';
+import { MODERN_REVISION } from '../../../contract/protocol/revisions.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
 import type { ClientFacts } from '../../session.ts';
 import type { RequestClient } from '../../transport/channel.ts';

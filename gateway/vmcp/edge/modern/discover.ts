@@ -1,10 +1,11 @@
 import type { Method } from '../../methods/method.ts';
 import { later } from '../../methods/later.ts';
 import { serverCapabilities } from '../initialize.ts';
-import { SUPPORTED_REVISIONS } from './classify.ts';
+import { SUPPORTED_REVISIONS } from '../../../contract/protocol/revisions.ts';
 
 /** Serves `server/discover`. */
-export const discover: Method = (server, session, request, answer) => {
+export const discover: Method = (server, call) => {
+  const { session, answer } = call;
   const view = server.view(session);
   const send = (): void => {
     const { capabilities, instructions } = server.views.listed(session);
@@ -17,5 +18,5 @@ export const discover: Method = (server, session, request, answer) => {
     );
   };
   if (view.settled) send();
-  else later(server, request, answer, view.whenSettled(), send);
+  else later(server, call, view.whenSettled(), send);
 };

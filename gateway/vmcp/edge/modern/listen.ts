@@ -1,11 +1,12 @@
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { isObjectSpan, memberOf, withMember, type Span } from '../../../http/json-walk.ts';
 import { hasTooManyMembers } from '../../../http/known-members.ts';
-import { SHUTTING_DOWN, type Answer } from '../../answers/answer.ts';
+import type { Answer } from '../../answers/answer.ts';
+import { SHUTTING_DOWN } from '../../answers/ending.ts';
 import { digestsOf } from '../../announce.ts';
 import { SESSION_SUBSCRIPTIONS } from '../../budgets/limits.ts';
-import type { ClientRequest } from '../../client-request.ts';
-import { SUBSCRIPTION_ID } from '../../era.ts';
+import type { Call } from '../../call.ts';
+import { SUBSCRIPTION_ID } from '../../../contract/protocol/revisions.ts';
 import { CODE } from '../../error-codes.ts';
 import { later } from '../../methods/later.ts';
 import type { Method } from '../../methods/method.ts';
@@ -37,12 +38,13 @@ const LISTS = [
  */
 export const listen =
   (tasks: TaskIds): Method =>
-  (server, session, request, answer) => {
+  (server, call) => {
+    const { session, answer } = call;
     if (server.draining) {
-      answer.refuse(SHUTTING_DOWN);
+      answer.end(SHUTTING_DOWN);
       return;
     }
-    const filter = readFilter(request);
+    const filter = readFilter(call);
     if (typeof filter === 'string') {
       answer.error(CODE.invalidParams, filter);
       return;
@@ -57,10 +59,10 @@ export const listen =
       return;
     }
     const opening = Promise.all([
-      subscribe(server, session, request, uris),
-      taskIds.length === 0 ? undefined : TaskWatch.open(server, session, request, tasks, taskIds),
+      subscribe(server, call, uris),
+      taskIds.length === 0 ? undefined : TaskWatch.open(server, call, tasks, taskIds),
     ]);
-    later(server, request, answer, opening, ([accepted, watch]) => {
+    later(server, call, opening, ([accepted, watch]) => {
       const honored = {
         ...lists,
         ...(accepted.length > 0 && { resourceSubscriptions: accepted }),
@@ -71,7 +73,7 @@ export const listen =
   };
 
 /** Returns the filter of a request, or a message about what is wrong with it. */
-function readFilter({ body, envelope }: ClientRequest): Filter | string {
+function readFilter({ body, envelope }: Call): Filter | string {
   const span = memberOf(body, envelope.params, 'notifications');
   if (!span || !isObjectSpan(body, span)) return 'subscriptions/listen needs an object "notifications"';
   if (hasTooManyMembers(body, span)) return '"notifications" has more than 1000 members';

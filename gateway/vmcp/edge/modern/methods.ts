@@ -3,7 +3,7 @@ import { complete } from '../../methods/complete.ts';
 import { getPrompt } from '../../methods/get-prompt.ts';
 import { list } from '../../methods/lists.ts';
 import { readResource } from '../../methods/read-resource.ts';
-import { limited, type ObservedMethod } from '../../methods/limited.ts';
+import { limited, type ObservedMethod } from '../../methods/method.ts';
 import { discover } from './discover.ts';
 import { listen } from './listen.ts';
 import { multiRound, singleRound, withSecrets } from './multi-round.ts';

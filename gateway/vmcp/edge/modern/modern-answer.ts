@@ -1,7 +1,8 @@
+import { methodOf } from '../../../contract/protocol/methods.ts';
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, type Span } from '../../../http/json-walk.ts';
-import type { Answer, CallRefusal, WatchingCall } from '../../answers/answer.ts';
-import type { Budget } from '../../budgets/limits.ts';
+import type { Answer, WatchingCall } from '../../answers/answer.ts';
+import type { Ending } from '../../answers/ending.ts';
 import { CODE } from '../../error-codes.ts';
 import { passesLogLevel } from '../../log-level.ts';
 import { errorMessage, resultMessage } from '../../message.ts';
@@ -22,9 +23,6 @@ const STATUS: Readonly<Record<number, 400 | 404>> = {
   [CODE.missingCapability]: 400,
   [CODE.unsupportedVersion]: 400,
 };
-
-/** Methods whose results backends declare to be cacheable. */
-const READS: ReadonlySet<string> = new Set(['resources/read', 'skills/get']);
 
 /** Beginning of the codes of errors that are not passed on as they are. */
 const OWN_RANGE = Buffer.from('-320');
@@ -85,7 +83,7 @@ export class ModernAnswer implements Answer {
 
   reply(given: Buffer): void {
     const { isAnyone } = this.#resultParts;
-    const message = READS.has(this.#method) && !isAnyone(this.#session) ? privateReply(given) : given;
+    const message = methodOf(this.#method).hint === 'read' && !isAnyone(this.#session) ? privateReply(given) : given;
     const stamped = this.#resultParts.stamp.reply(message, this.id, this.#method);
     if (typeof stamped === 'string') this.#out.replyText(stamped);
     else if (stamped !== message || !message.includes(OWN_RANGE) || !this.#replyError(message))
@@ -132,20 +130,8 @@ export class ModernAnswer implements Answer {
     this.#out.message(message, envelope);
   }
 
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    return this.#out.challenge(description, scopes);
-  }
-
-  refuse(refusal: CallRefusal): void {
-    this.#out.refuse(refusal);
-  }
-
-  unavailable(message: string): boolean {
-    return this.#out.unavailable(message);
-  }
-
-  busy(message: string, budget: Budget): boolean {
-    return this.#out.busy(message, budget);
+  end(ending: Ending): boolean {
+    return this.#out.end(ending);
   }
 
   drop(): void {

@@ -1,11 +1,12 @@
-import type { Request, Response } from 'express';
+import { methodOf } from '../../../contract/protocol/methods.ts';
+import type { Response } from 'express';
 import { auditOf } from '../../../audit/audited-request.ts';
 import type { ClientEnvelope } from '../../../http/json-scan.ts';
 import { addHeader } from '../../../http/head/added-headers.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
-import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
+import { Call } from '../../call.ts';
 import type { HeldBytes } from '../../budgets/byte-budget.ts';
-import { MODERN_REVISION } from '../../era.ts';
+import { MODERN_REVISION } from '../../../contract/protocol/revisions.ts';
 import { errorMessage } from '../../message.ts';
 import type { Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
@@ -13,10 +14,10 @@ import { identify, identityOf, ownId, principalOf } from '../caller.ts';
 import { recordMessage, serveRequest, type RequestEra } from '../dispatch.ts';
 import { PostAnswer } from '../post-answer.ts';
 import type { Classified, OlderHeader } from './classify.ts';
-import { clientOf, senderOf, type DescribedClient } from './client-facts.ts';
+import { clientOf, senderOf } from './client-facts.ts';
 import { modernMethods } from './methods.ts';
 import { ModernAnswer, type ResultParts } from './modern-answer.ts';
-import { readMeta, type RequestMeta } from './request-meta.ts';
+import { readMeta } from './request-meta.ts';
 import { RequestSessions } from './request-sessions.ts';
 import { SuspendedCalls } from '../../calls/suspended-calls.ts';
 import { ownSealKeys, type SealKeys } from '../../replicas/seal-keys.ts';
@@ -28,14 +29,12 @@ import { TaskIds } from './tasks/task-ids.ts';
 /** A message of the revision without sessions, or one that claims to be. */
 type ModernMessage = Exclude<Classified, { readonly era: 'legacy' }>;
 
-const TRACED = { revision: MODERN_REVISION };
-
 /** Serves `POST /mcp` for the revision without sessions. */
 export class ModernPost {
   readonly #server: VirtualServer;
   readonly #resultParts: ResultParts;
   readonly #sessions: RequestSessions;
-  readonly #methods: RequestEra['methods'];
+  readonly #era: RequestEra;
   readonly #warnedOf = new Set<string>();
 
   constructor(server: VirtualServer, version: string) {
@@ -46,12 +45,11 @@ export class ModernPost {
       isAnyone: (session) => this.#isAnyone(session),
     };
     this.#sessions = new RequestSessions(server.sessions);
-    this.#methods = modernMethods(roundsOf(server));
+    this.#era = { methods: modernMethods(roundsOf(server)), traced: { revision: MODERN_REVISION } };
   }
 
   /** Answers one message. Throws `ScanError` before anything is sent. */
   serve(
-    req: Request,
     res: Response,
     body: Buffer,
     envelope: ClientEnvelope,
@@ -63,7 +61,7 @@ export class ModernPost {
     addHeader(res, 'cache-control', 'private, no-store'); // the hint in a result is for clients, not for HTTP caches
     if (audit) {
       const meta = readMeta(body, envelope.surface);
-      recordMessage(audit, body, envelope, senderOf(meta, req.headers['mcp-protocol-version']));
+      recordMessage(audit, body, envelope, senderOf(meta, res.req.headers['mcp-protocol-version']));
     }
     if (message.era === 'rejected') {
       const { code, message: reason, data } = message.rejection;
@@ -81,8 +79,14 @@ export class ModernPost {
       identify(this.#server, session, identity);
       this.#listenToLogs(session, client.logLevel);
       const answer = this.#answer(res, envelope.method ?? '', ownId(body, id, held), session, client.logLevel);
-      const era = this.#era(envelope, meta, client);
-      serveRequest(this.#server, session, identity, req.headers, body, envelope, answer, held, audit, era);
+      const call = new Call(session, answer, body, envelope, res.req.headers);
+      call.identity = identity;
+      call.held = held;
+      call.audit = audit;
+      call.client = client;
+      const span = envelope.surface?.meta;
+      call.edits = span && [{ span, text: meta.forBackend }];
+      serveRequest(this.#server, call, this.#era);
     }
   }
 
@@ -102,14 +106,9 @@ export class ModernPost {
     return new ModernAnswer(out, method, session, logLevel, this.#resultParts);
   }
 
-  #era({ surface }: ClientEnvelope, meta: RequestMeta, client: DescribedClient): RequestEra {
-    const edits = surface?.meta && [{ span: surface.meta, text: meta.forBackend }];
-    return { methods: this.#methods, edits, client, traced: TRACED };
-  }
-
   /** Returns how long the client may keep a result. Only what all users see is public. */
   #hintOf(method: string, session: Session): CacheHint {
-    const kind = LIST_OF_METHOD.get(method);
+    const kind = methodOf(method).list;
     if (kind === undefined) return NOT_CACHED;
     const hint = this.#server.views.listed(session).hints[kind];
     return this.#isAnyone(session) ? hint : { ...hint, cacheScope: 'private' };

@@ -1,6 +1,6 @@
 import { readString, type ParamsSurface } from '../../../http/json-scan.ts';
 import { isObjectSpan, readKey, visitMembers, type Span } from '../../../http/json-walk.ts';
-import { META } from '../../era.ts';
+import { META } from '../../../contract/protocol/revisions.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ClientRequest } from '../../client-request.ts';
+import type { Call } from '../../call.ts';
 import { rightsOf } from './request-sessions.ts';
 import { SealedTexts, type Secrets } from './sealed-text.ts';
 
@@ -21,7 +21,7 @@ export type RequestState =
 export type Binding = readonly [principal: string, method: string, request: string];
 
 /** Returns the binding of a request. */
-export function bindingOf(principal: string, { body, params, envelope, identity }: ClientRequest): Binding {
+export function bindingOf(principal: string, { body, params, envelope, identity }: Call): Binding {
   const hash = createHash('sha256').update(rightsOf(identity)).update('\0');
   for (const span of [params.name, params.uri, params.arguments])
     hash.update(span ? body.subarray(span.start, span.end) : '').update('\0');

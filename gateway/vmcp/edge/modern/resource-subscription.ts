@@ -1,7 +1,7 @@
 import { paramsOf, scanBackendEnvelope, scanEnvelope } from '../../../http/json-scan.ts';
 import { listedUri } from '../../aggregation/routing.ts';
 import type { Answer } from '../../answers/answer.ts';
-import type { ClientRequest } from '../../client-request.ts';
+import { Call } from '../../call.ts';
 import { subscription } from '../../methods/subscribe.ts';
 import type { Session } from '../../session.ts';
 import type { VirtualServer } from '../../virtual-server.ts';
@@ -14,8 +14,7 @@ const ID = Buffer.from('0');
  */
 export async function subscribe(
   server: VirtualServer,
-  session: Session,
-  { identity, headers }: ClientRequest,
+  { session, identity, headers }: Call,
   uris: readonly string[],
 ): Promise<string[]> {
   const accepted = await Promise.all(uris.map((uri) => ask(server, session, true, uri, { identity, headers })));
@@ -38,14 +37,17 @@ function ask(
   session: Session,
   isSubscription: boolean,
   uri: string,
-  from: Pick<ClientRequest, 'identity' | 'headers'>,
+  from: Pick<Call, 'identity' | 'headers'>,
 ): Promise<boolean> {
   const method = `resources/${isSubscription ? 'subscribe' : 'unsubscribe'}`;
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { uri } }));
   const envelope = scanEnvelope(body);
-  const request = { body, envelope, params: paramsOf(envelope), held: undefined, received: {}, ...from };
   return new Promise((resolve) => {
-    subscription(isSubscription)(server, session, request, new Verdict(resolve));
+    const call = new Call(session, new Verdict(resolve), body, envelope, {});
+    call.params = paramsOf(envelope);
+    call.identity = from.identity;
+    call.headers = from.headers;
+    subscription(isSubscription)(server, call);
   });
 }
 
@@ -71,21 +73,9 @@ export class Verdict implements Answer {
     this.#settle(false);
   }
 
-  refuse(): void {
-    this.#settle(false);
-  }
-
-  challenge(): boolean {
+  end(): boolean {
     this.#settle(false);
     return true;
-  }
-
-  unavailable(): boolean {
-    return this.challenge();
-  }
-
-  busy(): boolean {
-    return this.challenge();
   }
 
   drop(): void {

@@ -1,9 +1,9 @@
 import { readString, scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
 import { memberOf, splice, withMember } from '../../../http/json-walk.ts';
 import type { RequestTrace } from '../../../telemetry/tracing.ts';
-import type { Answer, CallRefusal, WatchingCall } from '../../answers/answer.ts';
+import type { Answer, WatchingCall } from '../../answers/answer.ts';
+import type { Ending } from '../../answers/ending.ts';
 import type { SuspendedCall, SuspendedCalls } from '../../calls/suspended-calls.ts';
-import type { Budget } from '../../budgets/limits.ts';
 import { CODE } from '../../error-codes.ts';
 import { errorMessage } from '../../message.ts';
 import { namesOf, type Capabilities } from '../../server-requests.ts';
@@ -162,22 +162,12 @@ export class RoundsAnswer implements Answer, SuspendedCall {
     }
   }
 
-  refuse(refusal: CallRefusal): void {
+  end(ending: Ending): boolean {
+    if (ending.kind !== 'refused') return this.#out?.end(ending) ?? false;
     this.#settle((out) => {
-      out.refuse(refusal);
+      out.end(ending);
     });
-  }
-
-  challenge(description: string, scopes?: readonly string[]): boolean {
-    return this.#out?.challenge(description, scopes) ?? false;
-  }
-
-  unavailable(description: string): boolean {
-    return this.#out?.unavailable(description) ?? false;
-  }
-
-  busy(description: string, budget: Budget): boolean {
-    return this.#out?.busy(description, budget) ?? false;
+    return true;
   }
 
   drop(): void {

@@ -5,7 +5,6 @@ import { prefixing, SKILL_SCHEME } from '../../aggregation/resources/uri-names.t
 import { unlistedRoute } from '../../aggregation/served.ts';
 import { RewrittenAnswer } from '../../answers/rewritten-answer.ts';
 import { CODE } from '../../error-codes.ts';
-import { failRequest } from '../../methods/failures.ts';
 import { later } from '../../methods/later.ts';
 import { list } from '../../methods/lists.ts';
 import type { Method } from '../../methods/method.ts';
@@ -24,9 +23,10 @@ function hasSkills(server: VirtualServer, session: Session, setting?: 'directory
 /** Serves a method when a backend offers it; else it is unknown. */
 const offered =
   (method: Method, setting?: 'directoryRead'): Method =>
-  (server, session, request, answer) => {
-    later(server, request, answer, server.view(session).whenSettled(), () => {
-      if (hasSkills(server, session, setting)) method(server, session, request, answer);
+  (server, call) => {
+    const { session, answer } = call;
+    later(server, call, server.view(session).whenSettled(), () => {
+      if (hasSkills(server, session, setting)) method(server, call);
       else answer.error(CODE.methodNotFound, 'method not found: no server has it');
     });
   };
@@ -34,8 +34,8 @@ const offered =
 /** Serves a method on one URI of a skill. `unknown` is the message for a URI that no backend has. */
 const onSkill =
   (member: UriResult, unknown: string): Method =>
-  (server, session, request, answer) => {
-    const { body, params, envelope } = request;
+  (server, call) => {
+    const { session, answer, body, params, envelope } = call;
     const uri = readString(body, params.uri);
     if (uri === undefined) {
       answer.error(CODE.invalidParams, `${envelope.method ?? ''} needs a "uri" that is a string`);
@@ -43,7 +43,7 @@ const onSkill =
     }
     const found = skillServerOf(server.view(session).current, uri);
     if (!found || (member === 'resources' && !found.server.directoryRead)) {
-      server.calls.answerUnknown(session, request, { kind: 'resources', name: uri }, answer, failRequest, () => {
+      server.calls.answerUnknown(call, { kind: 'resources', name: uri }, () => {
         answer.error(CODE.invalidParams, unknown, { uri });
       });
       return;
@@ -52,9 +52,9 @@ const onSkill =
     const { policies } = server.calls;
     const advertise = prefixing(backend, SKILL_SCHEME);
     const isShown = (each: string): boolean => isListed(skillItem(each, backend), session, policies);
-    const out = new RewrittenAnswer(answer, (message) => advertisedReply(message, member, advertise, isShown));
+    call.answer = new RewrittenAnswer(answer, (message) => advertisedReply(message, member, advertise, isShown));
     const route = unlistedRoute(backend, found.uri, uri);
-    server.calls.forward(session, request, route, uri, params.uri, out, failRequest);
+    server.calls.forward(call, route, uri, params.uri);
   };
 
 /** Serves `skills/list`. @see SEP-2640 */

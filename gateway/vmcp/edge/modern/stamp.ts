@@ -1,3 +1,4 @@
+import { methodOf } from '../../../contract/protocol/methods.ts';
 import { readString, scanBackendEnvelope } from '../../../http/json-scan.ts';
 import {
   BACKSLASH,
@@ -20,18 +21,9 @@ import {
 } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
 import { NOT_CACHED, type CacheHint } from '../../aggregation/cache-hint.ts';
-import { LIST_OF_METHOD } from '../../aggregation/read-catalog.ts';
-import { SERVER_INFO } from '../../era.ts';
+import { SERVER_INFO } from '../../../contract/protocol/revisions.ts';
 import { CODE } from '../../error-codes.ts';
 import { COMPLETE_TYPE, completeTypeAt, isPlain } from '../../transport/modern/result-text.ts';
-
-/** Methods whose results carry a `CacheHint`. */
-const CACHEABLE: ReadonlySet<string> = new Set([
-  ...LIST_OF_METHOD.keys(),
-  'server/discover',
-  'resources/read',
-  'skills/get',
-]);
 
 const RESULT_TYPE = Buffer.from('"resultType"');
 const META_KEY = Buffer.from('"_meta"');
@@ -85,7 +77,7 @@ export class Stamp {
   #renamed(message: Buffer, text: string, id: Buffer, method: string): string | undefined {
     const type = completeTypeAt(text);
     const meta = type === -1 ? -1 : text.indexOf(NAMED_META, type);
-    if (meta === -1 || CACHEABLE.has(method)) return undefined;
+    if (meta === -1 || methodOf(method).hint) return undefined;
     const start = meta + NAMED_META.length;
     if (byteAt(message, start) !== OPEN_OBJECT) return undefined;
     const end = skipValue(message, start);
@@ -99,7 +91,7 @@ export class Stamp {
     if (!result || !isObjectSpan(message, result)) return message;
     const type = memberOf(message, result, 'resultType');
     if (!type) return this.#stamped(message, result, method, NOT_CACHED);
-    const needsHint = CACHEABLE.has(method) && readString(message, type) === 'complete';
+    const needsHint = methodOf(method).hint !== undefined && readString(message, type) === 'complete';
     const own = needsHint ? withHint(message, result) : message.subarray(result.start, result.end);
     return splice(message, { start: 0, end: message.length }, result, this.named(own));
   }
@@ -160,7 +152,7 @@ export class Stamp {
 const MOST_TEXTS = 100;
 
 const stampText = (method: string, { ttlMs, cacheScope }: CacheHint): string =>
-  CACHEABLE.has(method) ? `${COMPLETE_TYPE},"ttlMs":${String(ttlMs)},"cacheScope":"${cacheScope}"` : COMPLETE_TYPE;
+  methodOf(method).hint ? `${COMPLETE_TYPE},"ttlMs":${String(ttlMs)},"cacheScope":"${cacheScope}"` : COMPLETE_TYPE;
 
 /** Adds what the hint of a complete result lacks. */
 function withHint(message: Buffer, result: Span): Buffer {

@@ -11,9 +11,8 @@ import {
 } from '../channel.ts';
 import { failureOfError, failureOfStatus, garbage } from '../failure.ts';
 import { inLaterTurn } from './long-reply-pace.ts';
-import { mediaTypeOf } from '../media-type.ts';
+import { mediaTypeOf, replyFault, withoutMark } from '../reply.ts';
 import { TimeLimit, type Limited } from '../time-limit.ts';
-import { replyFault, withoutMark } from '../reply.ts';
 import { BodyDecoder, replyCoding, type BodyReceiver, type PieceSource } from './body-decoder.ts';
 import { LARGE_BODY_BYTES } from './body-pieces.ts';
 import type { ExchangeHost, Outgoing } from './exchange-host.ts';

@@ -4,29 +4,36 @@ import { ACCEPT_ENCODING } from '../../../bytes/content-coding.ts';
 import { guardedConnector } from '../../../outbound/connector.ts';
 import { policyFor, type OutboundPolicy } from '../../../outbound/policy.ts';
 import { inAbsoluteForm } from '../../../outbound/proxy/absolute-form.ts';
-import type {
-  BackendRequest,
-  BackendSession,
-  Channel,
-  ChannelOwner,
-  ReplySink,
-  RequestHandle,
-  ServerFacts,
-  Transport,
+import {
+  type BackendRequest,
+  type BackendSession,
+  type Channel,
+  type ChannelOwner,
+  type ReplySink,
+  type RequestHandle,
+  type ServerFacts,
+  type Transport,
+  BackendError,
 } from '../channel.ts';
 import { MAX_UNSENT_MESSAGES, STREAM_LIMITS } from '../../budgets/limits.ts';
 import { StreamPlaces } from '../../budgets/stream-places.ts';
 import { SIGN, type CredentialHeaders, type UnsignedRequest } from '../../../outgoing/authenticator.ts';
 import { unlessAborted } from '../abort.ts';
-import { BackendError } from '../channel.ts';
 import type { BodyPieces } from './body-pieces.ts';
 import { withHeaderFiles, type HeaderFiles } from '../header-files.ts';
 import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../handshake.ts';
 import type { ExchangeHost, Outgoing } from './exchange-host.ts';
 import { HttpExchange } from './exchange.ts';
-import { ACCEPT_POST, besideOwn, getHeaders, singleValue, withCredential, withSignature } from './headers.ts';
+import {
+  ACCEPT_POST,
+  besideOwn,
+  getHeaders,
+  singleValue,
+  withCredential,
+  withSignature,
+  RequestBodies,
+} from './request.ts';
 import { requestFollowing } from './redirect.ts';
-import { RequestBodies } from './request-body.ts';
 import { StreamListener } from './stream-listener.ts';
 import { requestReply } from '../request-reply.ts';
 import type { Logger } from '../../../contract/logger.ts';

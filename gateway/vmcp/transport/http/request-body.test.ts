@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LARGE_BODY_BYTES } from './body-pieces.ts';
-import { RequestBodies } from './request-body.ts';
+import { RequestBodies } from './request.ts';
 
 const bodies = new RequestBodies();
 const bytesOf = (body: ReturnType<RequestBodies['of']>): Buffer =>

@@ -3,7 +3,7 @@ import { scanBackendEnvelope, ScanError, type Envelope } from '../../../http/jso
 import type { Account } from '../../budgets/account.ts';
 import { Collected } from '../../budgets/collected.ts';
 import type { StreamPlaces } from '../../budgets/stream-places.ts';
-import { mediaTypeOf } from '../media-type.ts';
+import { mediaTypeOf } from '../reply.ts';
 import { createSseParser } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import { decodedPieces, replyCoding } from './body-decoder.ts';

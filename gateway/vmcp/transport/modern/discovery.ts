@@ -1,6 +1,6 @@
 import { isObject } from '../../../contract/json.ts';
 import { scanBackendEnvelope } from '../../../http/json-scan.ts';
-import { MODERN_REVISION, SERVER_INFO } from '../../era.ts';
+import { MODERN_REVISION, SERVER_INFO } from '../../../contract/protocol/revisions.ts';
 import { CODE } from '../../error-codes.ts';
 import type { BackendFailure, ServerFacts } from '../channel.ts';
 

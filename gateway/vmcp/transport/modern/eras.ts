@@ -1,4 +1,3 @@
-import { MODERN_REVISION } from '../../era.ts';
 import { unlessAborted } from '../abort.ts';
 import {
   BackendError,
@@ -9,7 +8,7 @@ import {
   type ServerFacts,
   type Transport,
 } from '../channel.ts';
-import { isModern } from '../../era.ts';
+import { isSessionless, MODERN_REVISION } from '../../../contract/protocol/revisions.ts';
 import { verdictOf, verdictOfFailure, type Verdict } from './discovery.ts';
 import { ModernChannel, type ModernChannelOptions } from './modern-channel.ts';
 import { httpTransport, type HttpTransportOptions } from '../http/http-transport.ts';
@@ -106,7 +105,7 @@ class Eras {
 
   /** Returns true for an owner that needs no session. */
   #isFree({ key, revision }: ChannelOwner): boolean {
-    return key === DISCOVERY || isModern(revision) || this.#hasSessions === false;
+    return key === DISCOVERY || isSessionless(revision) || this.#hasSessions === false;
   }
 
   /** Forgets what is known, because the backend answers in another way. */

@@ -1,3 +1,4 @@
+import { methodOf } from '../../../contract/protocol/methods.ts';
 import type { Dispatcher } from 'undici';
 import { ACCEPT_ENCODING } from '../../../bytes/content-coding.ts';
 import type { Logger } from '../../../contract/logger.ts';
@@ -18,8 +19,7 @@ import {
 import type { ClientInfo } from '../handshake.ts';
 import type { ExchangeHost } from '../http/exchange-host.ts';
 import { HttpExchange } from '../http/exchange.ts';
-import { ACCEPT_POST, besideOwn, withCredential, withSignature } from '../http/headers.ts';
-import { RequestBodies } from '../http/request-body.ts';
+import { ACCEPT_POST, besideOwn, withCredential, withSignature, RequestBodies } from '../http/request.ts';
 import { ModernRequests } from './modern-requests.ts';
 import { membersAt, mirroredHeaders, openOfMeta, withMeta, type MetaMembers } from './request-text.ts';
 import type { BodyPieces } from '../http/body-pieces.ts';
@@ -116,7 +116,7 @@ export class ModernChannel implements Channel, ExchangeHost {
 
   /** Reads the tools again after a call whose headers do not fit: the backend has changed the tool. */
   rejected(code: number, method: string): boolean {
-    if (code === CODE.headerMismatch && method === 'tools/call')
+    if (code === CODE.headerMismatch && methodOf(method).callsTool)
       this.#owner.onMessage(TOOLS_CHANGED, scanBackendEnvelope(TOOLS_CHANGED));
     return code === CODE.unsupportedVersion && method !== 'server/discover';
   }
@@ -162,7 +162,7 @@ export class ModernChannel implements Channel, ExchangeHost {
   /** Returns the headers without the credential. */
   #headersOf(request: BackendRequest): string[] {
     const { method, item, headers: extra } = request;
-    const isCall = method === 'tools/call' && item !== undefined && extra === undefined;
+    const isCall = methodOf(method).callsTool === true && item !== undefined && extra === undefined;
     const known = isCall ? this.#callHeaders.get(item) : undefined;
     if (known) return known;
     const headers = [...besideOwn(extra ?? {}, this.#options.headers), ...this.#headers, ...mirroredHeaders(request)];

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../contract/logger.ts';
 import { scanBackendEnvelope, type Envelope } from '../../../http/json-scan.ts';
-import { isModern } from '../../era.ts';
+import { isSessionless } from '../../../contract/protocol/revisions.ts';
 import { resultMessage } from '../../message.ts';
 import type { BackendRequest, ReplySink, RequestHandle } from '../channel.ts';
 import type { ClientInfo } from '../handshake.ts';
@@ -46,7 +46,7 @@ export class ModernRequests {
     const local = this.#answerHere(request, sink);
     if (local) return local;
     const wanted = request.method === 'ping' ? { ...request, method: 'server/discover' } : request;
-    if (isModern(request.client?.revision)) return this.send(wanted, sink);
+    if (isSessionless(request.client?.revision)) return this.send(wanted, sink);
     const send = (each: BackendRequest, own: ReplySink): RequestHandle => this.send(each, own);
     const bridged = new BridgedRequest(wanted, sink, send, this.#newQuestion, this.#ended);
     this.#bridged.add(bridged);

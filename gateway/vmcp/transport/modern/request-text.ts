@@ -1,3 +1,4 @@
+import { methodOf } from '../../../contract/protocol/methods.ts';
 import {
   byteAt,
   CLOSE_OBJECT,
@@ -12,7 +13,7 @@ import {
 } from '../../../http/json-walk.ts';
 import { readString } from '../../../http/json-scan.ts';
 import { OWN_CAPABILITIES } from '../../aggregation/extensions.ts';
-import { META, MODERN_REVISION, nameMemberOf } from '../../era.ts';
+import { META, MODERN_REVISION } from '../../../contract/protocol/revisions.ts';
 import { encodeHeaderValue } from '../../header-value.ts';
 import { LOG_LEVELS } from '../../log-level.ts';
 import { paramHeaders } from '../../tool-headers.ts';
@@ -84,10 +85,10 @@ export const membersAt = (params: Buffer, at: number, { text, before }: MetaMemb
 /** Returns a flat list of the headers that repeat parts of the request. @see MCP 2026-07-28, SEP-2243 */
 export function mirroredHeaders({ method, params, item }: BackendRequest): string[] {
   const headers = ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
-  const member = nameMemberOf(method);
+  const member = methodOf(method).nameHeader;
   if (member === undefined || params === undefined) return headers;
   const name = readString(params, memberOf(params, wholeOf(params), member));
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
-  if (method === 'tools/call' && item) headers.push(...paramHeaders(item, params));
+  if (methodOf(method).callsTool && item) headers.push(...paramHeaders(item, params));
   return headers;
 }

@@ -12,7 +12,7 @@ import {
   type Span,
 } from '../../../http/json-walk.ts';
 import { shortText } from '../../../http/short-text.ts';
-import { SERVER_INFO } from '../../era.ts';
+import { SERVER_INFO } from '../../../contract/protocol/revisions.ts';
 
 const RESULT_TYPE = '"resultType"';
 export const COMPLETE_TYPE = '"resultType":"complete"';

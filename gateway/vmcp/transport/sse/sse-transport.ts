@@ -1,25 +1,25 @@
 import type { Dispatcher } from 'undici';
 import { ACCEPT_ENCODING, type Coding } from '../../../bytes/content-coding.ts';
-import type {
-  BackendFailure,
-  BackendRequest,
-  Channel,
-  ChannelOwner,
-  ReplySink,
-  RequestHandle,
-  ServerFacts,
-  Transport,
+import {
+  type BackendFailure,
+  type BackendRequest,
+  type Channel,
+  type ChannelOwner,
+  type ReplySink,
+  type RequestHandle,
+  type ServerFacts,
+  type Transport,
+  BackendError,
 } from '../channel.ts';
 import { Collected } from '../../budgets/collected.ts';
 import { failureOfAbort, unlessAborted } from '../abort.ts';
-import { BackendError } from '../channel.ts';
 import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../handshake.ts';
 import { decodedPieces, replyCoding } from '../http/body-decoder.ts';
 import { failureOfRedirect, isRedirect, placeOf, requestFollowing } from '../http/redirect.ts';
 import { failureOfError, failureOfStatus, garbage } from '../failure.ts';
 import { hostRefusal, mayRefuseHost, REASON_BYTES } from '../http/refused-host.ts';
 import { JsonRpcPeer, type Lane } from '../json-rpc-peer.ts';
-import { mediaTypeOf } from '../media-type.ts';
+import { mediaTypeOf } from '../reply.ts';
 import { requestReply } from '../request-reply.ts';
 import { createSseParser, type SseEvent } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';

@@ -12,7 +12,7 @@ import type {
 import { BackendError } from '../channel.ts';
 import { initialize, INITIALIZED, readServerFacts, type ClientInfo } from '../handshake.ts';
 import { garbage } from '../failure.ts';
-import { isModern } from '../../era.ts';
+import { isSessionless } from '../../../contract/protocol/revisions.ts';
 import { refusesSessions, verdictOf } from '../modern/discovery.ts';
 import { ModernRequests } from '../modern/modern-requests.ts';
 import { ownMembers, withMeta, type MetaMembers } from '../modern/request-text.ts';
@@ -159,7 +159,7 @@ export class StdioProcess implements PooledProcess {
     const lane: Lane = { owner: owner.key, onMessage: owner.onMessage };
     this.#peer.join(lane);
     const isAlive = () => this.alive;
-    const modern = isModern(facts.revision) ? this.#modernRequests(lane, facts) : undefined;
+    const modern = isSessionless(facts.revision) ? this.#modernRequests(lane, facts) : undefined;
     let open = true;
     return {
       facts,

@@ -1,10 +1,8 @@
+import { methodOf } from '../../../../contract/protocol/methods.ts';
 import { isObject, parseObject } from '../../../../contract/json.ts';
 import type { Span } from '../../../../http/json-walk.ts';
 import { missingFor, type Capabilities } from '../../../server-requests.ts';
 import type { Session } from '../../../session.ts';
-
-/** Methods whose results may ask for input. @see MCP 2026-07-28, basic/patterns/mrtr, Supported Requests */
-const ASKING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** Reply that takes the place of an error which this revision does not have. */
 export type Replacement =
@@ -25,7 +23,7 @@ export function withoutUrlError(
   const { message: text, data } = parseObject(message.toString('utf8', error.start, error.end)) ?? {};
   const listed: unknown = isObject(data) ? data['elicitations'] : undefined;
   const pages = Array.isArray(listed) ? listed.filter(isPage) : [];
-  if (pages.length === 0 || !ASKING.has(method))
+  if (pages.length === 0 || !methodOf(method).asksForInput)
     return { kind: 'error', message: typeof text === 'string' ? text : 'the backend needs a URL to be opened', data };
   const questions = pages.map(({ message: reason, url }, index) => [
     `url-${String(index + 1)}`,

@@ -1,7 +1,7 @@
 import { readString, type Span } from '../../../../http/json-scan.ts';
 import type { Route } from '../../../aggregation/view.ts';
 import { RewrittenAnswer } from '../../../answers/rewritten-answer.ts';
-import type { ClientRequest } from '../../../client-request.ts';
+import type { Call } from '../../../call.ts';
 import { CODE } from '../../../error-codes.ts';
 import { withTool } from '../../../methods/call-tool.ts';
 import { failRequest } from '../../../methods/failures.ts';
@@ -15,14 +15,15 @@ import type { TaskIds, TaskOrigin } from './task-ids.ts';
  */
 export const taskMethod =
   (tasks: TaskIds): Method =>
-  (server, session, request, answer) => {
+  (server, call) => {
+    const { session, answer } = call;
     if (!declaresTasks(session)) {
       answer.error(...TASKS_UNDECLARED);
       return;
     }
-    const given = readTaskId(request);
+    const given = readTaskId(call);
     if (!given) {
-      const message = `${request.envelope.method ?? ''} needs a "taskId" that is a string, and no member twice`;
+      const message = `${call.envelope.method ?? ''} needs a "taskId" that is a string, and no member twice`;
       answer.error(CODE.invalidParams, message);
       return;
     }
@@ -40,10 +41,10 @@ export const taskMethod =
         unknown();
         return;
       }
-      const rewritten = new RewrittenAnswer(answer, (reply) => replyWithTaskId(reply, id));
-      server.calls.forward(session, request, routeOf(found, origin), found.advertised, span, rewritten, failRequest);
+      call.answer = new RewrittenAnswer(answer, (reply) => replyWithTaskId(reply, id));
+      server.calls.forward(call, routeOf(found, origin), found.advertised, span);
     };
-    withTool(server, session, request, answer, origin.tool, failRequest, send, () => {
+    withTool(server, call, origin.tool, send, () => {
       const { unavailable } = server.view(session).current;
       if (!unavailable.includes(origin.backend)) unknown();
       else failRequest(answer, { kind: 'unavailable', detail: 'not listed' }, { name: origin.backend, timeoutMs: 0 });
@@ -53,7 +54,7 @@ export const taskMethod =
 function readTaskId({
   body,
   params: { taskId: span },
-}: ClientRequest): { readonly id: string; readonly span: Span } | undefined {
+}: Call): { readonly id: string; readonly span: Span } | undefined {
   const id = readString(body, span);
   return span && id !== undefined ? { id, span } : undefined;
 }

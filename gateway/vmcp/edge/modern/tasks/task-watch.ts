@@ -3,9 +3,8 @@ import { readString, type Envelope } from '../../../../http/json-scan.ts';
 import type { Route } from '../../../aggregation/view.ts';
 import type { BackendRuntime } from '../../../backends/backend.ts';
 import type { Logger } from '../../../../contract/logger.ts';
-import type { ClientRequest } from '../../../client-request.ts';
-import { isModern } from '../../../era.ts';
-import { failRequest } from '../../../methods/failures.ts';
+import type { Call } from '../../../call.ts';
+import { revisionOf } from '../../../../contract/protocol/revisions.ts';
 import type { Session } from '../../../session.ts';
 import { BackendError, type BackendRequest, type Channel, type RequestHandle } from '../../../transport/channel.ts';
 import { LONGEST_STREAM_MS } from '../../../transport/modern/modern-requests.ts';
@@ -38,15 +37,10 @@ export class TaskWatch {
   readonly #streams: readonly BackendTasks[];
 
   /** Opens the streams. Leaves out unknown tasks, and those that a policy or their backend does not accept. */
-  static async open(
-    server: VirtualServer,
-    session: Session,
-    request: ClientRequest,
-    tasks: TaskIds,
-    ids: readonly string[],
-  ): Promise<TaskWatch> {
+  static async open(server: VirtualServer, call: Call, tasks: TaskIds, ids: readonly string[]): Promise<TaskWatch> {
+    const { session } = call;
     await server.view(session).whenSettled();
-    const known = await Promise.all(ids.map((id) => permitted(server, session, request, tasks, id)));
+    const known = await Promise.all(ids.map((id) => permitted(server, call, tasks, id)));
     const byBackend = Map.groupBy(
       known.flatMap((each) => each ?? []),
       ({ backend }) => backend,
@@ -55,7 +49,7 @@ export class TaskWatch {
       const backend = server.fleet.runtime(name);
       if (!backend) return [];
       const stream = new BackendTasks(backend, session, new Map(wanted.map(({ taskId, id }) => [taskId, id])));
-      return (await stream.open(request, server.log)) ? [stream] : [];
+      return (await stream.open(call, server.log)) ? [stream] : [];
     });
     return new TaskWatch((await Promise.all(opening)).flat());
   }
@@ -78,20 +72,20 @@ export class TaskWatch {
 /** Returns the task with this id of the client; undefined for one that it may not see. */
 async function permitted(
   server: VirtualServer,
-  session: Session,
-  request: ClientRequest,
+  call: Call,
   tasks: TaskIds,
   id: string,
 ): Promise<(TaskOrigin & { readonly id: string }) | undefined> {
+  const { session } = call;
   const origin = tasks.open(id, session.principal);
   const route = origin && server.view(session).current.tools.get(origin.tool);
   if (!route || route.backend !== origin.backend) return undefined;
-  return (await isAllowed(server, session, request, route)) ? { ...origin, id } : undefined;
+  return (await isAllowed(server, call, route)) ? { ...origin, id } : undefined;
 }
 
-const isAllowed = (server: VirtualServer, session: Session, request: ClientRequest, route: Route): Promise<boolean> =>
+const isAllowed = (server: VirtualServer, call: Call, route: Route): Promise<boolean> =>
   new Promise((resolve) => {
-    server.calls.answerHere(session, request, route, route.advertised, new Verdict(resolve), failRequest, () => {
+    server.calls.answerHere(call.copyFor(new Verdict(resolve)), route, route.advertised, () => {
       resolve(true);
     });
   });
@@ -115,7 +109,7 @@ class BackendTasks {
   }
 
   /** Returns false when the backend does not accept any task. */
-  async open({ headers, client }: ClientRequest, log: Logger): Promise<boolean> {
+  async open({ headers, client }: Call, log: Logger): Promise<boolean> {
     const { taskStreams, timeoutMs } = this.#backend;
     if (!taskStreams.take(this.#session.principal)) return false;
     const params = Buffer.from(JSON.stringify({ notifications: { taskIds: [...this.#wanted.keys()] } }));
@@ -149,7 +143,7 @@ class BackendTasks {
   }
 
   #openOn(channel: Channel, request: BackendRequest, waitMs: number): Promise<Opened | undefined> {
-    if (!isModern(channel.facts.revision)) return Promise.resolve(undefined);
+    if (!revisionOf(channel.facts.revision).listens) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         handle.cancel('no acknowledgement');
