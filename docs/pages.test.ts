@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -62,6 +62,28 @@ describe('the pages of docs/', () => {
     const written = globSync('**/*.md', { cwd: DOCS }).filter((page) => !isGenerated(page));
     const files = [...written, '../README.md', '../CONTRIBUTING.md'];
     expect(files.flatMap((page) => longParagraphs(normalize(join('docs', page)), read(page)))).toEqual([]);
+  });
+});
+
+describe('the page on the architecture', () => {
+  const root = join(DOCS, '..');
+  const named = Array.from(
+    read('architecture.md').matchAll(/`((?:crds|gateway|operator)\/[\w/.-]+)`/gu),
+    ([, path = '']) => path,
+  );
+
+  it('names files and folders that exist', () => {
+    expect(named.length).toBeGreaterThan(60);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it('says what each room is for', () => {
+    const rooms = ['gateway', 'operator'].flatMap((folder) =>
+      readdirSync(join(root, folder), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => `${folder}/${name}`),
+    );
+    expect(rooms.filter((room) => !named.includes(room))).toEqual([]);
   });
 });
 
