@@ -72,6 +72,19 @@ describe('a placeholder inside of a longer text', () => {
     expect(header(text)).toEqual({ missing: text, warnings: [`X-Key ${warning}`] });
   });
 
+  it.each(['YOUR_API_KEY', 'your-token-here', '<token>', 'Bearer <YOUR_TOKEN>', 'PASTE_IT_HERE', 'xxxx', 'changeme'])(
+    '%s is kept, with a warning that it is an example',
+    (text) => {
+      const warning = 'has an example in place of a value: write yours';
+      expect(variable(text)).toEqual({ value: text, warnings: [`KEY ${warning}`] });
+      expect(header(text)).toEqual({ value: text, warnings: [`X-Key ${warning}`] });
+    },
+  );
+
+  it.each(['yourself', 'a<b>', 'nowhere', 'xx', 'sk-1'])('%s is a value', (text) => {
+    expect(variable(text)).toEqual({ value: text, warnings: [] });
+  });
+
   it('is replaced by its default', () => {
     const warning = 'has the default of HOST and PORT: write another value into its Secret where your client has one';
     const value = { value: 'http://db:80/', defaultOf: ['HOST', 'PORT'] };

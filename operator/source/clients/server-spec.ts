@@ -124,7 +124,11 @@ export function variableOf(name: string, text: string): Setting | HostVariable {
   return { name, fromEnv, ...(fallback !== undefined && { fallback }) };
 }
 
-/** Warns about variables and headers with a placeholder inside of a longer text, or with a default. Quotes no value. */
+/** Values that documentation shows in place of a key: `YOUR_API_KEY`, `<token>`, `Bearer your-token-here`, `xxx`. */
+const EXAMPLE =
+  /^(?:Bearer |Basic |token )?(?:<[^<>]+>|your[-_ ].+|.+[-_ ]here|replace[-_ ]?me|change[-_ ]?me|x{3,})$/iu;
+
+/** Warns about variables and headers with a placeholder inside of a longer text, with a default or with an example. Quotes no value. */
 export const settingWarnings = (settings: readonly (Setting | HostVariable)[]): string[] =>
   settings.flatMap((setting) => {
     if ('missing' in setting) {
@@ -133,6 +137,8 @@ export const settingWarnings = (settings: readonly (Setting | HostVariable)[]): 
       const shown = placeholdersIn(missing).map((placeholder) => placeholder.shown);
       return `${name} contains ${shown.join(' and ')}, which vmcp does not replace in a longer text: fill in its value`;
     }
+    if ('value' in setting && EXAMPLE.test(setting.value))
+      return `${setting.name} has an example in place of a value: write yours`;
     if (!('defaultOf' in setting)) return [];
     const { name, defaultOf } = setting;
     return `${name} has the default of ${defaultOf.join(' and ')}: write another value into its Secret where your client has one`;
