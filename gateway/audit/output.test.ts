@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { AuditOutput, OUTPUT_LIMITS, type Destination, type OutputLimits } from './output.ts';
+import { AuditOutput, OUTPUT_LIMITS, type AuditDestination, type OutputLimits } from './output.ts';
 
 const LIMITS: OutputLimits = { ...OUTPUT_LIMITS, maxEvents: 10, maxBytes: 1_000, flushMs: 1, retryMs: 5, syncMs: 5 };
 
 /** A destination whose writes a test controls. */
-class Gate implements Destination {
+class Gate implements AuditDestination {
   readonly name = 'gate';
   text = '';
   opened = 1;

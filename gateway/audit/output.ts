@@ -2,7 +2,7 @@ import type { Logger } from '../contract/logger.ts';
 import { within } from '../kit/time.ts';
 
 /** Place that lines are written to. One method runs at a time. */
-export interface Destination {
+export interface AuditDestination {
   /** Name for people: a path, or `standard output`. */
   readonly name: string;
   /** Writes bytes and returns how many were written. Stays pending while the reader takes nothing. */
@@ -63,7 +63,7 @@ interface Chunk {
  * write the lines stay in the queue and are written again, so that a short outage loses none.
  */
 export class AuditOutput {
-  readonly #destination: Destination;
+  readonly #destination: AuditDestination;
   readonly #log: Pick<Logger, 'warn' | 'info'>;
   readonly #limits: OutputLimits;
   readonly #chunks: Chunk[] = [];
@@ -83,7 +83,7 @@ export class AuditOutput {
   #droppedSinceReport = 0;
   #reportedAt = -Infinity;
 
-  constructor(destination: Destination, log: Pick<Logger, 'warn' | 'info'>, limits: OutputLimits = OUTPUT_LIMITS) {
+  constructor(destination: AuditDestination, log: Pick<Logger, 'warn' | 'info'>, limits: OutputLimits = OUTPUT_LIMITS) {
     this.#destination = destination;
     this.#log = log;
     this.#limits = limits;

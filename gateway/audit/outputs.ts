@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Logger } from '../contract/logger.ts';
-import { AuditOutput, OUTPUT_LIMITS, type OutputLimits, type Destination } from './output.ts';
+import { AuditOutput, OUTPUT_LIMITS, type OutputLimits, type AuditDestination } from './output.ts';
 import { constants, fstatSync, write } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -101,7 +101,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /** Opens a file to which lines are appended. Rejects with `AuditUnusable`. */
-async function openFile(path: string): Promise<Destination> {
+async function openFile(path: string): Promise<AuditDestination> {
   let { handle, head } = await appendTo(path);
   return {
     name: path,
@@ -154,7 +154,7 @@ async function endsLine(path: string, size: number): Promise<boolean> {
 const writeTo = promisify(write);
 
 /** Returns standard output as a destination. `stream` is that of the process. */
-function standardOutput(stream: Writable): Destination {
+function standardOutput(stream: Writable): AuditDestination {
   const isFile = fstatSync(STDOUT_FD).isFile();
   return {
     name: 'standard output',

@@ -60,7 +60,7 @@ export interface TrustedIssuer {
 }
 
 /** Ways to tokens without a login. */
-export interface Delegation {
+export interface DelegationSettings {
   readonly clients: readonly DelegateClient[];
   readonly issuers: readonly TrustedIssuer[];
 }
@@ -103,7 +103,7 @@ export interface AuthServerSettings {
         }
       | undefined;
   };
-  readonly delegation?: Delegation | undefined;
+  readonly delegation?: DelegationSettings | undefined;
   readonly consent: { readonly mode: ConsentMode; readonly trustedClients: ReadonlySet<string> };
   /** Skips later legs while an earlier login with the same client has usable tokens. */
   readonly reuseUpstreamTokens: boolean;

@@ -4,7 +4,7 @@ import type { GroupEndpoint } from '../management/clients/registrations.ts';
 import { readSecretFile } from '../outbound/watched-file.ts';
 import { createTransports } from '../vmcp/transport/index.ts';
 import { statusOf } from '../workloads/definition/status.ts';
-import type { Served, ServedState, ServeRequest } from '../workloads/host.ts';
+import type { ServedWorkload, ServedState, ServeRequest } from '../workloads/host.ts';
 import { openPortBook } from '../workloads/runner/ports.ts';
 import { WORKLOAD_RESTARTS } from '../workloads/runner/restarts.ts';
 import type { Launcher } from '../workloads/runner/runner.ts';
@@ -74,7 +74,7 @@ export class WorkloadHost {
     return this.#store;
   }
 
-  async #serve({ config, host, port, ...request }: ServeRequest): Promise<Served> {
+  async #serve({ config, host, port, ...request }: ServeRequest): Promise<ServedWorkload> {
     const { stateDir: state, version, strategies, startServer, forget } = this.#options;
     const { log, launcher, readSecret, launchState, authenticator } = request;
     const stateDir = join(state, 'workload-auth-servers', config.name ?? '');

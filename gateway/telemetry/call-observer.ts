@@ -50,13 +50,13 @@ export interface AnsweredRequest {
   readonly durationMs: number;
 }
 
-export interface EndedSession {
+export interface ObservedSession {
   readonly revision: string;
   readonly durationMs: number;
 }
 
 /** A session of the gateway at a backend. */
-export interface EndedBackendSession extends EndedSession {
+export interface EndedBackendSession extends ObservedSession {
   readonly backend: string;
   readonly peer: Peer;
   readonly errorType: string | undefined;
@@ -68,6 +68,6 @@ export interface CallObserver {
   ended(call: EndedCall): void;
   /** Receives every request of a client, once, when it has its answer. */
   answered?(request: AnsweredRequest): void;
-  sessionEnded?(session: EndedSession): void;
+  sessionEnded?(session: ObservedSession): void;
   backendSessionEnded?(session: EndedBackendSession): void;
 }

@@ -1,6 +1,6 @@
 import { methodOf } from '../contract/protocol/methods.ts';
 import type { Peer } from './call-observer.ts';
-import type { Operation } from './operation-series.ts';
+import type { MeasuredOperation } from './operation-series.ts';
 
 /** Attributes of OpenTelemetry, by name. */
 export type Attributes = Readonly<Record<string, string | number>>;
@@ -15,7 +15,7 @@ export const isReply = (errorType: string): boolean =>
  * Returns the attributes of an operation that spans and metrics share. @see OpenTelemetry semantic-conventions-genai,
  * gen-ai/mcp.md, at commit 0393513c908bf895e7b3ec480a2c1eb073c584af
  */
-export function attributesOf({ method, target, errorType, revision }: Operation): Attributes {
+export function attributesOf({ method, target, errorType, revision }: MeasuredOperation): Attributes {
   const { callsTool, target: kind } = methodOf(method);
   return {
     ...(method !== '' && { 'mcp.method.name': method }),

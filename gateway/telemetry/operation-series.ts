@@ -63,7 +63,7 @@ export const OTHER = '_OTHER';
 const MOST_SERIES = 2_000;
 
 /** Attributes of one series; '' where there is none. */
-export interface Operation {
+export interface MeasuredOperation {
   readonly method: string;
   /** Name of a tool or prompt. */
   readonly target: string;
@@ -71,7 +71,7 @@ export interface Operation {
   readonly revision: string;
 }
 
-export interface OperationSeries extends Operation {
+export interface OperationSeries extends MeasuredOperation {
   readonly durations: Durations;
 }
 

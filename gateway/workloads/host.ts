@@ -35,7 +35,7 @@ export interface ServedState {
 }
 
 /** A workload that clients can reach. */
-export interface Served {
+export interface ServedWorkload {
   readonly port: number;
   state(): ServedState;
   /** Applies another configuration on the same listener; sessions stay. */
@@ -49,5 +49,5 @@ export interface Served {
 /** Serves configurations on listeners of their own: the gateway. */
 export interface WorkloadHost {
   /** Rejects with `ListenError` and `BoundaryImpossible`. */
-  serve(request: ServeRequest): Promise<Served>;
+  serve(request: ServeRequest): Promise<ServedWorkload>;
 }

@@ -44,7 +44,7 @@ export interface FileWorkload {
   readonly place: string;
 }
 
-export interface LogOptions {
+export interface WorkloadLogOptions {
   /** Output of the server, or log lines of vmcp about the workload. */
   readonly source: 'server' | 'proxy';
   /** Number of the last lines to return. */
@@ -68,12 +68,13 @@ export interface DerivedSettings {
 }
 
 /** New settings, or a function that derives them from the stored ones: no other edit comes between. */
-export type Edit = WorkloadSettings | ((stored: RunConfig) => DerivedSettings);
+export type WorkloadEdit = WorkloadSettings | ((stored: RunConfig) => DerivedSettings);
 
-export const derivedSettings = (edit: Edit, stored: RunConfig): DerivedSettings =>
+export const derivedSettings = (edit: WorkloadEdit, stored: RunConfig): DerivedSettings =>
   typeof edit === 'function' ? edit(stored) : { settings: edit };
 
-export const settingsOf = (edit: Edit, stored: RunConfig): WorkloadSettings => derivedSettings(edit, stored).settings;
+export const settingsOf = (edit: WorkloadEdit, stored: RunConfig): WorkloadSettings =>
+  derivedSettings(edit, stored).settings;
 
 /**
  * Workloads that the management API manages: on this machine, or as MCPServers of a cluster. Methods reject with
@@ -92,16 +93,16 @@ export interface Workloads {
    * Validates and prepares the new settings while the workload continues, stores them, and swaps in the background. If
    * the new settings cannot run, the old ones are restored and `status_context` has the reason. Throws what a function throws.
    */
-  edit(name: string, edit: Edit, signal: AbortSignal): Promise<Placed>;
+  edit(name: string, edit: WorkloadEdit, signal: AbortSignal): Promise<Placed>;
   /** The following accept names that do not exist, store the request and continue in the background. */
   stop(names: readonly string[]): Promise<void>;
   start(names: readonly string[]): Promise<void>;
   restart(names: readonly string[]): Promise<void>;
   remove(names: readonly string[]): Promise<void>;
   /** Returns the last lines. Throws `workload_not_found`. */
-  logs(name: string, options: LogOptions): Promise<readonly string[]>;
+  logs(name: string, options: WorkloadLogOptions): Promise<readonly string[]>;
   /** Follows the lines from the last ones on, until `signal` is aborted. Throws `workload_not_found`. */
-  follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>>;
+  follow(name: string, options: WorkloadLogOptions, signal: AbortSignal): Promise<AsyncIterable<string>>;
   /** Resolves when background work has ended. Workloads that run stay `desired` for the next start. */
   close(): Promise<void>;
 }

@@ -2,7 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Backend, BackendProcess, GatewayConfig } from '../../gateway/contract/gateway-config.ts';
 import type { PortBook } from '../../gateway/workloads/runner/ports.ts';
 import type { Launcher, LaunchState } from '../../gateway/workloads/runner/runner.ts';
-import { exitOf, supervise, type Workload, type WorkloadState } from '../../gateway/workloads/runner/supervise.ts';
+import {
+  exitOf,
+  supervise,
+  type SupervisedServer,
+  type SupervisedState,
+} from '../../gateway/workloads/runner/supervise.ts';
 import type { Logger } from '../../gateway/contract/logger.ts';
 
 export interface HttpWorkloadsOptions {
@@ -24,7 +29,7 @@ export interface HttpWorkloads {
 interface Running {
   readonly process: BackendProcess;
   readonly transport: 'streamable-http' | 'sse';
-  readonly workload: Workload;
+  readonly workload: SupervisedServer;
 }
 
 const runsHere = ({ process, transport }: Backend): boolean => process !== undefined && transport !== 'stdio';
@@ -35,7 +40,7 @@ const fits = (present: Running, transport: Running['transport'], process: Backen
   isDeepStrictEqual(present.process, process) &&
   present.workload.state().status !== 'failed';
 
-function toLaunchState(state: WorkloadState): LaunchState {
+function toLaunchState(state: SupervisedState): LaunchState {
   const { status, restarts, problem } = state;
   if (status === 'running') return {};
   const isFirst = restarts === 0 && (status === 'installing' || status === 'starting');

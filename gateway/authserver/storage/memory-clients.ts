@@ -1,7 +1,7 @@
 import type { Client } from './records.ts';
 import { ExpiringMap, type ExpiringEntry } from '../../kit/cache.ts';
 import type { SavedClients, SavedTable } from './records-file.ts';
-import type { Clients } from './store.ts';
+import type { ClientStore } from './store.ts';
 
 /** Most bytes of unused clients that are saved, the newest ones: saving them takes time, and anybody may register clients. */
 const SAVED_UNUSED_BYTES = 1024 * 1024;
@@ -15,7 +15,7 @@ export function memoryClients(now: () => number, maxUnusedBytes: number): Memory
   const registered = new Table(now);
   const documents = new Table(now);
   const tableOf = (clientId: string): Table => (registered.kept.has(clientId) ? registered : documents);
-  const clients: Clients = {
+  const clients: ClientStore = {
     async register(client, ttlMs, max, keepMs = ttlMs) {
       if (registered.kept.has(client.client_id) || documents.kept.has(client.client_id)) return { kind: 'exists' };
       while (max > 0 && registered.isFull(max, maxUnusedBytes)) {
@@ -48,7 +48,7 @@ export function memoryClients(now: () => number, maxUnusedBytes: number): Memory
 }
 
 interface MemoryClients {
-  readonly clients: Clients;
+  readonly clients: ClientStore;
   readonly save: () => SavedClients;
   readonly load: (saved: SavedClients) => void;
 }
@@ -60,7 +60,7 @@ interface Unused {
 
 class Table {
   readonly kept: ExpiringMap<Client>;
-  /** Clients that were never renewed, the oldest first. */
+  /** ClientStore that were never renewed, the oldest first. */
   readonly unused: ExpiringMap<Unused>;
   unusedBytes = 0;
   readonly #now: () => number;

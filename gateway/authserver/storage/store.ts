@@ -30,7 +30,7 @@ export interface Store {
   readonly codes: Codes;
   readonly families: Families;
   readonly live: LivenessReader;
-  readonly clients: Clients;
+  readonly clients: ClientStore;
   readonly users: Users;
   readonly upstreamTokens: UpstreamRows;
   readonly registrations: Registrations;
@@ -137,7 +137,7 @@ export type Registration =
   | { readonly kind: 'full'; readonly retryAfterMs: number }
   | { readonly kind: 'exists' };
 
-export interface Clients {
+export interface ClientStore {
   /**
    * Registers a client, which counts towards `max` (0: no limit) until it expires. At the limit, the oldest client that was
    * never renewed is removed if it was registered at least `keepMs` ago. Renewed clients are never removed.

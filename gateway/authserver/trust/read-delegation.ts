@@ -1,6 +1,6 @@
 import { durationMs } from '../../contract/fields.ts';
 import type { EmbeddedAuthServerConfig } from '../../contract/run-config/auth-server.ts';
-import type { AssertionRules, DelegateClient, Delegation, ExchangeRules, TrustedIssuer } from '../settings.ts';
+import type { AssertionRules, DelegateClient, DelegationSettings, ExchangeRules, TrustedIssuer } from '../settings.ts';
 
 type Config = Pick<EmbeddedAuthServerConfig, 'delegate_clients' | 'trusted_issuers'>;
 type Client = NonNullable<Config['delegate_clients']>[number];
@@ -9,7 +9,7 @@ type Issuer = NonNullable<Config['trusted_issuers']>[number];
 /** Reads the settings from a configuration without problems. Returns undefined if only logins give tokens. */
 export function readDelegation({ delegate_clients: clients = [], trusted_issuers: issuers = [] }: Config) {
   if (clients.length + issuers.length === 0) return undefined;
-  return { clients: clients.map(clientOf), issuers: issuers.map(issuerOf) } satisfies Delegation;
+  return { clients: clients.map(clientOf), issuers: issuers.map(issuerOf) } satisfies DelegationSettings;
 }
 
 const clientOf = ({

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { DURATION_PATTERN, durationMs } from '../../contract/fields.ts';
 import { OperationError } from '../../http/endpoint/request-error.ts';
-import type { LogOptions } from '../../workloads/workloads.ts';
+import type { WorkloadLogOptions } from '../../workloads/workloads.ts';
 import type { ManagementContext } from '../operation.ts';
 import { READ_ERRORS } from './shapes.ts';
 
@@ -30,7 +30,7 @@ export const LOG_ERRORS = {
   },
 };
 
-type LogRequest = Static<typeof LogQuery> & Pick<LogOptions, 'source'>;
+type LogRequest = Static<typeof LogQuery> & Pick<WorkloadLogOptions, 'source'>;
 
 /** Returns the requested lines, or a stream of them. Throws `workload_not_found` and `invalid_since`. */
 export function readLog(

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import { isForbiddenListener } from '../own-listeners.ts';
 import { ProxyError, refusingProxy, unreachableProxy } from './proxy-error.ts';
-import type { Proxy, Target } from './proxies.ts';
+import type { Proxy, ProxyTarget } from './proxies.ts';
 
 /** Returns `host:port` of a target, as CONNECT names it. RFC 9110 §9.3.6 */
-export function authorityOf({ protocol, hostname, port }: Target): string {
+export function authorityOf({ protocol, hostname, port }: ProxyTarget): string {
   const host = hostname.replace(/^\[|\]$/gu, '');
   return `${host.includes(':') ? `[${host}]` : host}:${port || (protocol === 'http:' ? '80' : '443')}`;
 }
@@ -14,7 +14,7 @@ export function authorityOf({ protocol, hostname, port }: Target): string {
  * Opens a connection to a target through a proxy: for https a tunnel, in which TLS is still to begin, for http a connection to the
  * proxy itself, which takes requests in absolute form. The signal ends the attempt. @throws ProxyError
  */
-export async function openThrough(proxy: Proxy, target: Target, signal: AbortSignal): Promise<Socket> {
+export async function openThrough(proxy: Proxy, target: ProxyTarget, signal: AbortSignal): Promise<Socket> {
   const authority = authorityOf(target);
   try {
     return await (target.protocol === 'http:' ? connection : tunnel)(proxy, authority, signal);

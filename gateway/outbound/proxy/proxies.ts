@@ -20,7 +20,7 @@ export interface Proxy {
 }
 
 /** Destination of a request, as `URL` and undici write it. */
-export interface Target {
+export interface ProxyTarget {
   readonly protocol: string;
   /** With or without brackets. */
   readonly hostname: string;
@@ -109,7 +109,7 @@ export function setProxies(proxies: Proxies | undefined): void {
 export const hasHttpProxy = (): boolean => current?.http !== undefined;
 
 /** Returns the proxy that a request goes through; undefined for a direct connection. */
-export function proxyFor({ protocol, hostname, port }: Target): Proxy | undefined {
+export function proxyFor({ protocol, hostname, port }: ProxyTarget): Proxy | undefined {
   const proxy = protocol === 'https:' ? current?.https : protocol === 'http:' ? current?.http : undefined;
   if (!proxy || !current) return undefined;
   const host = bare(hostname);

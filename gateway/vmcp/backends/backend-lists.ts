@@ -12,7 +12,7 @@ import {
   listUnavailable,
   withLast,
   type AskOptions,
-  type Discovery,
+  type BackendDiscovery,
   type UnreadLists,
 } from './discover.ts';
 import { backoffMs } from '../../kit/time.ts';
@@ -95,7 +95,7 @@ export class BackendLists {
     channel: Channel,
     timeoutMs: number,
     options: AskOptions,
-  ): Promise<Discovery> {
+  ): Promise<BackendDiscovery> {
     const { catalog } = this;
     if (options.signal.aborted || !(error instanceof BackendError) || OF_CHANNEL.has(error.failure.kind)) throw error;
     const cause = wordsOf(error.failure);

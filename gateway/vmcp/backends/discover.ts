@@ -34,7 +34,7 @@ export interface AskOptions {
   readonly credential: CredentialHeaders | undefined;
 }
 
-export interface Discovery {
+export interface BackendDiscovery {
   readonly catalog: Catalog;
   /** Lists that could not be read. */
   readonly warnings: readonly Warning[];
@@ -57,7 +57,7 @@ export async function discover(
   channel: Channel,
   timeoutMs: number,
   options: AskOptions,
-): Promise<Discovery> {
+): Promise<BackendDiscovery> {
   const warnings: Warning[] = [];
   const lists: Partial<Record<PagedKind, readonly ListItem[]>> = {};
   const hints: Partial<Record<PagedKind, CacheHint>> = {};
@@ -115,7 +115,7 @@ const listFailure = (method: string, failure: BackendFailure): string =>
  * Reads the lists of a backend for the session's principal, on the session's channel. `failureOfError` converts
  * rejections.
  */
-export async function discoverFor(session: Session, runtime: BackendRuntime | undefined): Promise<Discovery> {
+export async function discoverFor(session: Session, runtime: BackendRuntime | undefined): Promise<BackendDiscovery> {
   if (!runtime) throw new BackendError({ kind: 'unavailable', detail: 'removed' });
   const { name, timeoutMs } = runtime;
   const signal = AbortSignal.timeout(timeoutMs);
@@ -123,7 +123,7 @@ export async function discoverFor(session: Session, runtime: BackendRuntime | un
 }
 
 /** Returns the lists that were found, with the last items of those that could not be read. */
-export function withLast({ catalog, unread }: Discovery, last: Catalog | undefined): Catalog {
+export function withLast({ catalog, unread }: BackendDiscovery, last: Catalog | undefined): Catalog {
   if (!last || unread.size === 0) return catalog;
   return { ...catalog, ...Object.fromEntries([...unread.keys()].map((kind) => [kind, last[kind]])) };
 }

@@ -30,7 +30,7 @@ export interface InitializeRequest {
 export type Initialized = Exclude<ConnectionState, { kind: 'created' }> | { kind: 'created'; session: SessionFacts };
 
 /** Connection of the client of a message. */
-export interface ClientConnection {
+export interface LegacyClientConnection {
   readonly principal: string;
   readonly session: Session | undefined;
   /** Throws `ScanError` and `TooManySessions`. Rejects with these and with `KeyValueStoreUnavailable`. */
@@ -38,7 +38,7 @@ export interface ClientConnection {
 }
 
 /** Stream of a client of HTTP+SSE (2024-11-05) in this process. Its session ends when it closes. */
-export class LocalConnection implements ClientConnection {
+export class LocalConnection implements LegacyClientConnection {
   readonly principal: string;
   session: Session | undefined;
   readonly #server: VirtualServer;
@@ -134,7 +134,7 @@ export class LocalConnection implements ClientConnection {
 }
 
 /** Connection of a client at another replica. This process serves its requests all the same. */
-export class ConnectionElsewhere implements ClientConnection {
+export class ConnectionElsewhere implements LegacyClientConnection {
   readonly principal: string;
   readonly session: Session | undefined;
   readonly #id: string;

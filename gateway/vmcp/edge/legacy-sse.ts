@@ -17,7 +17,12 @@ import type { VirtualServer } from '../virtual-server.ts';
 import { serveRequest, handleMessage, recordMessage } from './dispatch.ts';
 import { endpointPrefix } from './endpoint-prefix.ts';
 import { identify, identityOf, principalOf } from './caller.ts';
-import { ConnectionElsewhere, LocalConnection, type ClientConnection, type Initialized } from './legacy-connection.ts';
+import {
+  ConnectionElsewhere,
+  LocalConnection,
+  type LegacyClientConnection,
+  type Initialized,
+} from './legacy-connection.ts';
 import { answerError, answerPendingChallenge, LONGEST_INITIALIZE, refuseType, type EdgeOptions } from './post.ts';
 import { refuse, refuseBody, refuseSession } from './refuse.ts';
 import { StreamAnswer } from './stream-answer.ts';
@@ -101,7 +106,7 @@ async function findElsewhere(
   replica: Replica,
   id: string,
   principal: string,
-): Promise<ClientConnection | 'foreign' | 'unknown'> {
+): Promise<LegacyClientConnection | 'foreign' | 'unknown'> {
   for (const isLast of [false, true]) {
     const session = await replica.sessions.find(id, principal);
     const remote = session && remoteConnectionOf(session);
@@ -122,7 +127,12 @@ function refuseConnection(id: string, res: Response, kind: 'foreign' | 'unknown'
 }
 
 /** Reads the body of a message within the budgets, and handles the message. */
-function readMessage(server: VirtualServer, options: EdgeOptions, connection: ClientConnection, res: Response): void {
+function readMessage(
+  server: VirtualServer,
+  options: EdgeOptions,
+  connection: LegacyClientConnection,
+  res: Response,
+): void {
   const { req } = res;
   const refusal = refuseType(req);
   if (refusal) {
@@ -157,7 +167,7 @@ function readMessage(server: VirtualServer, options: EdgeOptions, connection: Cl
 
 function onMessage(
   server: VirtualServer,
-  connection: ClientConnection,
+  connection: LegacyClientConnection,
   res: Response,
   body: Buffer,
   held: HeldBytes | undefined,
@@ -232,7 +242,7 @@ function acceptAfter(server: VirtualServer, res: Response, handled: Promise<void
 
 function initialize(
   server: VirtualServer,
-  connection: ClientConnection,
+  connection: LegacyClientConnection,
   res: Response,
   body: Buffer,
   envelope: ClientEnvelope,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Identity } from '../../contract/identity.ts';
 import type { Catalog } from '../aggregation/catalog.ts';
 import type { BackendFailure } from '../transport/channel.ts';
-import { withLast, type Discovery } from '../backends/discover.ts';
+import { withLast, type BackendDiscovery } from '../backends/discover.ts';
 import { failureOfError } from '../transport/failure.ts';
 
 /** Cached lists of one backend for one principal. */
@@ -25,7 +25,7 @@ interface Entry {
 }
 
 /** Reads the lists of one backend. `failureOfError` converts rejections. */
-export type ReadCatalog = (backend: string) => Promise<Discovery>;
+export type ReadCatalog = (backend: string) => Promise<BackendDiscovery>;
 
 const FRESH_MS = 30_000;
 /** Age from which a request of a list waits for another reading. */

@@ -5,7 +5,7 @@ import type { Catalog } from '../aggregation/catalog.ts';
 import { mayHaveTool } from '../aggregation/tool-names.ts';
 import type { View } from '../aggregation/view.ts';
 import { announces } from '../backends/backend-lists.ts';
-import { discoverFor, type Discovery } from '../backends/discover.ts';
+import { discoverFor, type BackendDiscovery } from '../backends/discover.ts';
 import type { Fleet } from '../backends/fleet.ts';
 import { PATIENCE_MS, UNKNOWN_MS } from '../backends/list-renewal.ts';
 import { endOf, LONGEST_TIMER_MS } from '../../kit/time.ts';
@@ -119,7 +119,7 @@ export class Views {
   /** Reads a per-user backend when its lists are outdated. Returns the end of the discovery, which never rejects. */
   read(session: Session, backend: string, freshMs?: number): Promise<void> | undefined {
     const { fleet } = this.#options;
-    const read = (name: string): Promise<Discovery> => discoverFor(session, fleet.runtime(name));
+    const read = (name: string): Promise<BackendDiscovery> => discoverFor(session, fleet.runtime(name));
     const onRead = (): void => {
       this.#logFailure(session, backend);
       this.#options.onPrincipalChange(session.principal);

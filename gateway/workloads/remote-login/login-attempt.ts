@@ -12,7 +12,7 @@ import { given, type RemoteAuthConfig } from './stored-record.ts';
 import { LONGEST_TIMER_MS } from '../../kit/time.ts';
 
 /** A login that waits for the user. */
-export interface LoginAttempt {
+export interface RemoteLoginAttempt {
   /** Authorization URL for the browser of the user. */
   readonly url: string;
   /** Resolves with the tokens; with undefined after `close`. Rejects with `RemoteLoginError` and `UpstreamError`. */
@@ -32,7 +32,7 @@ export interface AttemptOptions {
 const DEFAULT_TIMEOUT = '5m';
 
 /** Starts the code flow with PKCE. Closes the listener of the client at the end. @see RFC 6749 §4.1, RFC 7636 */
-export async function startAttempt(options: AttemptOptions): Promise<LoginAttempt> {
+export async function startAttempt(options: AttemptOptions): Promise<RemoteLoginAttempt> {
   const { config, discovered, client: loginClient, outbound, now } = options;
   const { listener, redirectUri } = loginClient;
   const { metadata, resource } = discovered;

@@ -18,7 +18,7 @@ import {
 } from './stored-record.ts';
 import { Clients, tokenClient } from './client/clients.ts';
 import { Discovery, isSameIssuer, probe, type RemoteChallenge } from './discovery/discovery.ts';
-import { startAttempt, type LoginAttempt } from './login-attempt.ts';
+import { startAttempt, type RemoteLoginAttempt } from './login-attempt.ts';
 import { FIRST_PHASE, nextPhase, stateOf, type LoginEvent, type Phase, type RemoteLoginState } from './login-phase.ts';
 import { asRemoteLoginError, reasonOf, RemoteLoginError } from './remote-login-error.ts';
 import type { RemoteLogin, RemoteLoginOptions } from './remote-login.ts';
@@ -44,7 +44,7 @@ export class OAuthLogin implements RemoteLogin {
   readonly #record: StoredRecord<typeof LoginRecord>;
   #cached: Cached;
   #phase: Phase = FIRST_PHASE;
-  #attempt: LoginAttempt | undefined;
+  #attempt: RemoteLoginAttempt | undefined;
   readonly #starts = new SerialQueue();
   #known: { readonly metadata: ServerMetadata; readonly at: number } | undefined;
   /** Refresh token that this object has read or written last. */
@@ -136,7 +136,7 @@ export class OAuthLogin implements RemoteLogin {
   }
 
   /** Waits for the user. Never rejects. */
-  async #finish(attempt: LoginAttempt, facts: LoginFacts): Promise<void> {
+  async #finish(attempt: RemoteLoginAttempt, facts: LoginFacts): Promise<void> {
     const { name, log } = this.#options;
     const isReplaced = (): boolean => this.#attempt !== attempt;
     try {

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openPortBook } from './ports.ts';
 import { LaunchError } from './runner.ts';
-import { supervise, type SuperviseOptions, type Workload } from './supervise.ts';
+import { supervise, type SuperviseOptions, type SupervisedServer } from './supervise.ts';
 import { isRunning, openFixture, recordingLog, until, type Fixture, type LogEntry } from './testdata/fixture.ts';
 
 const LISTEN = `const server = require('node:http').createServer((q, r) => r.end(String(process.pid)));
@@ -14,7 +14,7 @@ const EVERYTHING = 'npx://@modelcontextprotocol/server-everything';
 
 let fixture: Fixture;
 let logged: LogEntry[];
-const running: Workload[] = [];
+const running: SupervisedServer[] = [];
 
 beforeEach(() => {
   fixture = openFixture();
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 /** Starts supervising a package `tool` that runs `code`. */
-async function start(code: string, more: Partial<SuperviseOptions> = {}): Promise<Workload> {
+async function start(code: string, more: Partial<SuperviseOptions> = {}): Promise<SupervisedServer> {
   const project = join(fixture.stateDir, 'project');
   const dir = join(project, 'node_modules', 'tool');
   mkdirSync(dir, { recursive: true });
@@ -59,7 +59,8 @@ const fail = (): never => {
   throw new Error('nothing was prepared');
 };
 const crashes = () => logged.filter(({ message }) => message === 'workload ended');
-const pidOf = async (workload: Workload) => Number(await (await fetch(`http://127.0.0.1:${workload.port}`)).text());
+const pidOf = async (workload: SupervisedServer) =>
+  Number(await (await fetch(`http://127.0.0.1:${workload.port}`)).text());
 
 describe('supervise', () => {
   it('starts the server on its port and stops it completely', async () => {

@@ -9,15 +9,15 @@ import { LaunchError, type Child, type Exit, type LaunchProblem, type Launcher }
 import type { Logger } from '../../contract/logger.ts';
 
 /** Supervised HTTP server. */
-export interface Workload {
+export interface SupervisedServer {
   readonly name: string;
   readonly port: number;
-  state(): WorkloadState;
+  state(): SupervisedState;
   /** Stops the server and the supervision. Idempotent. */
   stop(graceMs?: number): Promise<void>;
 }
 
-export interface WorkloadState {
+export interface SupervisedState {
   /**
    * `installing`: its package or image is being prepared. `running`: its port has accepted a connection. `late`: its
    * port is closed although it was started 30 s ago. `backoff`: it ended and waits for its next start. `failed`: its
@@ -64,10 +64,10 @@ const PROBE_MS = 50;
 const OPEN_WITHIN_MS = 30_000;
 
 /** Starts the server and restarts it whenever it ends, unless the failure is permanent. Logs each crash in one line. */
-export function supervise(options: SuperviseOptions): Workload {
+export function supervise(options: SuperviseOptions): SupervisedServer {
   const { name, port } = options;
   const ended = new AbortController();
-  let state: WorkloadState = { status: 'installing', restarts: 0 };
+  let state: SupervisedState = { status: 'installing', restarts: 0 };
   let child: Child | undefined;
   const run = keepRunning(options, ended.signal, {
     started: (next) => (child = next),
@@ -88,11 +88,11 @@ export function supervise(options: SuperviseOptions): Workload {
 
 interface Observer {
   readonly started: (child: Child) => void;
-  readonly state: (state: WorkloadState) => void;
+  readonly state: (state: SupervisedState) => void;
 }
 
 /** End of a run and its reason. */
-type End = Pick<WorkloadState, 'lastExit' | 'lastLine' | 'problem' | 'inARow'>;
+type End = Pick<SupervisedState, 'lastExit' | 'lastLine' | 'problem' | 'inARow'>;
 
 async function keepRunning(options: SuperviseOptions, signal: AbortSignal, observer: Observer): Promise<void> {
   const { now, log, name, pauseMs = restartPauseMs, maxRestarts, onChange } = options;
@@ -101,7 +101,7 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
   let end: End = {};
   for (let restarts = 0; !stopped(); restarts += 1) {
     const startedAt = now();
-    const enter = (status: WorkloadState['status']) => {
+    const enter = (status: SupervisedState['status']) => {
       observer.state({ status, restarts, startedAt, ...end });
       if (status === 'running' || status === 'backoff' || status === 'failed') onChange?.();
     };
@@ -131,7 +131,10 @@ async function keepRunning(options: SuperviseOptions, signal: AbortSignal, obser
 }
 
 /** Returns the last end of a server with the line that names its cause. */
-export const exitOf = ({ lastExit, lastLine: line }: Pick<WorkloadState, 'lastExit' | 'lastLine'>): Exit | undefined =>
+export const exitOf = ({
+  lastExit,
+  lastLine: line,
+}: Pick<SupervisedState, 'lastExit' | 'lastLine'>): Exit | undefined =>
   lastExit && { ...lastExit, ...(line !== undefined && { line }) };
 
 interface Outcome {

@@ -1,7 +1,7 @@
 import type { Script } from '../../../kvstore/key-value-store.ts';
 import type { Client, User } from '../records.ts';
 import { KEEP_AT_LEAST, textList, wholeMs, type SealedRecords } from './sealed-records.ts';
-import type { Clients, Registration, Users } from '../store.ts';
+import type { ClientStore, Registration, Users } from '../store.ts';
 
 /**
  * KEYS client, index by expiry, index of unused clients by registration; ARGV id, record, TTL, limit (0: none), now,
@@ -80,7 +80,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 return redis.call('ZCARD', KEYS[1])`,
 };
 
-export function kvstoreClients(records: SealedRecords): Clients {
+export function kvstoreClients(records: SealedRecords): ClientStore {
   const keyOf = (clientId: string): string => records.key('client', clientId);
   const indexes = [records.key('clients'), records.key('clients-unused')];
   const [index = ''] = indexes;

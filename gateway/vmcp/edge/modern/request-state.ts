@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Call } from '../../call.ts';
 import { rightsOf } from './request-sessions.ts';
-import { SealedTexts, type Secrets } from './sealed-text.ts';
+import { SealedTexts, type SealingSecrets } from './sealed-text.ts';
 
 const LIFE_MS = 3_600_000;
 /** Most states that are remembered as used. The oldest are forgotten first. */
@@ -30,7 +30,7 @@ export function bindingOf(principal: string, { body, params, envelope, identity 
 
 export interface RequestStatesOptions {
   readonly now: () => number;
-  readonly secrets: Secrets;
+  readonly secrets: SealingSecrets;
   /** Records the use of a state for all replicas; undefined while there is only this process. */
   readonly useOnce: () => ((id: string, lifeMs: number) => Promise<boolean>) | undefined;
 }

@@ -14,15 +14,15 @@ const derivedKey = (secret: Buffer, use: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', `vmcp ${use}`, 32));
 
 /** Returns secrets of 32 bytes, newest first. The same buffers as long as they do not change. */
-export type Secrets = () => readonly Buffer[];
+export type SealingSecrets = () => readonly Buffer[];
 
 /** Keys that are derived from secrets for one use. */
 export class DerivedKeys {
-  readonly #secrets: Secrets;
+  readonly #secrets: SealingSecrets;
   readonly #use: string;
   readonly #derived = new WeakMap<Buffer, Buffer>();
 
-  constructor(secrets: Secrets, use: string) {
+  constructor(secrets: SealingSecrets, use: string) {
     this.#secrets = secrets;
     this.#use = use;
   }
@@ -48,7 +48,7 @@ export class DerivedKeys {
 export class SealedTexts {
   readonly #keys: DerivedKeys;
 
-  constructor(secrets: Secrets, use: string) {
+  constructor(secrets: SealingSecrets, use: string) {
     this.#keys = new DerivedKeys(secrets, use);
   }
 

@@ -41,18 +41,18 @@ function targetOf(location: Location, from: URL): URL | null {
 }
 
 /** Target of a request. A URL would be parsed for each. */
-export interface Place {
+export interface RedirectPlace {
   readonly origin: string;
   /** With the query. */
   readonly path: string;
 }
 
-export const placeOf = ({ origin, pathname, search }: URL): Place => ({ origin, path: pathname + search });
+export const placeOf = ({ origin, pathname, search }: URL): RedirectPlace => ({ origin, path: pathname + search });
 
 /** Sends a request whose body can be sent again, and follows its redirects. Calls `onMoved` with the path of each. */
 export async function requestFollowing(
   dispatcher: Dispatcher,
-  { origin, path: first }: Place,
+  { origin, path: first }: RedirectPlace,
   options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
   onMoved?: (path: string) => void,
 ): Promise<Dispatcher.ResponseData> {

@@ -7,12 +7,12 @@ import { mediaTypeOf } from '../reply.ts';
 import { createSseParser } from '../sse-parser.ts';
 import type { Logger } from '../../../contract/logger.ts';
 import { decodedPieces, replyCoding } from './body-decoder.ts';
-import { requestFollowing, type Place } from './redirect.ts';
+import { requestFollowing, type RedirectPlace } from './redirect.ts';
 import { nextPauseMs } from '../../../kit/time.ts';
 
 export interface ListenerOptions {
   readonly dispatcher: Dispatcher;
-  readonly place: Place;
+  readonly place: RedirectPlace;
   /** Returns the headers of the GET, as a flat list, with the current credential. */
   readonly headers: () => Promise<readonly string[]>;
   readonly maxEventBytes: number;

@@ -5,7 +5,7 @@ import { CODE } from '../../error-codes.ts';
 import type { BackendFailure, ServerFacts } from '../channel.ts';
 
 /** Conclusion about a backend from its reply to `server/discover`. */
-export type Verdict =
+export type DiscoveryVerdict =
   | { readonly era: 'modern'; readonly facts: ServerFacts }
   | { readonly era: 'retry' } // it speaks the revision, but has refused this request
   | { readonly era: 'legacy' }
@@ -17,7 +17,7 @@ const REFUSALS: ReadonlySet<unknown> = new Set([CODE.headerMismatch, CODE.missin
 const PASSING: ReadonlySet<unknown> = new Set([403, 407, 408, 421, 425, 429]);
 
 /** Judges a JSON-RPC reply. */
-export function verdictOf(reply: Buffer): Verdict {
+export function verdictOf(reply: Buffer): DiscoveryVerdict {
   const { result, error } = scanBackendEnvelope(reply);
   const span = result ?? error;
   const value: unknown = span && JSON.parse(reply.toString('utf8', span.start, span.end));
@@ -45,7 +45,7 @@ export function verdictOf(reply: Buffer): Verdict {
 export const refusesSessions = (reply: Buffer): boolean => scanBackendEnvelope(reply).error !== undefined;
 
 /** Judges a failure on the way. */
-export function verdictOfFailure({ kind, status }: BackendFailure): Verdict {
+export function verdictOfFailure({ kind, status }: BackendFailure): DiscoveryVerdict {
   const isAnswer = kind === 'garbage' || (kind === 'refused' && !PASSING.has(status));
   return { era: isAnswer ? 'legacy' : 'unknown' };
 }

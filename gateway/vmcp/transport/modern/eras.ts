@@ -9,7 +9,7 @@ import {
   type Transport,
 } from '../channel.ts';
 import { isSessionless, MODERN_REVISION } from '../../../contract/protocol/revisions.ts';
-import { verdictOf, verdictOfFailure, type Verdict } from './discovery.ts';
+import { verdictOf, verdictOfFailure, type DiscoveryVerdict } from './discovery.ts';
 import { ModernChannel, type ModernChannelOptions } from './modern-channel.ts';
 import { httpTransport, type HttpTransportOptions } from '../http/http-transport.ts';
 import { requestReply } from '../request-reply.ts';
@@ -141,7 +141,7 @@ class Eras {
     return this.#modern || undefined;
   }
 
-  async #discover(owner: ChannelOwner, signal: AbortSignal): Promise<Verdict> {
+  async #discover(owner: ChannelOwner, signal: AbortSignal): Promise<DiscoveryVerdict> {
     const channel = this.#modernChannel(owner, UNKNOWN);
     const credential = await unlessAborted(owner.authorize?.(), signal);
     const request = {

@@ -14,7 +14,7 @@ import {
   type GuardedBy,
   isPlainUrl,
   protectedResource,
-  type ProtectedResource,
+  type ResourceDocument,
 } from './document.ts';
 import { challengeParameters } from '../../../http/challenge-parameters.ts';
 
@@ -128,7 +128,7 @@ export class Discovery {
   }
 
   /** Metadata that the remote server does not need to have are optional when the configuration names the server. */
-  async #protectedResource(challenge: RemoteChallenge | undefined): Promise<ProtectedResource | undefined> {
+  async #protectedResource(challenge: RemoteChallenge | undefined): Promise<ResourceDocument | undefined> {
     const { remoteUrl, config, log } = this.#options;
     try {
       return await protectedResource(remoteUrl, challenge?.resourceMetadata, this.remote);
@@ -139,7 +139,7 @@ export class Discovery {
     }
   }
 
-  async #metadata(challenge: RemoteChallenge | undefined, found: ProtectedResource | undefined) {
+  async #metadata(challenge: RemoteChallenge | undefined, found: ResourceDocument | undefined) {
     const { remoteUrl, config } = this.#options;
     const { origin } = new URL(remoteUrl);
     if (this.#hasOwnEndpoints) return this.#configured(this.configuredIssuer ?? '');
@@ -178,7 +178,7 @@ export class Discovery {
     return checked({ ...metadata, ...own }, metadata.issuer, this.#guard.policy);
   }
 
-  #resource(found: ProtectedResource | undefined): string | undefined {
+  #resource(found: ResourceDocument | undefined): string | undefined {
     const { remoteUrl, config } = this.#options;
     if (config.resource !== undefined) return given(config.resource);
     const { origin, pathname } = new URL(remoteUrl);

@@ -108,7 +108,7 @@ function issuerFaultIn({ issuer }: JsonObject, expected: string): string | undef
 export const withoutSlash = (url: string): string => url.replace(/\/$/u, '');
 
 /** Protected resource metadata of a remote server. @see RFC 9728 §2 */
-export interface ProtectedResource {
+export interface ResourceDocument {
   readonly resource: string;
   readonly authorizationServers: readonly string[];
   readonly scopes: readonly string[];
@@ -122,7 +122,7 @@ export async function protectedResource(
   remoteUrl: string,
   challenged: string | undefined,
   outbound: Outbound,
-): Promise<ProtectedResource | undefined> {
+): Promise<ResourceDocument | undefined> {
   const document = await firstOf(challenged === undefined ? wellKnownUrls(remoteUrl) : [challenged], (url) =>
     fetchDocument(url, outbound, WHAT),
   );
@@ -137,7 +137,7 @@ function wellKnownUrls(remoteUrl: string): readonly string[] {
 }
 
 /** RFC 9728 §3.3: metadata of another resource must not be used. */
-function resourceIn(document: JsonObject, remoteUrl: string): ProtectedResource {
+function resourceIn(document: JsonObject, remoteUrl: string): ResourceDocument {
   const { resource } = document;
   if (typeof resource !== 'string' || !covers(resource, remoteUrl))
     throw new UpstreamError(

@@ -8,8 +8,8 @@ import { runConfigOf } from '../../definition/run-config-of.ts';
 import type { NewWorkload, WorkloadSettings } from '../../definition/settings.ts';
 import {
   derivedSettings,
-  type Edit,
-  type LogOptions,
+  type WorkloadEdit,
+  type WorkloadLogOptions,
   type Placed,
   type Workload,
   type Workloads,
@@ -131,7 +131,7 @@ export class ClusterWorkloads implements Workloads {
     });
   }
 
-  async edit(name: string, edit: Edit, signal: AbortSignal): Promise<Placed> {
+  async edit(name: string, edit: WorkloadEdit, signal: AbortSignal): Promise<Placed> {
     return this.#inTurn(name, async () => {
       let from: FromRegistry | undefined;
       const written = await editObject(await this.#fresh(name), {
@@ -178,13 +178,13 @@ export class ClusterWorkloads implements Workloads {
     });
   }
 
-  async logs(name: string, options: LogOptions): Promise<readonly string[]> {
+  async logs(name: string, options: WorkloadLogOptions): Promise<readonly string[]> {
     const object = await this.#require(name);
     // A remote server writes its output elsewhere.
     return object.kind === 'MCPServer' ? this.#logs.read(object, options) : [];
   }
 
-  async follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
+  async follow(name: string, options: WorkloadLogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
     const object = await this.#require(name);
     const end = AbortSignal.any([signal, this.#closing.signal]);
     return object.kind === 'MCPServer' ? this.#logs.follow(object, options, end) : noLines();

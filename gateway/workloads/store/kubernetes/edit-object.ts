@@ -88,7 +88,7 @@ export function keptByOthers(desired: RunConfig, result: RunConfig): string[] {
   return [...members].filter((member) => !isDeepStrictEqual(desired[member], result[member]));
 }
 
-export interface Edit {
+export interface ObjectEdit {
   /** Returns the new run configuration. */
   readonly change: (stored: RunConfig) => RunConfig;
   readonly client: KubeClient;
@@ -103,7 +103,7 @@ const ATTEMPTS = 5;
  * Applies a change to the fields that it concerns, and returns the result. Throws `changed_meanwhile` when the spec has
  * changed since it was read, or when others own a field that must change.
  */
-export async function editObject(read: WorkloadObject, edit: Edit): Promise<WorkloadObject> {
+export async function editObject(read: WorkloadObject, edit: ObjectEdit): Promise<WorkloadObject> {
   let object = read;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -118,7 +118,7 @@ export async function editObject(read: WorkloadObject, edit: Edit): Promise<Work
   }
 }
 
-async function applyOnce(object: WorkloadObject, { change, client, surroundings, signal }: Edit) {
+async function applyOnce(object: WorkloadObject, { change, client, surroundings, signal }: ObjectEdit) {
   const stored = runConfigOfObject(object);
   const before = desiredWorkload(stored, object);
   const after = desiredWorkload(change(stored), object);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../../kube/api-error.ts';
 import type { KubeClient, PodLogOptions } from '../../../kube/client.ts';
 import { RESOURCES, type KubeObject } from '../../../kube/resource.ts';
-import type { LogOptions } from '../../workloads.ts';
+import type { WorkloadLogOptions } from '../../workloads.ts';
 import type { ServerObject } from './workload-object.ts';
 
 /** Containers of a server. Only a stdio server has a gateway beside it. */
@@ -19,7 +19,7 @@ export class PodLogs {
   }
 
   /** Returns the last lines of all pods, in the order of their times. */
-  async read(server: ServerObject, { source, tail, since }: LogOptions): Promise<string[]> {
+  async read(server: ServerObject, { source, tail, since }: WorkloadLogOptions): Promise<string[]> {
     if (hasNone(server, source)) return [];
     const pods = await this.#pods(server);
     const options = { ...queryOf(source, tail, since), timestamps: true };
@@ -32,7 +32,7 @@ export class PodLogs {
   /** Follows the newest pod, also after its container or the pod itself was replaced. */
   async *follow(
     server: ServerObject,
-    { source, tail, since }: LogOptions,
+    { source, tail, since }: WorkloadLogOptions,
     signal: AbortSignal,
   ): AsyncGenerator<string, void> {
     if (hasNone(server, source)) return;
@@ -85,14 +85,14 @@ export class PodLogs {
 }
 
 /** Returns true for a server without a gateway in its pods. */
-const hasNone = ({ spec: { transport = 'stdio' } }: ServerObject, source: LogOptions['source']): boolean =>
+const hasNone = ({ spec: { transport = 'stdio' } }: ServerObject, source: WorkloadLogOptions['source']): boolean =>
   source === 'proxy' && transport !== 'stdio';
 
 /** Returns true for a pod that is gone or whose container has not started. */
 const hasNoLog = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 400);
 
-const queryOf = (source: LogOptions['source'], tail: number, since: number | undefined): PodLogOptions => ({
+const queryOf = (source: WorkloadLogOptions['source'], tail: number, since: number | undefined): PodLogOptions => ({
   container: CONTAINERS[source],
   tailLines: tail,
   ...(since !== undefined && { sinceTime: new Date(since).toISOString() }),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { statusOf } from '../../definition/status.ts';
-import type { WorkloadState } from '../../runner/supervise.ts';
+import type { SupervisedState } from '../../runner/supervise.ts';
 import { launchStateOf } from './server-process.ts';
 
 const lastExit = { code: 3, signal: null };
-const ended = (inARow: number): WorkloadState => ({ status: 'backoff', restarts: inARow - 1, inARow, lastExit });
+const ended = (inARow: number): SupervisedState => ({ status: 'backoff', restarts: inARow - 1, inARow, lastExit });
 
 /** Returns the status of a workload whose server is in this state. */
-function shown(state: WorkloadState, now = 0, health: 'healthy' | 'unhealthy' = 'unhealthy') {
+function shown(state: SupervisedState, now = 0, health: 'healthy' | 'unhealthy' = 'unhealthy') {
   const { problem, restart } = launchStateOf(state, now);
   const isPermanent = problem?.permanent === true;
   const failedProbes = health === 'healthy' ? 0 : 3;
@@ -39,7 +39,7 @@ describe('a server that ends again and again', () => {
   });
 
   it('runs once it has answered, and is unhealthy when it does not answer for 30 s', () => {
-    const open: WorkloadState = { ...ended(1), status: 'running', restarts: 1, startedAt: 5_000 };
+    const open: SupervisedState = { ...ended(1), status: 'running', restarts: 1, startedAt: 5_000 };
     expect(shown(open, 6_000)).toMatchObject({ status: 'starting' });
     expect(shown(open, 6_000, 'healthy')).toMatchObject({ status: 'running' });
     expect(shown(open, 35_000)).toEqual({ status: 'unhealthy', status_context: 'it cannot be reached' });

@@ -4,7 +4,7 @@ import type { RunConfig } from '../../../contract/run-config/run-config.ts';
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
 import { OperationError } from '../../../http/endpoint/request-error.ts';
 import { statusOf, clientUrlOf } from '../../definition/status.ts';
-import type { LogOptions, Workload } from '../../workloads.ts';
+import type { WorkloadLogOptions, Workload } from '../../workloads.ts';
 import type { Cached } from '../../remote-login/stored-record.ts';
 import { faultSentence } from './fault-sentence.ts';
 import { withCopy, OutputLog } from './output-log.ts';
@@ -33,7 +33,7 @@ const NEVER = '0001-01-01T00:00:00Z';
  * server to the record, so that any sequence of requests ends in the last desired state.
  */
 export class LocalWorkload {
-  readonly #outputs: Readonly<Record<LogOptions['source'], OutputLog>>;
+  readonly #outputs: Readonly<Record<WorkloadLogOptions['source'], OutputLog>>;
   readonly #name: string;
   readonly #deps: LocalWorkloadDeps & RunningDeps;
   #record: WorkloadRecord;
@@ -70,7 +70,7 @@ export class LocalWorkload {
     };
   }
 
-  outputOf(source: LogOptions['source']): OutputLog {
+  outputOf(source: WorkloadLogOptions['source']): OutputLog {
     return this.#outputs[source];
   }
 

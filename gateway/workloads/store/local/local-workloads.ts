@@ -6,9 +6,9 @@ import type { NewWorkload } from '../../definition/settings.ts';
 import type { EndpointDirectory, WorkloadEndpoint } from '../../services.ts';
 import {
   derivedSettings,
-  type Edit,
+  type WorkloadEdit,
   type FileWorkload,
-  type LogOptions,
+  type WorkloadLogOptions,
   type Placed,
   type Workload,
   type Workloads,
@@ -87,7 +87,7 @@ export class LocalWorkloads implements Workloads {
     return this.#add(await this.#validation.imported(config), signal, 'lenient');
   }
 
-  async edit(name: string, edit: Edit, signal: AbortSignal): Promise<Placed> {
+  async edit(name: string, edit: WorkloadEdit, signal: AbortSignal): Promise<Placed> {
     const workload = await this.#find(name);
     return workload.exclusively(async () => {
       const before = workload.config;
@@ -123,11 +123,11 @@ export class LocalWorkloads implements Workloads {
     return this.#each(names, (workload) => workload.setDesired('removed'));
   }
 
-  async logs(name: string, options: LogOptions): Promise<readonly string[]> {
+  async logs(name: string, options: WorkloadLogOptions): Promise<readonly string[]> {
     return (await this.#outputOf(name, options)).read(options);
   }
 
-  async follow(name: string, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
+  async follow(name: string, options: WorkloadLogOptions, signal: AbortSignal): Promise<AsyncIterable<string>> {
     return (await this.#outputOf(name, options)).follow(options, signal);
   }
 
@@ -232,7 +232,7 @@ export class LocalWorkloads implements Workloads {
     return workload;
   }
 
-  async #outputOf(name: string, { source }: LogOptions): Promise<OutputLog> {
+  async #outputOf(name: string, { source }: WorkloadLogOptions): Promise<OutputLog> {
     await this.#loaded;
     const found = this.#fileWorkload(name);
     if (!found) return (await this.#find(name)).outputOf(source);

@@ -9,7 +9,7 @@ import {
   type WriteStream,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { LogOptions } from '../../workloads.ts';
+import type { WorkloadLogOptions } from '../../workloads.ts';
 import { LOG_LEVELS, type Logger, type LogLevel } from '../../../contract/logger.ts';
 
 interface Line {
@@ -53,7 +53,7 @@ export class OutputLog {
     if (this.#bytes > ROTATE_BYTES) this.#rotate();
   }
 
-  read({ tail, since = 0 }: LogOptions): string[] {
+  read({ tail, since = 0 }: WorkloadLogOptions): string[] {
     if (tail <= 0) return [];
     return this.#lines
       .filter(({ at }) => at >= since)
@@ -62,7 +62,7 @@ export class OutputLog {
   }
 
   /** Yields the last lines, then each new one, until `signal` is aborted or the log is closed. */
-  async *follow(options: LogOptions, signal: AbortSignal): AsyncGenerator<string> {
+  async *follow(options: WorkloadLogOptions, signal: AbortSignal): AsyncGenerator<string> {
     const queue: string[] = this.read(options);
     let dropped = 0;
     let wake: () => void = () => undefined;

@@ -8,7 +8,7 @@ import { isPackage, readReference } from '../../definition/run-config-of.ts';
 import { servingConfigOf } from '../../definition/serving-config.ts';
 import type { LoginState } from '../../definition/status.ts';
 import type { Authenticator } from '../../../outgoing/authenticator.ts';
-import type { Served, ServedState, WorkloadHost } from '../../host.ts';
+import type { ServedWorkload, ServedState, WorkloadHost } from '../../host.ts';
 import type { PortBook } from '../../runner/ports.ts';
 import { endSentence } from '../../runner/restarts.ts';
 import type { Launcher, LaunchState } from '../../runner/runner.ts';
@@ -59,7 +59,7 @@ export class RunningWorkload {
   readonly #output: OutputLog;
   #backing!: Backing;
   #values: ReadonlyMap<string, string> = new Map();
-  #served!: Served;
+  #served!: ServedWorkload;
   /** Server of new settings that has not replaced the old one yet. */
   #next: ServerProcess | undefined;
   readonly #interrupted = new AbortController();
@@ -222,7 +222,7 @@ export class RunningWorkload {
   }
 
   #probe(): void {
-    void (this.#served as Served | undefined)?.probe(); // the server or the login may be faster than the listener
+    void (this.#served as ServedWorkload | undefined)?.probe(); // the server or the login may be faster than the listener
   }
 
   #logIn(config: RunConfig): WorkloadLogin | undefined {
@@ -233,7 +233,7 @@ export class RunningWorkload {
     return new WorkloadLogin(config, { ...this.#deps, onState });
   }
 
-  #listen(backing: Backing): Promise<Served> {
+  #listen(backing: Backing): Promise<ServedWorkload> {
     const { host, log, readFile } = this.#deps;
     const { config } = backing;
     return host.serve({

@@ -7,8 +7,8 @@ import { WORKLOAD_RESTARTS } from '../../runner/restarts.ts';
 import {
   exitOf,
   supervise,
-  type Workload as Supervision,
-  type WorkloadState as Supervised,
+  type SupervisedServer as Supervision,
+  type SupervisedState as Supervised,
 } from '../../runner/supervise.ts';
 
 /** The HTTP server of a workload: one process or container on a loopback port. */

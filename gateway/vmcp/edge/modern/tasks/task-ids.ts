@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { DerivedKeys, IV_BYTES, SealedTexts, type Secrets } from '../sealed-text.ts';
+import { DerivedKeys, IV_BYTES, SealedTexts, type SealingSecrets } from '../sealed-text.ts';
 
 /** Longest text that is sealed, in bytes: an id must fit into a header. */
 const LONGEST_TEXT = 2_048;
@@ -21,7 +21,7 @@ export class TaskIds {
   readonly #texts: SealedTexts;
   readonly #ivKeys: DerivedKeys;
 
-  constructor(secrets: Secrets) {
+  constructor(secrets: SealingSecrets) {
     this.#texts = new SealedTexts(secrets, 'task id seal');
     this.#ivKeys = new DerivedKeys(secrets, 'task id iv');
   }
