@@ -60,7 +60,7 @@ interface Unused {
 
 class Table {
   readonly kept: ExpiringMap<Client>;
-  /** ClientStore that were never renewed, the oldest first. */
+  /** Clients that were never renewed, the oldest first. */
   readonly unused: ExpiringMap<Unused>;
   unusedBytes = 0;
   readonly #now: () => number;
