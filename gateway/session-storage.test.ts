@@ -89,7 +89,7 @@ describe('the store of sessions', () => {
     await eventually('the warning is logged', () => warnings().length > 0);
     expect(warnings()).toHaveLength(1);
     expect(warnings()[0]).toMatch(
-      /see docs\/replicas\.md, or set sessionStorage to memory.*(?:NOPERM|the user executing the script)/iu,
+      /see docs\/replicas\.md, or set sessionStorage to memory.*(?:NOPERM|the user executing the script|ACL failure in script)/iu,
     );
     expect(warnings()[0]).not.toContain('vmcp:mcp');
   });

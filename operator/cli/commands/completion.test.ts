@@ -74,7 +74,10 @@ describe.each(['bash', 'zsh', 'fish'] as const)('the script for %s', (shell) => 
   it.skipIf(!has(shell))('offers commands, options, values and paths', () => {
     const offered = offeredBy(shell).map((words, index) => {
       const current = LINES[index]?.split(' ').at(-1) ?? '';
-      const fitting = words.filter((word) => word !== '' && (current.startsWith('-') || !word.startsWith('-')));
+      const fitting = words.filter((word) => {
+        if (!current.startsWith('-')) return word !== '' && !word.startsWith('-');
+        return shell === 'fish' ? word.startsWith(current) : word !== ''; // fish 4 adds words with these letters further on
+      });
       return [LINES[index], [...new Set(fitting)].toSorted()];
     });
     expect(offered).toEqual(CASES.map(([line, words]) => [line, words.toSorted()]));
