@@ -1,9 +1,9 @@
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { CLUSTER_PLATFORM, renderVirtualMCPServer } from '../../operator/render/index.ts';
 import { resolveAll } from '../../operator/resolve/resolve-all.ts';
 import { loadManifests } from '../../operator/source/files/load.ts';
+import { byFile, ranBelow } from './trace.ts';
 
 /**
  * `npm run trace-render [-- FILE]`: prints the files and functions of the repository that run for a manifest, from reading the file
@@ -41,17 +41,9 @@ await session.post('Profiler.takePreciseCoverage');
 const deployments = await renderFile(manifest);
 const { result } = await session.post('Profiler.takePreciseCoverage');
 
-const prefix = `${pathToFileURL(root).href}/`;
-const functions = result
-  .filter(({ url }) => url.startsWith(prefix) && !/\/node_modules\/|\/e2e\//u.test(url))
-  .flatMap(({ url, functions: all }) =>
-    all
-      .filter(({ ranges: [range] }) => (range?.count ?? 0) > 0)
-      .map(({ functionName }) => ({ file: url.slice(prefix.length), name: functionName || 'anonymous' })),
-  );
-const byFile = Map.groupBy(functions, ({ file }) => file);
-for (const [file, ran] of [...byFile].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-  console.log(`${file}: ${ran.map(({ name }) => name).join(', ')}`);
+const functions = ranBelow(root, result).filter(({ file }) => !file.startsWith('e2e/'));
+const files = [...byFile(functions)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+for (const [file, names] of files) console.log(`${file}: ${names.join(', ')}`);
 console.log(
-  `${String(byFile.size)} files and ${String(functions.length)} functions of the repository run until ${String(deployments)} Deployment is rendered`,
+  `${String(files.length)} files and ${String(functions.length)} functions of the repository run until ${String(deployments)} Deployment is rendered`,
 );

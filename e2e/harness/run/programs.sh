@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs that tests run and npm does not provide, with apt-get, as root or with a sudo that asks for no password.
-# Names those that are still missing, the tests that are skipped without them, and the command that installs them.
+# Names the programs that are still missing, the tests that are skipped without them, and the command that installs them.
 #   programs.sh            the programs of `make test`
 #   programs.sh cluster    those of `make e2e` and `make scripts` too
 # INSTALL=no installs nothing.
@@ -63,4 +63,4 @@ fi
 missing | while read -r program package area; do
   echo "not applicable: $area: needs $program (Debian: $package)"
 done
-echo "install them all with: sudo apt-get install $(packages)"
+! command -v apt-get >/dev/null 2>&1 || echo "install them all with: sudo apt-get install $(packages)"
