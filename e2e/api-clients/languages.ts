@@ -28,7 +28,7 @@ export interface Language {
 
 const runs = (file: string, flag: string): boolean => spawnSync(file, [flag]).status === 0;
 
-/** Go of the machine, or the Go that e2e/cluster/build.sh installs on a machine without one. */
+/** Go of the machine, or, on a machine without Go, that of e2e/cluster/build.sh. */
 const GO = runs('go', 'version') ? 'go' : clusterFile('go/bin/go');
 
 const OPENAPI_GENERATOR = '7.25.0';

@@ -27,7 +27,7 @@ const toText = ({ subjects, delegation }: Who): WhoText => ({
   delegation: delegation && JSON.stringify(delegation),
 });
 
-/** Describes the user of an identity; undefined is an anonymous one. */
+/** Describes the user of an identity; undefined is an anonymous user. */
 export function whoIs(identity: Identity | undefined, maxDepth: number): Who {
   if (!identity) return ANONYMOUS;
   const { claims, subject, issuer } = identity;

@@ -80,7 +80,7 @@ export class AuditOutputs {
   }
 }
 
-/** Append only. A pipe without a reader fails instead of waiting for one. */
+/** Append only. A pipe without a reader fails instead of waiting. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 /** For the owner only: events name users, and may contain requests. */
 const MODE = 0o600;

@@ -2,7 +2,7 @@ const SWEEP_EVERY_MS = 300_000;
 /** Time for which a use is not recorded again, so that a hit costs one look-up. */
 const TOUCH_MS = 1_000;
 
-/** Sets an entry of a map, makes it the newest one, and removes the oldest entry of more than `max`. */
+/** Sets an entry of a map, makes it the newest, and removes the oldest if there are more than `max`. */
 export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key);
   map.set(key, value);
@@ -59,7 +59,7 @@ interface Item<Value> {
 
 /**
  * Map whose entries expire. An expired entry is removed when it is read, or by a sweep every 5 minutes. A map of a limited size
- * removes its oldest entry for a new one: a hit writes nothing.
+ * removes its oldest entry when another is added: a hit writes nothing.
  */
 export class ExpiringMap<Value> {
   readonly #now: () => number;
@@ -94,7 +94,7 @@ export class ExpiringMap<Value> {
     return item ? item.until - this.#now() : 0;
   }
 
-  /** Sets an entry and makes it the newest one. */
+  /** Sets an entry and makes it the newest. */
   set(key: string, value: Value, ttlMs: number, now = this.#now()): void {
     if (now - this.#sweptAt >= SWEEP_EVERY_MS) this.sweep();
     this.#remove(key);
@@ -162,7 +162,7 @@ export class ExpiringMap<Value> {
     for (const [key, value, until] of entries) this.set(key, value, until - now);
   }
 
-  /** Returns the number of entries, and the time until the next one expires. */
+  /** Returns the number of entries, and the time until the next expires. */
   census(): { readonly size: number; readonly nextMs: number } {
     this.sweep();
     let next = Infinity;

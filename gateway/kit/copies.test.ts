@@ -99,7 +99,7 @@ const MECHANISMS: readonly Mechanism[] = [
     exceptions: {
       'gateway/authserver/storage/records-file.ts': 1, // changes during a write are written together
       'operator/controller/controller.ts': 1, // ends of earlier terms, beside each other
-      'operator/controller/leader-election.ts': 1, // the present attempt, the only one
+      'operator/controller/leader-election.ts': 1, // the present attempt
     },
   },
   {

@@ -2,7 +2,7 @@
 export class SingleFlight<Result = void> {
   #running: Promise<Result> | undefined;
 
-  /** Present run; undefined when none is under way. */
+  /** Present run; undefined between runs. */
   get running(): Promise<Result> | undefined {
     return this.#running;
   }

@@ -139,7 +139,7 @@ function connect(settings: KeyValueSettings, log: Pick<Logger, 'warn' | 'info'>)
   return logged(client, log);
 }
 
-/** Interval of a command on a connection that only receives, so that a dead one is noticed. */
+/** Interval of a command on a connection that only receives, so that a dead connection is noticed. */
 const PING_EVERY_MS = 5_000;
 
 /** Receives the error that a command failed with. */

@@ -12,7 +12,7 @@ export interface LogEntry {
   readonly [fact: string]: unknown;
 }
 
-/** Facts that name what the entry is about: the first one present stands before the sentence. */
+/** Facts that name what the entry is about: the first fact that is present stands before the sentence. */
 const SUBJECTS = ['backend', 'workload', 'provider', 'server'];
 
 /** SGR parameters of the levels (ECMA-48): the 16 colours of a terminal, which suit light and dark themes. */

@@ -152,7 +152,7 @@ class CountsByServer {
     });
   }
 
-  /** Counts for one server. A server that is started again counts on. */
+  /** Counts for one server. A server that is started again continues its counts. */
   of(server: string): (value: string, count?: number) => void {
     const counts = this.#servers.get(server) ?? new Map<string, number>();
     this.#servers.set(server, counts);

@@ -75,7 +75,7 @@ async function run(flags: ServeFlags, { protectedBy, audit, cluster }: ServeConf
   }
 }
 
-/** Connects to the cluster of the pod or of the kubeconfig. Throws `BoundaryImpossible` without one. */
+/** Connects to the cluster of the pod or of the kubeconfig. Throws `BoundaryImpossible` without a cluster. */
 async function connectTo(namespaces: readonly string[]): Promise<ManagedCluster> {
   const connection = await defaultConnection(process.env, Date.now).catch((error: unknown) => {
     throw new BoundaryImpossible(error);

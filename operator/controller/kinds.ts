@@ -54,9 +54,9 @@ export interface Observed {
 export interface Decision {
   /** Desired objects; all others are deleted. When absent, the existing objects stay unchanged. */
   readonly objects?: readonly KubeObject[];
-  /** Names of the workload to read when `objects` contains none. */
+  /** Names of the workload to read when `objects` has no workload. */
   readonly workloads?: readonly WorkloadName[];
-  /** Name of the HTTPRoute to read when `objects` contains none. */
+  /** Name of the HTTPRoute to read when `objects` has no route. */
   readonly route?: string;
   /** Returns the status to write. Pure. */
   readonly statusOf: (observed: Observed) => ObjectStatus;

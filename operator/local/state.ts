@@ -124,7 +124,7 @@ export const removeRunning = (stateDir: string): void => {
   rmSync(fileOf(stateDir), { force: true });
 };
 
-/** Reads the record. Returns undefined when there is none, or when its process is gone, for example after `kill -9`. */
+/** Reads the record. Returns undefined when there is no record, or when its process is gone, for example after `kill -9`. */
 export function readRunning(stateDir: string): Running | undefined {
   let record: unknown;
   try {

@@ -186,7 +186,7 @@ function volumeOf(
   return [{ volume: { name: `${prefix}${name}`, projected: { defaultMode: mode, sources } }, mountPath }];
 }
 
-/** Lists the keys of one object: first the required ones, without which a pod does not start, then the optional ones. */
+/** Lists the keys of one object: first required keys, without which a pod does not start, then optional keys. */
 function sourcesOf(mounts: readonly Mount[]): JsonObject[] {
   const parts = [mounts.filter((each) => each.optional !== true), mounts.filter((each) => each.optional === true)];
   return parts.flatMap(([first, ...others]) => {

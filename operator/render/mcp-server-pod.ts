@@ -131,7 +131,7 @@ function withRequests(template: JsonObject): JsonObject {
   return { ...template, spec: { ...spec, containers } };
 }
 
-/** Keeps the order of the resource, since variables can refer to earlier ones. Of two equal names the last one applies. */
+/** Keeps the order of the resource, since variables can refer to earlier variables. Of two equal names the last applies. */
 function environmentOf({ env = [], secrets = [], resourceOverrides }: Spec): JsonObject[] {
   const all: readonly NamedObject[] = [
     ...env,

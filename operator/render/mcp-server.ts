@@ -68,7 +68,7 @@ export function renderMCPServer(
   ]);
 }
 
-/** Renders the ServiceAccount, unless the user names an existing one. */
+/** Renders the ServiceAccount, unless the user names an account. */
 function account(server: MCPServer, owned: Owned, options: RenderOptions): KubeObject[] {
   if (server.spec.serviceAccount !== undefined) return [];
   return [serviceAccount(owned, serverAccount(server), serverPullSecrets(server, options), options)];

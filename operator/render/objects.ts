@@ -23,7 +23,7 @@ export const documentConfigMap = (
 
 const documentText = (document: object): string => `${JSON.stringify(sortKeys(document), null, 2)}\n`;
 
-/** Returns the checksum of a document and further files. Pods whose template contains it are replaced when one changes. */
+/** Returns the checksum of a document and further files. Pods whose template contains it are replaced when the content changes. */
 export const documentChecksum = (document: object, files: Files = {}): string =>
   [documentText(document), ...Object.values(files)]
     .reduce((hash, text) => hash.update(text), createHash('sha256'))

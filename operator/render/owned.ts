@@ -188,13 +188,13 @@ export const RESTRICTED_CONTAINER: JsonObject = {
   capabilities: { drop: ['ALL'] },
 };
 
-/** Rollout that starts new pods before it stops old ones. */
+/** Rollout that starts new pods before it stops old pods. */
 export const ROLLING: JsonObject = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }, type: 'RollingUpdate' };
 
 /** Returns a `preStop` sleep: connections still arrive until every node knows that the pod stops. */
 export const sleepBeforeStop = (seconds: number): JsonObject => ({ preStop: { sleep: { seconds } } });
 
-/** Account of pods that do not set one. */
+/** Account of pods that name no account. */
 const DEFAULT_ACCOUNT = 'default';
 
 /** Rejects pods that would run as the operator. `before` is the template without the user's patch. */

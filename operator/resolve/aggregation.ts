@@ -169,7 +169,7 @@ interface Paths {
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/u;
 const CONFIG: Paths = { filter: 'spec.toolsFilter', overrides: 'spec.toolsOverride' };
 
-/** Returns the rules of a referenced MCPToolConfig, and reports its problems. Returns undefined for a missing one, as its reference reports. */
+/** Returns the rules of a referenced MCPToolConfig, and reports its problems. Returns undefined for a missing config, as its reference reports. */
 export function sharedTools(ref: { readonly name: string } | undefined, scope: ObjectScope): ToolRules | undefined {
   const config = ref && scope.snapshot.toolConfigs.get(ref.name);
   return config && checkToolConfig(config, scope);

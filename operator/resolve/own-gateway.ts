@@ -41,7 +41,7 @@ export function resolveOwnGateway(server: MCPServer, snapshot: Snapshot, platfor
   };
 }
 
-/** The server may be in no group, and the gateway serves no other member of one. */
+/** The server may be in no group, and the gateway serves no other member of its group. */
 const withoutGroup = ({ group: _, ...config }: GatewayConfig): GatewayConfig => config;
 
 const isControl = (path: string): boolean =>
@@ -143,7 +143,7 @@ const config = ({ spec: { audit, rateLimiting } }: MCPServer): NonNullable<Spec[
   ...(rateLimiting && { rateLimiting }),
 });
 
-/** Returns the storage, the affinity and the number of pods. A stdio server has at most one. */
+/** Returns the storage, the affinity and the number of pods. A stdio server has at most one pod. */
 function sessions({ spec }: MCPServer): Pick<Spec, 'sessionAffinity' | 'sessionStorage' | 'replicas'> {
   const { transport = 'stdio', sessionAffinity, sessionStorage: storage } = spec;
   const replicas = transport === 'stdio' ? 1 : replicasOf(spec);

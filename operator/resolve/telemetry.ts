@@ -112,7 +112,7 @@ const SETTINGS: ReadonlySet<string> = new Set(['component', 'eventTypes', 'exclu
 
 type Webhooks = Pick<GatewayConfig, 'mutating_webhooks' | 'validating_webhooks'>;
 
-/** Resolves the webhooks that a virtual server refers to; none when the config is missing, as its reference reports. */
+/** Resolves the webhooks that a virtual server refers to; an empty list when the config is missing, as its reference reports. */
 export function resolveWebhooks(scope: Scope): Webhooks {
   const ref = scope.vmcp.spec.webhookConfigRef;
   const config = ref && scope.snapshot.webhookConfigs.get(ref.name);

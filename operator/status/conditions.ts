@@ -156,7 +156,7 @@ export function validityCondition(
     : trueCondition(type, good.reason, good.message);
 }
 
-/** Collects all warnings in one condition; empty when there are none. */
+/** Collects all warnings in one condition; empty without warnings. */
 export const advisoryConditions = (warnings: readonly ObjectProblem[], self: Self): ConditionState[] =>
   warnings.length === 0 ? [] : [warningCondition('Advisory', 'ReviewAdvised', problemsMessage(warnings, self))];
 

@@ -107,7 +107,7 @@ const MEMBERS = [
 
 type Hashes = Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>>;
 
-/** Returns digests of the configs that the own gateway uses. An invalid spec keeps the previous ones, as the pods do. */
+/** Returns digests of the configs that the own gateway uses. An invalid spec keeps the previous digests, as the pods do. */
 export function gatewayHashes(
   { spec }: MCPServer,
   check: ServerCheck,

@@ -116,7 +116,7 @@ function summary(
 const LONGEST_SUMMARY = 1024;
 const ABOUT_BACKENDS: ReadonlySet<string> = new Set(['BackendsDiscovered', 'BackendsHealthy']);
 
-/** Returns digests of the pods' inputs. An invalid spec keeps the previous ones, as the pods do. */
+/** Returns digests of the pods' inputs. An invalid spec keeps the previous digests, as the pods do. */
 function digests({ object, snapshot, resolution }: VirtualMCPServerInput): Readonly<Record<string, unknown>> {
   const live = statusOf(object);
   const { config, mounts = [] } = resolution ?? {};

@@ -14,7 +14,7 @@ type SigningKeyConfig = NonNullable<EmbeddedAuthServerConfig['signing_key_config
 const MAX_KEYS = 5;
 const PATH = 'signing_key_config';
 
-/** Returns the paths of the signing keys, the signing one first. Problems start at `embedded_auth_server_config`. */
+/** Returns the paths of the signing keys, that of the key that signs first. Problems start at `embedded_auth_server_config`. */
 export function signingKeyFiles(config: SigningKeyConfig | undefined): {
   readonly files: readonly string[];
   readonly problems: readonly Problem[];

@@ -76,7 +76,7 @@ export type ToolRules = NonNullable<Aggregation['backend_tools']>[string];
 
 /**
  * Combines two sets of rules for one backend. The filter is that of `first` unless it is empty; an override of `first` replaces
- * the one of `second` for the same tool.
+ * that of `second` for the same tool.
  */
 export function combineToolRules(first: ToolRules, second: ToolRules): ToolRules {
   const { filter, filter_source: source } = hasFilter(first) ? first : second;
@@ -88,7 +88,7 @@ export function combineToolRules(first: ToolRules, second: ToolRules): ToolRules
   };
 }
 
-/** Returns true for rules that hide tools. An empty filter hides none. */
+/** Returns true for rules that hide tools. An empty filter hides no tool. */
 export const hasFilter = ({ filter = [] }: ToolRules): boolean => filter.length > 0;
 
 /** Returns the rules that a backend has in every virtual server. */

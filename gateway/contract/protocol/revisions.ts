@@ -55,7 +55,7 @@ const BY_NAME: ReadonlyMap<string, Revision> = new Map(REVISIONS.map((each) => [
 /** Found by the last look-up: most requests use the same revision, and its name is compared without a hash. */
 let last: Revision = UNKNOWN;
 
-/** Returns what differs in the revision; of an unknown one nothing. */
+/** Returns the row of a revision; for an unknown name a row without traits. */
 export function revisionOf(name: string | undefined): Revision {
   if (name === undefined) return UNKNOWN;
   if (name === last.name) return last;

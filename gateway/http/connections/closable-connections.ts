@@ -19,7 +19,7 @@ export interface ClientConnection {
   readBefore: number;
   /** True once the body of the latest request is complete, or a budget counts it. */
   isCounted: boolean;
-  /** Length of the body of the latest request; 0 for one that is not read. */
+  /** Length of the body of the latest request; 0 for a body that is not read. */
   bodyBytes: number;
 }
 

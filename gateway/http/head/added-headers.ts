@@ -4,7 +4,7 @@ import type { Express, Response, RequestHandler } from 'express';
 const ACCEPTED = /^[\w.:-]{1,128}$/;
 const HEADER = 'x-request-id';
 
-/** Adds `X-Request-Id` to every answer: the client's if it is valid, else a new one. */
+/** Adds `X-Request-Id` to every answer: the client's if it is valid, else a new id. */
 export function requestId(prefix: string): RequestHandler {
   let last = 0;
   return (req, res, next) => {

@@ -63,7 +63,7 @@ const MAX_FLIGHTS_WHILE_HANGING = 8;
 export class Introspection {
   readonly #options: IntrospectionOptions;
   readonly #accepted: ExpiringMap<Identity>;
-  readonly #refused: ExpiringMap<TokenRefused>; // separate, so that invalid tokens evict no valid one
+  readonly #refused: ExpiringMap<TokenRefused>; // separate, so that invalid tokens evict no valid token
   readonly #flights = new Flights<string, Identity>();
   /** Time of the reply behind an identity, ms since the epoch. */
   readonly #answeredAt = new WeakMap<Identity, number>();

@@ -25,7 +25,7 @@ const UNUSUAL = /#|\?$|%00|%25(?:2[EeFf]|5[Cc])|\.\.;/u;
 const DOT_SEGMENT_IN_QUERY = /(?:[/\\:=&?]|%2F|%5C)\.{1,2}(?:[/\\&]|%2F|%5C|$)/u;
 
 const FILE = 'file://';
-/** Separators that a file system takes for one, or ignores. */
+/** Characters that a file system takes for a separator, or ignores. */
 const EXTRA_SEPARATOR = /\/\/|%2F|%5C|\/$/u;
 
 /**

@@ -12,7 +12,7 @@ interface Level {
   readonly at: number;
 }
 
-/** Returns the tokens at `now`. A clock that went back adds none. */
+/** Returns the tokens at `now`. A clock that went back adds no token. */
 export const tokensAt = ({ tokens, at }: Level, { maxTokens, periodMs }: BucketLimit, now: number): number =>
   Math.min(maxTokens, tokens + (Math.max(0, now - at) * maxTokens) / periodMs);
 

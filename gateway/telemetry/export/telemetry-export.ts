@@ -132,10 +132,10 @@ function headersOf({ headers = {}, headerFiles = {} }: TelemetryConfig, readSecr
   return Object.fromEntries([...own, ...secret]);
 }
 
-/** What runs, as far as the configuration does not say it. */
+/** Facts about the process that the configuration does not hold. */
 interface Service {
   readonly name: string;
-  /** Namespace of the virtual server; undefined where there are none. */
+  /** Namespace of the virtual server; undefined without namespaces. */
   readonly namespace: string | undefined;
   readonly version: string;
   /** Unique for this process: replicas must not overwrite each other's series. */

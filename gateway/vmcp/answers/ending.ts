@@ -14,7 +14,7 @@ export interface Refused {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** How the gateway ends a request without a reply of a backend. Only `refused` can be answered when the response has started. */
+/** Ends of a request without a reply of a backend. Only `refused` can be answered when the response has started. */
 export type Ending =
   | Refused
   /** The client must log in again; with `scopes`, with more scopes. */

@@ -35,7 +35,7 @@ export interface EdgeOptions {
   readonly turnKeyOf: (req: IncomingMessage) => string;
 }
 
-/** What serves the requests of one virtual server. */
+/** Handlers of the requests of one virtual server. */
 interface Endpoint {
   readonly server: VirtualServer;
   readonly options: EdgeOptions;

@@ -23,7 +23,7 @@ export function replyFault(message: Buffer, { result, error }: Envelope): string
 }
 
 /**
- * Returns type and subtype of a `Content-Type`, in lower case and without parameters, also of one that was sent twice.
+ * Returns type and subtype of a `Content-Type`, in lower case and without parameters, also of a header that was sent twice.
  * @see RFC 9110 section 8.3.1
  */
 export function mediaTypeOf(header: string | readonly string[] | undefined): string {

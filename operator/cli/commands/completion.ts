@@ -25,7 +25,7 @@ interface CompletedOption {
   readonly value: Value;
 }
 
-/** Value of an option: none, one of several, a path, or free text. */
+/** Value of an option: no value, a word of a list, a path, or free text. */
 type Value = 'none' | 'path' | 'text' | { readonly choices: readonly string[] };
 
 /** A command, as completion offers it. */

@@ -14,7 +14,7 @@ interface UpFlags extends LogFlags, OriginFlags {
   readonly watch?: boolean;
 }
 
-/** Returns true when the user set the option: a default port can change, an explicit one cannot. */
+/** Returns true when the user set the option: a default port can change, an explicit port cannot. */
 const isExplicit = (command: Command, name: string): boolean => command.getOptionValueSource(name) === 'cli';
 
 /** A container image sets the variable: on 127.0.0.1 nothing outside the container could connect. */

@@ -78,7 +78,7 @@ export function writeChanges(changes: readonly FileChange[], { stderr }: Io): bo
   }
 }
 
-/** Validates a folder and prints its problems and warnings as `vmcp validate` does, except expected ones. */
+/** Validates a folder and prints its problems and warnings as `vmcp validate` does, except expected warnings. */
 export async function printProblems(
   dir: string,
   { stderr, env }: EditHost,

@@ -31,7 +31,7 @@ interface Reference {
   readonly version: string;
 }
 
-/** Parses a valid reference as container engines do: without a host it is one of Docker Hub. */
+/** Parses a valid reference as container engines do: without a host it names an image of Docker Hub. */
 export function parseReference(image: string): Reference {
   const [path = '', digest] = image.split('@');
   const slash = path.indexOf('/');
@@ -48,7 +48,7 @@ export function parseReference(image: string): Reference {
 const schemeOf = (host: string): string => (/^(?:localhost|127\.\d+\.\d+\.\d+)(?::|$)/u.test(host) ? 'http' : 'https');
 
 /**
- * Checks that the registry has the manifest, with an anonymous token if it asks for one. A private image cannot be told
+ * Checks that the registry has the manifest, with an anonymous token if it asks for a token. A private image cannot be told
  * from a missing one, so only a 404 is a problem.
  */
 const image: OnlineCheck = async ({ value }, online) => {

@@ -148,7 +148,7 @@ function unknownName(name: string, names: readonly string[]): string {
   return `--arg ${name}: the tool has no such argument: it has ${names.join(', ') || 'none'}`;
 }
 
-/** Returns the JSON types that a schema allows; none when it names no type. */
+/** Returns the JSON types that a schema allows; an empty list when it names no type. */
 function typesOf(schema: unknown): ReadonlySet<unknown> {
   if (!isObject(schema)) return new Set();
   const alternatives = [schema['anyOf'], schema['oneOf']].filter((list) => Array.isArray(list)).flat();
@@ -157,7 +157,7 @@ function typesOf(schema: unknown): ReadonlySet<unknown> {
 
 type Converted = { readonly value: unknown } | { readonly mustBe: string };
 
-/** Conversions by JSON type, in the order in which they are tried, and the words for a value that fits none. */
+/** Conversions by JSON type, in the order in which they are tried, and the words for a value that fits no type. */
 const CONVERSIONS: readonly (readonly [type: string, words: string, fits: (value: unknown) => boolean])[] = [
   ['integer', 'an integer', Number.isSafeInteger],
   ['number', 'a number', (value) => typeof value === 'number'],
@@ -187,7 +187,7 @@ function parsed(text: string): unknown {
 
 const MOST = 3;
 
-/** Returns the names that a user may have meant: those that contain the word, else the most similar one. */
+/** Returns the names that a user may have meant: those that contain the word, else the most similar name. */
 export function nearTools(word: string, names: readonly string[]): string[] {
   const lower = word.toLowerCase();
   const containing = names.filter((name) => name.toLowerCase().includes(lower));

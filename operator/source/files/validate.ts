@@ -92,7 +92,7 @@ const decodeBase64: Decode = (text) => {
   return BASE64.test(compact) ? Buffer.from(compact, 'base64') : undefined;
 };
 
-/** Fields that hold the data of each kind. A later field takes precedence over an earlier one. */
+/** Fields that hold the data of each kind. A later field takes precedence over an earlier field. */
 const PLAIN_KINDS: Readonly<Record<string, Readonly<Record<string, Decode>>>> = {
   Secret: { data: decodeBase64, stringData: decodeText },
   ConfigMap: { data: decodeText, binaryData: decodeBase64 },

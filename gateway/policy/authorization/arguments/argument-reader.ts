@@ -64,7 +64,7 @@ function fractional(number: number, sign: string, whole: string, fraction: strin
 const decimalOf = (number: number, text: string): CedarValueJson | undefined =>
   Math.abs(number) > MAX_DECIMAL ? undefined : { __extn: { fn: 'decimal', arg: text } };
 
-/** Longest `anyOf` or `oneOf` that is read, and most steps of a `$ref`. Longer ones allow any type. */
+/** Longest `anyOf` or `oneOf` that is read, and most steps of a `$ref`. A longer schema allows any type. */
 const MOST_CHOICES = 20;
 const MOST_STEPS = 10;
 
@@ -96,7 +96,7 @@ function typesIn(json: Buffer, isRead: (name: string) => boolean): DeclaredTypes
   return found;
 }
 
-/** Returns undefined for a schema that may allow any type. Follows a `$ref` into `root` unless another one led here. */
+/** Returns undefined for a schema that may allow any type. Follows a `$ref` into `root` unless another `$ref` led here. */
 function typesOf(schema: unknown, root: unknown, mayRefer = true): readonly string[] | undefined {
   if (!isObject(schema)) return undefined;
   const { type, $ref: ref } = schema;

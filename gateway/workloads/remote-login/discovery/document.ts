@@ -56,7 +56,7 @@ export interface GuardedBy {
   readonly policy: OutboundPolicy;
 }
 
-/** Returns the metadata of an issuer; undefined when it has none. Rejects with `UpstreamError`. */
+/** Returns the metadata of an issuer; undefined for an issuer without metadata. Rejects with `UpstreamError`. */
 export function issuerMetadata(issuer: string, guard: GuardedBy): Promise<ServerMetadata | undefined> {
   return firstOf(metadataUrls(issuer), async (url) => {
     const document = await fetchDocument(url, guard.outbound, `discovery of ${issuer}`);

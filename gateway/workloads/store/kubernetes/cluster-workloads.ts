@@ -33,7 +33,7 @@ import {
 } from './workload-object.ts';
 import { SerialQueues } from '../../../kit/tasks.ts';
 
-/** Returns the merge patch that stops a server; undefined for one that is stopped. */
+/** Returns the merge patch that stops a server; undefined for a stopped server. */
 export function stopPatch(server: ServerObject): object | undefined {
   if (isScaledToNothing(server)) return undefined;
   const { replicas } = server.spec;
@@ -41,7 +41,7 @@ export function stopPatch(server: ServerObject): object | undefined {
   return { metadata: { annotations: { [REPLICAS_BEFORE_STOP]: before } }, spec: { replicas: 0 } };
 }
 
-/** Returns the merge patch that starts a server with its previous number of pods; undefined for one that is started. */
+/** Returns the merge patch that starts a server with its previous number of pods; undefined for a running server. */
 export function startPatch(server: ServerObject): object | undefined {
   if (!isScaledToNothing(server)) return undefined;
   return { metadata: { annotations: { [REPLICAS_BEFORE_STOP]: null } }, spec: { replicas: replicasToStart(server) } };
